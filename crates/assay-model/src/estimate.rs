@@ -1,0 +1,44 @@
+//! A number that never travels without its uncertainty, and what is concluded from it.
+
+use serde::{Deserialize, Serialize};
+
+/// A value with its 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The estimate itself.
+    pub value: f64,
+    /// Lower end of the 95 % interval.
+    pub low: f64,
+    /// Upper end of the 95 % interval.
+    pub high: f64,
+}
+
+/// What is said about one system against the base in one cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The interval lies above 1 and the estimate exceeds 1 by more than the threshold.
+    Faster,
+    /// The interval lies below 1 and the estimate falls below 1 by more than the threshold.
+    Slower,
+    /// The whole interval lies within the threshold around 1.
+    Same,
+    /// The evidence does not suffice for any of the three.
+    Undecided,
+    /// The cell could not be measured.
+    Failed,
+}
+
+impl Verdict {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+            Self::Failed => "failed",
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The nouns and units of assay: what every stage talks about. Types only, no input or output, no clock, no randomness.
+//!
+//! Units are in the names: `_us` microseconds, `_ns` nanoseconds, `_kb` kibibytes, `_per_op` divided by operations.
+//! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
+//! except in `scan`, where it is a thousand rows read by one scanning client.
+
+mod estimate;
+mod hint;
+mod microbenchmark;
+mod prefix;
+mod setup;
+mod slice;
+mod study;
+mod system;
+
+pub use estimate::{Estimate, Verdict};
+pub use hint::Hint;
+pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
+pub use prefix::{Build, Layout, Package, Prefix};
+pub use setup::{Preset, Setup};
+pub use slice::{
+    CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,
+    Trouble, WorkCounters,
+};
+pub use study::{
+    AuditClass, AuditFinding, CpuPlacement, Host, Instance, PlannedCell, Study, StudyEvent,
+    StudyRecord, System,
+};
+pub use system::{Engine, Origin, Product, SystemSpec};
+
+/// Version of the workload definition (statements, parameters, data, order, counting).
+///
+/// Slices of different workload versions measure different work, so they are never mixed in one verdict.
+pub const WORKLOAD_VERSION: u32 = 1;

@@ -1,0 +1,71 @@
+//! An unpacked server: where it came from and how its programs are started.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Product;
+
+/// One archive that went into a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Package name.
+    pub name: String,
+    /// Package version.
+    pub version: String,
+    /// SHA-256 of the archive, lower-case hex.
+    pub sha256: String,
+}
+
+/// Who built a server and how, as far as it is known without starting it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Source class, such as `apt`.
+    pub source: String,
+    /// Where in the source, such as the suite `bookworm-security`.
+    pub channel: String,
+    /// Full version as packaged, such as `1:10.11.19-0+deb12u1`.
+    pub package_version: String,
+    /// Whether the channel is a released one (not testing, unstable or experimental).
+    pub released: bool,
+    /// Things the reader of a report must know, such as an index past its validity.
+    pub notes: Vec<String>,
+}
+
+/// Where things are inside a prefix and how programs are started. All paths absolute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// The dynamic loader to start programs with, when the prefix carries its own C library.
+    pub loader: Option<PathBuf>,
+    /// Library search path given to that loader.
+    pub library_path: Vec<PathBuf>,
+    /// The server program (`mysqld`, `mariadbd`, `postgres`).
+    pub server: PathBuf,
+    /// `--basedir` for MySQL and MariaDB.
+    pub basedir: PathBuf,
+    /// Directory with error messages and the system-table SQL scripts.
+    pub share_dir: PathBuf,
+    /// Directory with character sets.
+    pub charsets_dir: PathBuf,
+    /// Directory with server plugins.
+    pub plugin_dir: PathBuf,
+}
+
+/// A verified, read-only, content-addressed tree with one server in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prefix {
+    /// Root of the tree.
+    pub path: PathBuf,
+    /// SHA-256 over the sorted names, versions and checksums of all packages: the identity of the binaries.
+    pub sha256: String,
+    /// The family.
+    pub product: Product,
+    /// Upstream version, such as `10.11.19`.
+    pub version: String,
+    /// Who built it.
+    pub build: Build,
+    /// Every archive unpacked into it.
+    pub packages: Vec<Package>,
+    /// Where things are inside.
+    pub layout: Layout,
+}

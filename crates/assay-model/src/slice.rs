@@ -1,0 +1,193 @@
+//! One uninterrupted measurement and everything counted during it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Microbenchmark, Setup};
+
+/// What is measured: one microbenchmark under one setup. Every system is measured in every cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CellId {
+    /// The microbenchmark.
+    pub test: Microbenchmark,
+    /// Clients, tables, rows.
+    pub setup: Setup,
+}
+
+/// What the clients did and saw in the measured part of a slice (the warm part is thrown away).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkCounters {
+    /// Completed events.
+    pub events: u64,
+    /// Statements that returned a result set.
+    pub read: u64,
+    /// Statements that changed at least one row.
+    pub write: u64,
+    /// Statements that did neither (`BEGIN`, `COMMIT`, a `DELETE` that found nothing).
+    pub other: u64,
+    /// Rows received.
+    pub rows: u64,
+    /// Bytes sent, protocol headers included.
+    pub bytes_sent: u64,
+    /// Bytes received, protocol headers included.
+    pub bytes_received: u64,
+    /// Retried errors by server error code (events restarted).
+    pub errors: Vec<(u32, u64)>,
+    /// Wall time of the measured part, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Event latencies: an HDR histogram in nanoseconds, V2 encoding.
+    pub latency_hdr: Vec<u8>,
+}
+
+impl WorkCounters {
+    /// Queries as sysbench counts them: read + write + other.
+    #[must_use]
+    pub fn queries(&self) -> u64 {
+        self.read + self.write + self.other
+    }
+
+    /// All retried errors.
+    #[must_use]
+    pub fn error_count(&self) -> u64 {
+        self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// What a set of threads used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskCounters {
+    /// CPU time, nanoseconds (scheduler accounting, not ticks).
+    pub cpu_ns: u64,
+    /// User part of the CPU time, nanoseconds, at the resolution of the kernel's tick.
+    pub user_ns: u64,
+    /// System part of the CPU time, nanoseconds, at the resolution of the kernel's tick.
+    pub sys_ns: u64,
+    /// Time runnable but waiting for a CPU, nanoseconds.
+    pub runq_ns: u64,
+    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick.
+    pub disk_wait_ns: u64,
+    /// Voluntary and involuntary context switches.
+    pub context_switches: u64,
+}
+
+/// What the assay clients used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientCounters {
+    /// All client threads together.
+    pub tasks: TaskCounters,
+}
+
+/// What the measured server's process tree used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerCounters {
+    /// Threads (or backends) that serve the measured connections.
+    pub connections: TaskCounters,
+    /// Everything else in the process tree: purge, flush, log writers, vacuum.
+    pub background: TaskCounters,
+    /// Read system calls issued by the process tree.
+    pub read_calls: u64,
+    /// Bytes fetched from block devices.
+    pub read_bytes: u64,
+    /// Write system calls issued by the process tree.
+    pub write_calls: u64,
+    /// Bytes sent towards block devices.
+    pub write_bytes: u64,
+}
+
+/// What the machine did meanwhile.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCounters {
+    /// CPU time of all CPUs together that was neither idle nor waiting, nanoseconds.
+    pub busy_ns: u64,
+    /// CPU time taken by the hypervisor, nanoseconds.
+    pub steal_ns: u64,
+    /// Busy time of neither client nor server: other processes, nanoseconds.
+    pub other_ns: u64,
+    /// Context switches of the whole machine.
+    pub context_switches: u64,
+    /// Reads completed by the block device that holds the data.
+    pub device_reads: u64,
+    /// KiB read from that device.
+    pub device_read_kb: u64,
+    /// Writes completed by that device.
+    pub device_writes: u64,
+    /// KiB written to that device.
+    pub device_write_kb: u64,
+}
+
+/// Something about the machine that makes a slice unfit for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trouble {
+    /// The hypervisor took CPU time.
+    Steal,
+    /// Another process used CPU time.
+    OtherProcess,
+    /// The clock and the kernel's clock disagree: the machine was suspended.
+    ClockJump,
+}
+
+/// How a slice ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SliceOutcome {
+    /// Fit for a verdict.
+    Good,
+    /// Finished, but in machine trouble: shown, not judged, and its round repeated.
+    Troubled,
+    /// Broken off, with the reason.
+    Failed(String),
+}
+
+/// One system, one cell, one uninterrupted measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Slice {
+    /// Index into [`crate::StudyRecord::systems`].
+    pub system: usize,
+    /// What was measured.
+    pub cell: CellId,
+    /// Which set of fresh instances, from 0.
+    pub block: u32,
+    /// Which round within the block and cell, from 0. Slices of one round are one pair (or tuple).
+    pub round: u32,
+    /// Place within the round, from 0: the order in which the systems took their turn.
+    pub position: u32,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// How it ended.
+    pub outcome: SliceOutcome,
+    /// Why it is troubled; empty when good.
+    pub trouble: Vec<Trouble>,
+    /// The clients' counters.
+    pub work: WorkCounters,
+    /// The clients' CPU.
+    pub client: ClientCounters,
+    /// The server's counters.
+    pub server: ServerCounters,
+    /// The machine's counters.
+    pub host: HostCounters,
+}
+
+impl Slice {
+    /// Operations per second of the measured part, none when nothing was measured.
+    ///
+    /// Queries per second, except for `scan`, where it is `(rows / 1000) / mean event latency`: thousands of rows
+    /// per second of one scanning client, as published since 19 April 2025.
+    #[must_use]
+    pub fn ops_per_second(&self) -> Option<f64> {
+        let seconds = self.work.elapsed_ns as f64 / 1e9;
+        let ops = self.ops();
+        (seconds > 0.0 && ops > 0.0).then(|| ops / seconds)
+    }
+
+    /// Operations done in the measured part: queries, or for `scan` thousands of rows per client.
+    #[must_use]
+    pub fn ops(&self) -> f64 {
+        if self.cell.test.kind == crate::Kind::Scan {
+            let scans_per_client =
+                self.work.events as f64 / f64::from(self.cell.setup.clients.max(1));
+            scans_per_client * f64::from(self.cell.setup.rows) / 1000.0
+        } else {
+            self.work.queries() as f64
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A study: all that was asked, all that was measured. What the ledger keeps and verdict and report read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CellId, Prefix, Preset, Setup, Slice, StartFrom, SystemSpec, TestSet};
+
+/// Which CPUs clients and server may use, chosen per study and shown in the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuPlacement {
+    /// Client and whole server on one CPU.
+    OneCpu,
+    /// Client and the threads that serve it on one CPU, the server's background threads anywhere.
+    ConnectionsOnOneCpu,
+    /// Nothing pinned.
+    Free,
+}
+
+impl CpuPlacement {
+    /// The word used on the command line and in every output format.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::OneCpu => "one-cpu",
+            Self::ConnectionsOnOneCpu => "connections-on-one-cpu",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// The machine.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Processor model name.
+    pub cpu: String,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Memory, KiB.
+    pub memory_kb: u64,
+    /// Kernel release.
+    pub kernel: String,
+    /// Distribution, as it names itself.
+    pub os: String,
+    /// Hypervisor, when the kernel sees one.
+    pub hypervisor: Option<String>,
+    /// File system type that holds the data directories.
+    pub filesystem: String,
+}
+
+/// A system taking part in a study, resolved to one build.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct System {
+    /// Name in every report: as typed, ` #2` when given twice, ` (twin)` for the A/A twin.
+    pub name: String,
+    /// What the user asked for.
+    pub spec: SystemSpec,
+    /// The binaries.
+    pub prefix: Prefix,
+    /// The one that others are divided by.
+    pub is_base: bool,
+    /// The base a second time, to count false alarms.
+    pub is_twin: bool,
+    /// Server options as rendered for this version, in order.
+    pub options: Vec<String>,
+}
+
+/// A cell of the plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCell {
+    /// What is measured.
+    pub id: CellId,
+    /// Warm part of each slice, thrown away, milliseconds. Write tests: part of the events, see `events`.
+    pub warm_ms: u32,
+    /// Measured part of each slice, milliseconds: the bound for reads, the aim of calibration for writes.
+    pub slice_ms: u32,
+    /// Events of a write slice, the same for all systems; none for reads, and for writes until calibrated.
+    pub events: Option<u64>,
+    /// Where clients and server run.
+    pub placement: CpuPlacement,
+}
+
+/// What is asked: fixed before the first measurement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// Short unique name.
+    pub id: String,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// How much effort.
+    pub preset: Preset,
+    /// Which selection: decides the grouping.
+    pub set: TestSet,
+    /// Seed of every random choice: order, parameters, data.
+    pub seed: u64,
+    /// Smallest relative change of practical interest, such as 0.02.
+    pub threshold: f64,
+    /// Time the study may take, seconds.
+    pub budget_s: f64,
+    /// Blocks measured at least, if the budget allows.
+    pub blocks: u32,
+    /// Rounds of every cell per block at most.
+    pub rounds: u32,
+    /// Cells in the order in which they run.
+    pub cells: Vec<PlannedCell>,
+    /// Statements on the data set shared by all cells, when they agree.
+    pub setups: Vec<Setup>,
+    /// Version of the workload definition.
+    pub workload_version: u32,
+    /// Version of assay.
+    pub assay_version: String,
+}
+
+/// A server process that took part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Instance {
+    /// Index into the systems.
+    pub system: usize,
+    /// The block it served.
+    pub block: u32,
+    /// The data it started from.
+    pub start_from: StartFrom,
+    /// When it answered its first query, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// Start to first answered query, milliseconds.
+    pub start_took_ms: u64,
+}
+
+/// Something worth telling that is not a measurement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudyEvent {
+    /// When, milliseconds since the Unix epoch.
+    pub when_ms: i64,
+    /// Index into the systems, when it concerns one.
+    pub system: Option<usize>,
+    /// What happened.
+    pub what: String,
+}
+
+/// How a difference of settings is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditClass {
+    /// Asked for.
+    Expected,
+    /// Known not to matter for what is measured.
+    Harmless,
+    /// Known to matter: spoils the comparison unless asked for.
+    Suspicious,
+}
+
+/// One setting that differs between systems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditFinding {
+    /// The setting.
+    pub setting: String,
+    /// Its value by system index; none where the system has no such setting.
+    pub values: Vec<Option<String>>,
+    /// How it is to be read.
+    pub class: AuditClass,
+    /// Why it matters, or why it does not.
+    pub why: String,
+}
+
+/// Everything the ledger holds about one study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StudyRecord {
+    /// What was asked.
+    pub study: Study,
+    /// Where.
+    pub host: Host,
+    /// Of what; the base first.
+    pub systems: Vec<System>,
+    /// Server processes that took part.
+    pub instances: Vec<Instance>,
+    /// Every slice, in the order measured.
+    pub slices: Vec<Slice>,
+    /// Everything else that happened.
+    pub events: Vec<StudyEvent>,
+    /// Settings that differ.
+    pub audit: Vec<AuditFinding>,
+    /// When the last slice or event was written, milliseconds since the Unix epoch.
+    pub updated_ms: i64,
+    /// Whether the study ran to its end.
+    pub finished: bool,
+}

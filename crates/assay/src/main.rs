@@ -1,0 +1,3 @@
+//! The `assay` command.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Repository tasks: `cargo xtask ci`, `cargo xtask tidy`.
+
+fn main() {}
