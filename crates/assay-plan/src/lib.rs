@@ -1,1 +1,108 @@
-//! (see README)
+//! Command words to a checked study, and the order in which its slices run. Pure: no clock, no file, no unseeded chance.
+
+mod order;
+mod quantity;
+mod request;
+mod size;
+mod system_name;
+mod tests_glob;
+
+pub use order::{round_order, start_order};
+pub use quantity::{parse_duration_s, parse_percent};
+pub use request::{MachineFacts, Plan, Request, plan};
+pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+pub use system_name::parse_system;
+pub use tests_glob::select_tests;
+
+use assay_model::Hint;
+
+/// Why words do not make a study.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum Error {
+    /// A system name that cannot be read.
+    #[error("`{name}` is not a system name: {why}")]
+    SystemName {
+        /// What was typed.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+        /// The nearest product, when the product is unknown.
+        nearest: Option<&'static str>,
+    },
+    /// A comparison needs something to compare with.
+    #[error("a comparison needs a base and at least one other system")]
+    TooFewSystems,
+    /// A glob that selects nothing.
+    #[error("`{glob}` matches none of the {count} tests in set {count}")]
+    NoSuchTest {
+        /// What was typed.
+        glob: String,
+        /// Size of the set searched.
+        count: usize,
+        /// The nearest test name.
+        nearest: Option<String>,
+    },
+    /// A glob that cannot be read.
+    #[error("`{glob}` is not a pattern for tests: {why}")]
+    Glob {
+        /// What was typed.
+        glob: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A number outside of what makes sense.
+    #[error("`{option} {value}` is out of range: {why}")]
+    OutOfRange {
+        /// The option.
+        option: &'static str,
+        /// What was typed.
+        value: String,
+        /// What is allowed.
+        why: String,
+    },
+    /// A duration or percentage that cannot be read.
+    #[error("`{value}` is not {what}")]
+    Quantity {
+        /// What was typed.
+        value: String,
+        /// What was expected, with an example.
+        what: &'static str,
+    },
+    /// The machine is too small.
+    #[error(
+        "not enough {what}: the plan needs {need_mb} MB, this machine has {have_mb} MB to give"
+    )]
+    TooLittle {
+        /// Memory or disk.
+        what: &'static str,
+        /// What the plan needs, MB.
+        need_mb: u64,
+        /// What there is, MB.
+        have_mb: u64,
+        /// Largest number of rows per table that would fit.
+        rows_that_fit: u64,
+    },
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::SystemName { nearest: Some(product), .. } => {
+                vec![format!("did you mean `{product}@...`")]
+            }
+            Self::SystemName { .. } => vec![
+                "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
+            ],
+            Self::TooFewSystems => {
+                vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
+            }
+            Self::NoSuchTest { nearest: Some(name), .. } => {
+                vec![format!("did you mean `{name}`")]
+            }
+            Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {
+                vec![format!("`--rows {rows_that_fit}` would fit")]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Durations and percentages as users write them.
+
+use jiff::SignedDuration;
+
+use crate::Error;
+
+/// Reads a duration such as `90s`, `10m` or `1h 30m`; gives seconds.
+///
+/// # Errors
+/// [`Error::Quantity`] when it is not a positive duration.
+pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
+    let fail =
+        || Error::Quantity { value: text.to_owned(), what: "a duration such as `90s` or `10m`" };
+    let duration: SignedDuration = text.parse().map_err(|_| fail())?;
+    let seconds = duration.as_secs_f64();
+    if seconds > 0.0 { Ok(seconds) } else { Err(fail()) }
+}
+
+/// Reads a percentage such as `2%` or `0.5%`; gives the fraction, `0.02`.
+///
+/// # Errors
+/// [`Error::Quantity`] when it is not a percentage above 0 % and below 100 %.
+pub fn parse_percent(text: &str) -> Result<f64, Error> {
+    let fail = || Error::Quantity { value: text.to_owned(), what: "a percentage such as `2%`" };
+    let number: f64 =
+        text.trim().strip_suffix('%').ok_or_else(fail)?.trim().parse().map_err(|_| fail())?;
+    if number > 0.0 && number < 100.0 { Ok(number / 100.0) } else { Err(fail()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_users_write() {
+        assert_eq!(parse_duration_s("90s"), Ok(90.0));
+        assert_eq!(parse_duration_s("10m"), Ok(600.0));
+        assert_eq!(parse_percent("2%"), Ok(0.02));
+        assert_eq!(parse_percent(" 0.5 %"), Ok(0.005));
+    }
+
+    #[test]
+    fn refuses_the_rest() {
+        for text in ["", "0s", "-5m", "10", "ten minutes", "1e400h"] {
+            assert!(parse_duration_s(text).is_err(), "{text}");
+        }
+        for text in ["", "2", "0%", "-1%", "100%", "NaN%", "inf%"] {
+            assert!(parse_percent(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! How much memory and disk a plan needs.
+
+use assay_model::Setup;
+
+/// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
+///
+/// 1 M rows took 260 MB in InnoDB after load; the writes that age the data add page splits.
+const ROW_BYTES: u64 = 300;
+
+/// A cached study keeps the whole data set in memory with this much to spare.
+const BUFFER_POOL_FACTOR: f64 = 1.5;
+
+/// Smallest buffer pool: the server's own tables and undo need room too.
+const BUFFER_POOL_MIN_MB: u64 = 256;
+
+/// Expected size of the loaded tables, MB.
+#[must_use]
+pub fn loaded_mb(setup: Setup) -> u64 {
+    (u64::from(setup.tables) * u64::from(setup.rows) * ROW_BYTES).div_ceil(1 << 20)
+}
+
+/// Buffer pool for a study that is to be served from memory, MB, in steps of 128.
+#[must_use]
+pub fn buffer_pool_mb(setup: Setup) -> u64 {
+    let wanted = (loaded_mb(setup) as f64 * BUFFER_POOL_FACTOR).ceil() as u64;
+    wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(128)
+}
+
+/// Redo log, MB: large enough that a slice of writes does not wait for a checkpoint, small enough to copy.
+#[must_use]
+pub fn redo_log_mb(setup: Setup) -> u64 {
+    loaded_mb(setup).next_multiple_of(64).clamp(64, 2048)
+}

@@ -1,0 +1,159 @@
+//! `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096` to a [`SystemSpec`].
+
+use assay_model::{Engine, Origin, Product, SystemSpec};
+
+use crate::Error;
+
+/// Reads a system name.
+///
+/// # Errors
+/// [`Error::SystemName`] when the name is not of the form `product@version[/engine][+option=value]...`.
+pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
+    let fail = |why: String| Error::SystemName { name: name.to_owned(), why, nearest: None };
+    let (product_word, rest) =
+        name.split_once('@').ok_or_else(|| fail("there is no `@` in it".to_owned()))?;
+    let product = parse_product(name, product_word)?;
+
+    let mut parts = rest.split('+');
+    let place = parts.next().unwrap_or_default();
+    let overrides = parts
+        .map(|word| {
+            parse_override(word).ok_or_else(|| fail(format!("`+{word}` is not `+option=value`")))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let (origin, engine) = if let Some(path) = place.strip_prefix("dir:") {
+        if path.is_empty() {
+            return Err(fail("`dir:` needs a path".to_owned()));
+        }
+        (Origin::Dir(path.into()), SystemSpec::default_engine(product))
+    } else if let Some(reference) = place.strip_prefix("git:") {
+        if reference.is_empty() {
+            return Err(fail("`git:` needs a path and a ref".to_owned()));
+        }
+        (Origin::Git(reference.to_owned()), SystemSpec::default_engine(product))
+    } else {
+        let (version, engine_word) = match place.split_once('/') {
+            Some((version, engine)) => (version, Some(engine)),
+            None => (place, None),
+        };
+        check_version(version).map_err(fail)?;
+        let engine = match engine_word {
+            Some(word) => parse_engine(product, word).map_err(fail)?,
+            None => SystemSpec::default_engine(product),
+        };
+        (Origin::Version(version.to_owned()), engine)
+    };
+    Ok(SystemSpec { product, origin, engine, overrides })
+}
+
+fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
+    if let Some(product) = Product::ALL.into_iter().find(|product| product.word() == word) {
+        return Ok(product);
+    }
+    if word == "postgresql" {
+        return Ok(Product::Postgres);
+    }
+    let nearest = Product::ALL
+        .map(Product::word)
+        .into_iter()
+        .max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)))
+        .filter(|candidate| strsim::jaro_winkler(candidate, word) > 0.6);
+    let why = format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)");
+    Err(Error::SystemName { name: name.to_owned(), why, nearest })
+}
+
+fn check_version(version: &str) -> Result<(), String> {
+    if version.is_empty() {
+        return Err("the version is missing".to_owned());
+    }
+    let well_formed = version.starts_with(|c: char| c.is_ascii_digit())
+        && version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '~'));
+    if well_formed { Ok(()) } else { Err(format!("`{version}` is not a version")) }
+}
+
+fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
+    let engines: &[Engine] = match product {
+        Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
+        Product::Postgres => &[Engine::Heap],
+    };
+    engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {
+        let known: Vec<_> = engines.iter().map(|engine| engine.word()).collect();
+        format!("`{word}` is not a storage engine of {product} ({})", known.join(", "))
+    })
+}
+
+/// Option names are restricted so that no override can become another kind of server argument.
+fn parse_override(word: &str) -> Option<(String, String)> {
+    let (option, value) = word.split_once('=')?;
+    let named = option.starts_with(|c: char| c.is_ascii_alphabetic())
+        && option.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    (named && !value.contains(|c: char| c.is_control()))
+        .then(|| (option.replace('-', "_"), value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_all_parts() {
+        let spec = parse_system("mariadb@10.11/rocksdb+innodb-doublewrite=OFF+x=").unwrap();
+        assert_eq!(spec.product, Product::MariaDb);
+        assert_eq!(spec.origin, Origin::Version("10.11".to_owned()));
+        assert_eq!(spec.engine, Engine::RocksDb);
+        assert_eq!(
+            spec.overrides,
+            [("innodb_doublewrite".into(), "OFF".into()), ("x".into(), String::new())]
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_malformed() {
+        for name in [
+            "",
+            "mariadb",
+            "mariadb@",
+            "mariadb@latest",
+            "mariadb@10.11/",
+            "mariadb@10.11/heap",
+            "mariadb@10.11+x",
+            "mariadb@10.11+=1",
+            "mariadb@10.11+--x=1",
+            "maria@10.11",
+            "@10",
+            "mariadb@dir:",
+            "mariadb@10.11/innodb/x",
+            "postgres@18/innodb",
+            "mariadb@10 11",
+        ] {
+            assert!(parse_system(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn suggests_the_nearest_product() {
+        let Err(Error::SystemName { nearest, .. }) = parse_system("mariabd@10.11") else {
+            panic!("accepted")
+        };
+        assert_eq!(nearest, Some("mariadb"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(name in ".*") {
+            let _ = parse_system(&name);
+        }
+
+        #[test]
+        fn display_reads_back(
+            product in prop::sample::select(vec!["mariadb", "mysql", "postgres"]),
+            version in "[0-9]{1,2}(\\.[0-9]{1,2}){0,2}",
+            overrides in prop::collection::vec("\\+[a-z][a-z_]{0,8}=[A-Za-z0-9]{0,5}", 0..3),
+        ) {
+            let name = format!("{product}@{version}{}", overrides.concat());
+            prop_assert_eq!(parse_system(&name).unwrap().to_string(), name);
+        }
+    }
+}

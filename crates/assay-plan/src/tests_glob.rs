@@ -1,0 +1,70 @@
+//! `--tests GLOB,...` to microbenchmarks.
+
+use assay_model::{Microbenchmark, TestSet};
+use globset::{Glob, GlobSetBuilder};
+
+use crate::Error;
+
+/// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
+///
+/// # Errors
+/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing.
+pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark>, Error> {
+    let tests = set.tests();
+    if globs.is_empty() {
+        return Ok(tests);
+    }
+    let mut builder = GlobSetBuilder::new();
+    for text in globs {
+        let glob = Glob::new(text)
+            .map_err(|error| Error::Glob { glob: text.clone(), why: error.kind().to_string() })?;
+        let matcher = glob.compile_matcher();
+        if !tests.iter().any(|test| matcher.is_match(test.name())) {
+            return Err(no_such_test(text, &tests));
+        }
+        builder.add(glob);
+    }
+    let any = builder
+        .build()
+        .map_err(|error| Error::Glob { glob: globs.join(","), why: error.to_string() })?;
+    Ok(tests.into_iter().filter(|test| any.is_match(test.name())).collect())
+}
+
+fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
+    let nearest = tests
+        .iter()
+        .map(|test| test.name())
+        .max_by(|a, b| strsim::jaro_winkler(a, glob).total_cmp(&strsim::jaro_winkler(b, glob)));
+    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), nearest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_select_in_set_order() {
+        let globs = ["point*".to_owned(), "scan".to_owned()];
+        let names: Vec<_> =
+            select_tests(TestSet::Set32, &globs).unwrap().iter().map(|t| t.name()).collect();
+        assert_eq!(
+            names,
+            [
+                "scan",
+                "point-query",
+                "points-covered-pk",
+                "points-notcovered-pk",
+                "points-covered-si",
+                "points-notcovered-si"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_glob_without_match_is_an_error_with_the_nearest_name() {
+        let error = select_tests(TestSet::Set32, &["point-querry".to_owned()]).unwrap_err();
+        let Error::NoSuchTest { nearest, .. } = error else { panic!("{error}") };
+        assert_eq!(nearest.as_deref(), Some("point-query"));
+        assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));
+    }
+}
