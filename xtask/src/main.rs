@@ -1,3 +1,50 @@
-//! Repository tasks: `cargo xtask ci`, `cargo xtask tidy`.
+//! Tasks of the repository: `cargo xtask ci` and `cargo xtask tidy`.
+#![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
-fn main() {}
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "usage: cargo xtask ci | tidy
+
+ci    formatting, lints, tests and documentation tests: what must pass before anything lands
+tidy  rules of the code base: who may use whom, sizes, first lines, licences";
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let result = match task.as_deref() {
+        Some("ci") => ci(),
+        Some("tidy") => xtask::tidy::check(),
+        _ => {
+            println!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Everything that must hold. The test step is the command of the README.
+fn ci() -> Result<()> {
+    step(&["fmt", "--all", "--check"])?;
+    step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    step(&["test", "--workspace"])
+}
+
+fn step(args: &[&str]) -> Result<()> {
+    println!("==> cargo {}", args.join(" "));
+    let began = Instant::now();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo).args(args).status().context("cannot start cargo")?;
+    if !status.success() {
+        bail!("`cargo {}` failed ({status})", args.join(" "));
+    }
+    println!("==> ok after {:.0} s", began.elapsed().as_secs_f64());
+    Ok(())
+}

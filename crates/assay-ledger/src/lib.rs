@@ -1,1 +1,64 @@
-//! (see README)
+//! The ledger: one SQLite file that keeps what was asked and every slice that was measured.
+//!
+//! The schema, with the meaning and unit of every column, is in `migrations/`.
+
+mod columns;
+mod error;
+mod fields;
+mod read;
+mod schema;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+pub use error::{Error, Problem};
+pub use read::StudySummary;
+
+/// An open ledger.
+///
+/// One process writes at a time; any number read meanwhile.
+#[derive(Debug)]
+pub struct Ledger {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Ledger {
+    /// Opens a ledger for reading and writing; makes the file and its directory when missing and
+    /// brings an older schema up to date.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is no ledger, is locked, or comes from a newer assay.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::opened(path, schema::open(path))
+    }
+
+    /// Opens an existing ledger without the ability to change it.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and the file is missing or has an older schema.
+    pub fn open_read_only(path: &Path) -> Result<Self, Error> {
+        Self::opened(path, schema::open_read_only(path))
+    }
+
+    /// Where the ledger is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn opened(path: &Path, connection: Result<Connection, Problem>) -> Result<Self, Error> {
+        let path = path.to_owned();
+        match connection {
+            Ok(connection) => Ok(Self { connection, path }),
+            Err(problem) => Err(Error { path, problem }),
+        }
+    }
+
+    /// Names the file in a problem.
+    fn named<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
+        result.map_err(|problem| Error { path: self.path.clone(), problem })
+    }
+}

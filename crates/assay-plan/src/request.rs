@@ -32,6 +32,12 @@ pub struct Request {
     pub placement: Option<CpuPlacement>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Measured part of every slice, seconds, instead of the preset's.
+    pub slice_s: Option<f64>,
+    /// Blocks, instead of the preset's.
+    pub blocks: Option<u32>,
+    /// Rounds of a cell in a block at most, instead of the preset's.
+    pub rounds: Option<u32>,
 }
 
 /// What the plan needs to know of the machine.
@@ -69,7 +75,17 @@ struct Effort {
     warm_ms: u32,
 }
 
-fn effort(preset: Preset) -> Effort {
+/// The preset's effort with what the user set in its place.
+fn effort(request: &Request) -> Result<Effort, Error> {
+    let preset = preset_effort(request.preset);
+    Ok(Effort {
+        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), 1, 1000)?,
+        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 60_000)?,
+        ..preset
+    })
+}
+
+fn preset_effort(preset: Preset) -> Effort {
     match preset {
         Preset::Smoke => Effort {
             tables: 1,
@@ -112,7 +128,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let specs: Vec<_> =
         request.systems.iter().map(|name| parse_system(name)).collect::<Result<_, _>>()?;
     let tests = select_tests(request.set, &request.tests)?;
-    let effort = effort(request.preset);
+    let effort = effort(request)?;
     let setups = setups(request, &effort, machine)?;
     let data = setups[0];
     check_machine(data, specs.len() as u64, machine)?;
@@ -120,7 +136,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let cells = setups
         .iter()
         .flat_map(|&setup| tests.iter().map(move |&test| (test, setup)))
-        .map(|(test, setup)| planned_cell(test, setup, &effort, request.placement))
+        .map(|(test, setup)| planned_cell(test, setup, &effort, request))
         .collect();
     let study = Study {
         id: String::new(),
@@ -227,14 +243,15 @@ fn planned_cell(
     test: Microbenchmark,
     setup: Setup,
     effort: &Effort,
-    placement: Option<CpuPlacement>,
+    request: &Request,
 ) -> PlannedCell {
+    let preset_ms = effort.slice_ms * slice_factor(test);
     PlannedCell {
         id: CellId { test, setup },
         warm_ms: effort.warm_ms,
-        slice_ms: effort.slice_ms * slice_factor(test),
+        slice_ms: request.slice_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
         events: None,
-        placement: placement.unwrap_or(default_placement(test, setup)),
+        placement: request.placement.unwrap_or(default_placement(test, setup)),
     }
 }
 
@@ -274,6 +291,9 @@ mod tests {
             threshold: None,
             placement: None,
             seed: 1,
+            slice_s: None,
+            blocks: None,
+            rounds: None,
         }
     }
 

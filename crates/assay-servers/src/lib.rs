@@ -1,1 +1,47 @@
-//! (see README)
+//! Servers on equal terms: configured from one intent, started, frozen, drained, audited and stopped.
+//!
+//! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
+//! [`Server::stop_and_keep`] turns an instance's data into the next template.
+
+pub mod audit;
+mod copy;
+mod error;
+mod intent;
+mod maintain;
+mod mysql;
+mod options;
+mod server;
+mod settings;
+pub mod supervise;
+
+use std::path::{Path, PathBuf};
+
+pub use copy::copy_tree;
+pub use error::Error;
+pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
+pub use maintain::{Drained, drain, maintain};
+pub use mysql::initialize;
+pub use server::Server;
+pub use settings::effective_settings;
+pub use supervise::{Ending, Supervisor, collect_garbage};
+
+/// Where servers run.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Who watches over them.
+    pub supervisor: Supervisor,
+    /// Directory for sockets, short and private; made when missing. See [`run_root`].
+    pub run_root: PathBuf,
+    /// Directory for the data of instances, best on the file system of the templates; made when missing.
+    pub data_root: PathBuf,
+}
+
+/// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) when there is
+/// one and sockets in it have paths that the kernel takes, else below `/tmp`.
+#[must_use]
+pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
+    let usual = runtime_dir.filter(|path| path.is_absolute()).map(|path| path.join("assay"));
+    usual.filter(|path| server::socket_fits(path)).unwrap_or_else(|| {
+        PathBuf::from(format!("/tmp/assay-{}", rustix::process::geteuid().as_raw()))
+    })
+}

@@ -1,1 +1,179 @@
-//! (see README)
+//! Real servers for tests.
+//!
+//! A test file has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests.
+//! Everything panics with the reason when a server cannot be had: in a test that is the right end.
+
+use std::path::{Path, PathBuf};
+
+use assay_model::{Engine, Origin, Prefix, Product, SystemSpec};
+use assay_provision::{Options, Provisioner};
+use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor, initialize, render};
+use assay_wire::mysql::{ConnectOptions, Control};
+use fs_err as fs;
+use tempfile::TempDir;
+
+/// Name of the test function that [`supervisor_entry`] makes.
+pub const ENTRY: &str = "assay_supervisor";
+
+/// The word that makes it run as a supervisor: to the test harness a filter that fits no test.
+pub const AS_SUPERVISOR: &str = "run-as-supervisor";
+
+/// Increased when older templates no longer fit.
+const TEMPLATE_VERSION: u32 = 1;
+
+/// Makes the test binary able to be its own supervisor: the supervisor is the same program, re-executed.
+#[macro_export]
+macro_rules! supervisor_entry {
+    () => {
+        /// Does nothing in a run of the tests: it is how this program runs as a supervisor of a server.
+        #[test]
+        fn assay_supervisor() {
+            $crate::supervise_if_asked();
+        }
+    };
+}
+
+/// Runs as a supervisor when the command line says so. For [`supervisor_entry`].
+pub fn supervise_if_asked() {
+    if std::env::args().any(|arg| arg == AS_SUPERVISOR) {
+        let _ = assay_servers::supervise::main();
+    }
+}
+
+/// The running test binary as a supervisor.
+#[must_use]
+pub fn supervisor() -> Supervisor {
+    let args = ["--exact", "--nocapture", ENTRY, AS_SUPERVISOR];
+    let program = std::env::current_exe().expect("the path of the running program");
+    Supervisor { program, args: args.map(Into::into).to_vec() }
+}
+
+/// The intent of test servers: small and quick.
+#[must_use]
+pub fn intent() -> Intent {
+    Intent {
+        buffer_pool_mb: 128,
+        log_mb: 64,
+        durability: Durability::Relaxed,
+        charset: Charset::Latin1,
+        connections_max: 200,
+    }
+}
+
+/// A running server with everything it needs. Dropping it leaves nothing.
+#[derive(Debug)]
+pub struct TestServer {
+    server: Server,
+    // Dropped after the server.
+    _data_root: TempDir,
+}
+
+/// A server of MariaDB 10.11 with an empty database `test`.
+#[must_use]
+pub fn mariadb() -> TestServer {
+    mariadb_version("10.11", &[])
+}
+
+/// A server of a MariaDB version or series with an empty database `test`, and `extra` options such as
+/// `--autocommit=OFF`.
+#[must_use]
+pub fn mariadb_version(version: &str, extra: &[&str]) -> TestServer {
+    let prefix = prefix(version);
+    let template = template(&prefix);
+    let data_root = TempDir::with_prefix_in("instance-", cache_dir().join("testkit"))
+        .unwrap_or_else(|error| {
+            panic!("cannot make a directory for the data of a test server: {error}")
+        });
+    let mut options = options(&prefix);
+    options.extend(extra.iter().map(|option| (*option).to_owned()));
+    let server = Server::start(&site(data_root.path()), &prefix, &options, &template)
+        .unwrap_or_else(|error| panic!("cannot start MariaDB {version}: {error}"));
+    let created = server.connect().and_then(|mut it| Ok(it.query("CREATE DATABASE test")?));
+    created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
+    TestServer { server, _data_root: data_root }
+}
+
+impl TestServer {
+    /// How to connect, with the database `test`.
+    #[must_use]
+    pub fn connect_options(&self) -> ConnectOptions {
+        ConnectOptions { database: Some("test".to_owned()), ..self.server.connect_options() }
+    }
+
+    /// A control connection to the database `test`.
+    #[must_use]
+    pub fn connect(&self) -> Control {
+        Control::connect(&self.connect_options())
+            .unwrap_or_else(|error| panic!("cannot connect to a test server: {error}"))
+    }
+
+    /// The server itself.
+    #[must_use]
+    pub fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.server.pid()
+    }
+}
+
+/// The binaries of a MariaDB version or series, from the cache where it has them.
+#[must_use]
+pub fn prefix(version: &str) -> Prefix {
+    let spec = SystemSpec {
+        product: Product::MariaDb,
+        origin: Origin::Version(version.to_owned()),
+        engine: Engine::InnoDb,
+        overrides: Vec::new(),
+    };
+    let get = |offline| {
+        let options = Options { offline, accept_expired_index: false };
+        Provisioner::new(cache_dir(), options).and_then(|it| it.get(&spec, &mut |_| {}))
+    };
+    get(true).or_else(|_| get(false)).unwrap_or_else(|error| panic!("cannot get {spec}: {error}"))
+}
+
+/// An initialised data directory for a build, made once and kept in the cache. Only to be copied.
+#[must_use]
+pub fn template(prefix: &Prefix) -> PathBuf {
+    let root = cache_dir().join("testkit");
+    let sha = prefix.sha256.get(..16).unwrap_or(&prefix.sha256);
+    let template = root.join(format!("{sha}-{TEMPLATE_VERSION}"));
+    let made = fs::create_dir_all(&root).map_err(Into::into).and_then(|()| {
+        // Test binaries run side by side: one makes it, the others wait.
+        let lock = fs::File::create(root.join("lock"))?;
+        lock.lock()?;
+        if template.exists() {
+            return Ok(());
+        }
+        initialize(&site(&root), prefix, &options(prefix), &template)
+    });
+    made.unwrap_or_else(|error: assay_servers::Error| {
+        panic!("cannot initialise MariaDB {}: {error}", prefix.version)
+    });
+    template
+}
+
+/// Options of a test server.
+#[must_use]
+pub fn options(prefix: &Prefix) -> Vec<String> {
+    render(&intent(), prefix, Engine::InnoDb, &[]).options
+}
+
+/// Where test servers run, with their data below `data_root`.
+#[must_use]
+pub fn site(data_root: &Path) -> Site {
+    let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let run_root = assay_servers::run_root(runtime_dir.as_deref());
+    Site { supervisor: supervisor(), run_root, data_root: data_root.to_owned() }
+}
+
+/// The user's cache of servers, shared with the program itself.
+fn cache_dir() -> PathBuf {
+    let from = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")));
+    cache.expect("`XDG_CACHE_HOME` or `HOME` names a directory").join("assay")
+}

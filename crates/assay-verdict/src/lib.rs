@@ -1,1 +1,139 @@
-//! (see README)
+//! Statistics, stop rule, diagnosis: what a study's slices say. Pure and seeded.
+//!
+//! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
+
+mod account;
+mod effect;
+mod group;
+mod judge;
+mod moderate;
+mod robust;
+mod sequential;
+mod series;
+mod special;
+pub mod stop;
+mod why;
+
+use assay_model::{CellId, Estimate, Group, Setup, Verdict};
+
+pub use account::{Latency, PerOp, ServerPerOp};
+pub use effect::BLOCK_SD;
+pub use judge::{SMOKE_GROSS, judge};
+pub use moderate::{Prior, fit_prior};
+pub use robust::{TRIM, trimmed_mean};
+pub use sequential::{ALPHA, benjamini_hochberg, look_level};
+pub use special::{digamma, trigamma, trigamma_inverse};
+
+/// Everything a study says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
+    pub cells: Vec<CellJudgement>,
+    /// One per group, setup and system other than the base, in the order of cells.
+    pub groups: Vec<GroupSummary>,
+    /// One per system other than the base.
+    pub systems: Vec<SystemSummary>,
+}
+
+/// What a study says about one system in one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellJudgement {
+    /// What was measured.
+    pub cell: CellId,
+    /// The published group of the test in the study's set.
+    pub group: Group,
+    /// Index into the record's systems.
+    pub system: usize,
+    /// Operations per second.
+    pub qps: Option<Estimate>,
+    /// Operations per second divided by those of the base; none for the base.
+    pub rqps: Option<Estimate>,
+    /// Verdict on `rqps`. The base is `same` as itself.
+    pub verdict: Verdict,
+    /// Server CPU per operation, background threads included, divided by that of the base.
+    pub cpu_ratio: Option<Estimate>,
+    /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
+    pub cpu_verdict: Option<Verdict>,
+    /// Good slices of this system.
+    pub slices: u32,
+    /// Slices in machine trouble: shown, not judged.
+    pub troubled: u32,
+    /// Blocks with at least one good slice.
+    pub blocks: u32,
+    /// Operations in the good slices.
+    pub ops: f64,
+    /// Retried errors in all slices.
+    pub errors: u64,
+    /// Why a slice was broken off, if one was.
+    pub failure: Option<String>,
+    /// Latency of events over all good slices.
+    pub latency: Option<Latency>,
+    /// Where the time and the hardware went, per operation.
+    pub per_op: Option<PerOp>,
+    /// Smallest relative change this cell would be called for in 4 of 5 studies like this one.
+    pub detectable: Option<f64>,
+    /// One sentence on the cause of a change.
+    pub why: Option<String>,
+}
+
+/// Relative QPS over the tests of a group, as in the published tables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupSummary {
+    /// The group.
+    pub group: Group,
+    /// Clients, tables, rows.
+    pub setup: Setup,
+    /// Index into the record's systems.
+    pub system: usize,
+    /// Tests that have a relative QPS.
+    pub n: u32,
+    /// Smallest relative QPS.
+    pub min: f64,
+    /// Largest relative QPS.
+    pub max: f64,
+    /// Arithmetic mean of the relative QPS.
+    pub avg: f64,
+    /// Median of the relative QPS.
+    pub median: f64,
+    /// Sample standard deviation; none for a single test.
+    pub stddev: Option<f64>,
+    /// 95 % interval of the median by block bootstrap; none with fewer than two blocks.
+    pub median_interval: Option<Estimate>,
+}
+
+/// How a system compares with the base over all cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemSummary {
+    /// Index into the record's systems.
+    pub system: usize,
+    /// Cells by verdict.
+    pub slower: u32,
+    /// Cells by verdict.
+    pub faster: u32,
+    /// Cells by verdict.
+    pub same: u32,
+    /// Cells by verdict.
+    pub undecided: u32,
+    /// Cells by verdict.
+    pub failed: u32,
+    /// Median of the relative QPS over all cells; none when no cell has one.
+    pub median: Option<f64>,
+    /// Median over cells of the smallest change that would be called.
+    pub detectable: Option<f64>,
+}
+
+impl SystemSummary {
+    /// All cells.
+    #[must_use]
+    pub fn cells(&self) -> u32 {
+        self.slower + self.faster + self.same + self.undecided + self.failed
+    }
+}
+
+impl Judgement {
+    /// The judgement of one cell and system.
+    #[must_use]
+    pub fn cell(&self, cell: CellId, system: usize) -> Option<&CellJudgement> {
+        self.cells.iter().find(|judged| judged.cell == cell && judged.system == system)
+    }
+}

@@ -1,3 +1,84 @@
-//! The `assay` command.
+//! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
-fn main() {}
+mod cli;
+mod compare;
+mod exit;
+mod interrupt;
+mod paths;
+mod progress;
+mod report;
+mod study;
+
+use std::process::ExitCode;
+
+use assay_model::Hint;
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::interrupt::Interrupted;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+    let result = match &cli.command {
+        Command::Compare(args) => compare::run(args, cli.cache_dir.as_deref()),
+        Command::Report(args) => report::run(args),
+        Command::Supervise => return assay_servers::supervise::main(),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) if error.is::<Interrupted>() => Exit::Interrupted.into(),
+        Err(error) => {
+            print_error(&error);
+            Exit::Error.into()
+        }
+    }
+}
+
+/// `error:` what failed, the causes below it, then what to do next.
+fn print_error(error: &anyhow::Error) {
+    anstream::eprintln!("{}: {error}", styled("error", anstyle::AnsiColor::Red));
+    let mut shown = error.to_string();
+    for cause in error.chain().skip(1) {
+        let text = cause.to_string();
+        // An error that shows its source in its own text need not show it twice.
+        if !shown.contains(&text) {
+            anstream::eprintln!("  caused by: {text}");
+        }
+        shown = text;
+    }
+    let hints = hints(error);
+    if !hints.is_empty() {
+        anstream::eprintln!();
+    }
+    for hint in hints {
+        anstream::eprintln!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan));
+    }
+}
+
+fn styled(word: &str, color: anstyle::AnsiColor) -> String {
+    let style = color.on_default().bold();
+    format!("{style}{word}{style:#}")
+}
+
+/// The remedies that any error in the chain knows.
+fn hints(error: &anyhow::Error) -> Vec<String> {
+    fn of<E: Hint + std::error::Error + 'static>(
+        cause: &(dyn std::error::Error + 'static),
+    ) -> Vec<String> {
+        cause.downcast_ref::<E>().map(Hint::hints).unwrap_or_default()
+    }
+    error
+        .chain()
+        .flat_map(|cause| {
+            let mut hints = of::<assay_plan::Error>(cause);
+            hints.extend(of::<assay_provision::Error>(cause));
+            hints.extend(of::<assay_servers::Error>(cause));
+            hints.extend(of::<assay_load::Error>(cause));
+            hints.extend(of::<assay_probe::Error>(cause));
+            hints.extend(of::<assay_ledger::Error>(cause));
+            hints
+        })
+        .collect()
+}

@@ -1,0 +1,117 @@
+//! What can be wrong with a ledger.
+
+use std::io;
+use std::path::PathBuf;
+
+use assay_model::{CellId, Hint};
+use rusqlite::ErrorCode;
+
+/// Something is wrong with the ledger at `path`.
+#[derive(Debug, thiserror::Error)]
+#[error("ledger `{}`: {problem}", path.display())]
+pub struct Error {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong; part of the message, so it is no `source`.
+    pub problem: Problem,
+}
+
+/// What is wrong with a ledger.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// Its directory cannot be made.
+    #[error("{0}")]
+    Directory(#[from] io::Error),
+    /// Another process has been writing for longer than was waited for.
+    #[error("another process is writing to it")]
+    Locked,
+    /// The file is no SQLite file, or one that belongs to another program.
+    #[error("it is not a ledger of assay")]
+    NotALedger,
+    /// SQLite finds the file inconsistent.
+    #[error("it is damaged: {0}")]
+    Damaged(#[source] rusqlite::Error),
+    /// The schema is not the one this assay reads.
+    #[error("it has schema version {found}, this assay knows {known}")]
+    Schema {
+        /// Version in the file.
+        found: u32,
+        /// Newest version known.
+        known: u32,
+    },
+    /// A row holds what no assay writes.
+    #[error("table `{table}`, row {row}: {what}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The row's number or id.
+        row: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// There is no such study.
+    #[error("it has no study `{0}`")]
+    NoSuchStudy(String),
+    /// The plan of the study has no such cell.
+    #[error("study `{study}` has no cell {} at {}", cell.test, cell.setup)]
+    NoSuchCell {
+        /// The study.
+        study: String,
+        /// The cell.
+        cell: Box<CellId>,
+    },
+    /// A row refers to a study, system or cell that has not been written before it.
+    #[error("a row refers to a study, system or cell that is not in it")]
+    Dangling,
+    /// A value has no place in the schema.
+    #[error("{0} cannot be stored")]
+    Unstorable(String),
+    /// Anything else that SQLite reports.
+    #[error("{0}")]
+    Sqlite(#[source] rusqlite::Error),
+}
+
+/// Extended code of a violated foreign key.
+const SQLITE_CONSTRAINT_FOREIGNKEY: i32 = 787;
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        let rusqlite::Error::SqliteFailure(failure, _) = &error else {
+            return Self::Sqlite(error);
+        };
+        match failure.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Locked,
+            ErrorCode::NotADatabase => Self::NotALedger,
+            ErrorCode::DatabaseCorrupt => Self::Damaged(error),
+            ErrorCode::ConstraintViolation
+                if failure.extended_code == SQLITE_CONSTRAINT_FOREIGNKEY =>
+            {
+                Self::Dangling
+            }
+            _ => Self::Sqlite(error),
+        }
+    }
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        let hint = match &self.problem {
+            Problem::Directory(_) => "choose another place for the ledger",
+            Problem::Locked => "wait for the other assay to end, or use another ledger file",
+            Problem::NotALedger => "name the file that an earlier study was written to",
+            Problem::Damaged(_) => {
+                "keep the file: `sqlite3 FILE .recover` may save the studies in it"
+            }
+            Problem::Schema { found, known } if found > known => {
+                "read it with the assay that wrote it, or a newer one"
+            }
+            Problem::Schema { .. } => "open it once for writing to bring it up to date",
+            Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
+            Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
+                "free some space on its disk; what was written before is safe"
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}

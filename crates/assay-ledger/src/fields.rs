@@ -1,0 +1,89 @@
+//! One row as it is read: every field checked, every complaint naming table and row.
+
+use assay_model::{CellId, Microbenchmark, Setup};
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlError};
+use serde::de::DeserializeOwned;
+
+use crate::Problem;
+
+/// A row of a table.
+pub(crate) struct Fields<'a> {
+    row: &'a Row<'a>,
+    table: &'static str,
+    /// The column that tells rows of a study apart.
+    key: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(table: &'static str, key: &'static str, row: &'a Row<'a>) -> Self {
+        Self { row, table, key }
+    }
+
+    /// A complaint about this row.
+    pub(crate) fn wrong(&self, what: impl Into<String>) -> Problem {
+        let row = match self.row.get_ref(self.key) {
+            Ok(rusqlite::types::ValueRef::Integer(number)) => number.to_string(),
+            Ok(rusqlite::types::ValueRef::Text(text)) => {
+                format!("`{}`", String::from_utf8_lossy(text))
+            }
+            _ => "unknown".to_owned(),
+        };
+        Problem::Row { table: self.table, row, what: what.into() }
+    }
+
+    /// A field as it is stored.
+    pub(crate) fn get<T: FromSql>(&self, column: &str) -> Result<T, Problem> {
+        let value = self.row.get_ref(column)?;
+        T::column_result(value).map_err(|error| {
+            let what = match error {
+                FromSqlError::InvalidType => format!("is of type {}", value.data_type()),
+                FromSqlError::OutOfRange(number) => format!("is {number}, out of range"),
+                other => other.to_string(),
+            };
+            self.wrong(format!("`{column}` {what}"))
+        })
+    }
+
+    /// A number that is never negative.
+    pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
+        let number: i64 = self.get(column)?;
+        u64::try_from(number).map_err(|_| self.wrong(format!("`{column}` is {number}")))
+    }
+
+    /// A kind, stored as its word.
+    pub(crate) fn word<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
+        let word: String = self.get(column)?;
+        let quoted = serde_json::Value::String(word.clone());
+        serde_json::from_value(quoted)
+            .map_err(|_| self.wrong(format!("`{column}` is `{word}`, an unknown word")))
+    }
+
+    /// A value stored as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
+        let text: String = self.get(column)?;
+        serde_json::from_str(&text).map_err(|error| self.wrong(format!("`{column}`: {error}")))
+    }
+
+    /// An index into something of that length.
+    pub(crate) fn index(&self, column: &str, length: usize) -> Result<usize, Problem> {
+        let index = self.number(column)?;
+        usize::try_from(index)
+            .ok()
+            .filter(|index| *index < length)
+            .ok_or_else(|| self.wrong(format!("`{column}` is {index}, but there are {length}")))
+    }
+
+    /// The cell that a row names.
+    pub(crate) fn cell(&self) -> Result<CellId, Problem> {
+        let name: String = self.get("test")?;
+        let test = Microbenchmark::by_name(&name)
+            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown microbenchmark")))?;
+        let setup = Setup {
+            clients: self.get("clients")?,
+            tables: self.get("tables")?,
+            rows: self.get("rows")?,
+        };
+        Ok(CellId { test, setup })
+    }
+}

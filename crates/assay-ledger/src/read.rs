@@ -1,0 +1,346 @@
+//! Everything that reads a ledger. A file from anywhere may be read: nothing in it is trusted.
+
+use assay_model::{
+    AuditFinding, Host, Instance, PlannedCell, Preset, Slice, SliceOutcome, Study, StudyEvent,
+    StudyRecord, System, TestSet, WorkCounters,
+};
+use rusqlite::Connection;
+
+use crate::columns::visit_counters;
+use crate::fields::Fields;
+use crate::{Error, Ledger, Problem};
+
+/// A study in one line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudySummary {
+    /// Its name.
+    pub id: String,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// When its last slice or event was written, milliseconds since the Unix epoch.
+    pub updated_ms: i64,
+    /// How much effort.
+    pub preset: Preset,
+    /// Which selection.
+    pub set: TestSet,
+    /// Names of the systems; the base first.
+    pub systems: Vec<String>,
+    /// Cells in the plan.
+    pub cells: u64,
+    /// Slices measured, whatever their outcome.
+    pub slices: u64,
+    /// Whether it ran to its end.
+    pub finished: bool,
+    /// Time it took, seconds; none until finished.
+    pub elapsed_s: Option<f64>,
+}
+
+/// When a study was last written to.
+const UPDATED_MS: &str = "max(started_ms,
+    coalesce((SELECT max(written_ms) FROM slice WHERE slice.study = study.id), started_ms),
+    coalesce((SELECT max(when_ms) FROM event WHERE event.study = study.id), started_ms))
+    AS updated_ms";
+
+impl Ledger {
+    /// All studies, the oldest first.
+    ///
+    /// # Errors
+    /// The file is damaged or holds what no assay writes.
+    pub fn studies(&self) -> Result<Vec<StudySummary>, Error> {
+        self.named(studies(&self.connection))
+    }
+
+    /// The study that began last.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn latest(&self) -> Result<Option<String>, Error> {
+        let sql = "SELECT id FROM study ORDER BY started_ms DESC, rowid DESC LIMIT 1";
+        let ids = rows(&self.connection, sql, [], |row| {
+            Fields::new("study", "id", row).get::<String>("id")
+        });
+        self.named(ids.map(|ids| ids.into_iter().next()))
+    }
+
+    /// Everything about one study, as it was at one moment, in the order in which it was written.
+    ///
+    /// # Errors
+    /// There is no such study, the file is damaged, or a row holds what no assay writes.
+    pub fn read(&self, study: &str) -> Result<StudyRecord, Error> {
+        self.named(read(&self.connection, study))
+    }
+}
+
+/// The rows of a query, each made into a `T`.
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    make: impl Fn(&rusqlite::Row<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query(parameters)?;
+    let mut made = Vec::new();
+    while let Some(row) = rows.next()? {
+        made.push(make(row)?);
+    }
+    Ok(made)
+}
+
+fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
+    let snapshot = connection.unchecked_transaction()?;
+    let sql = format!(
+        "SELECT id, started_ms, preset, test_set, finished, elapsed_s, {UPDATED_MS},
+            (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
+            (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices
+         FROM study ORDER BY started_ms, rowid"
+    );
+    rows(&snapshot, &sql, [], |row| {
+        let fields = Fields::new("study", "id", row);
+        let id: String = fields.get("id")?;
+        Ok(StudySummary {
+            started_ms: fields.get("started_ms")?,
+            updated_ms: fields.get("updated_ms")?,
+            preset: fields.word("preset")?,
+            set: fields.word("test_set")?,
+            systems: system_names(&snapshot, &id)?,
+            cells: fields.number("cells")?,
+            slices: fields.number("slices")?,
+            finished: fields.get("finished")?,
+            elapsed_s: fields.get("elapsed_s")?,
+            id,
+        })
+    })
+}
+
+fn system_names(connection: &Connection, study: &str) -> Result<Vec<String>, Problem> {
+    let sql = "SELECT number, name FROM system WHERE study = ? ORDER BY number";
+    rows(connection, sql, [study], |row| Fields::new("system", "number", row).get("name"))
+}
+
+fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
+    // One transaction, so that a study that is being measured is read as of one moment.
+    let snapshot = connection.unchecked_transaction()?;
+    let systems = read_systems(&snapshot, id)?;
+    let count = systems.len();
+    let (study, updated_ms, finished) = read_study(&snapshot, id)?;
+    let slices = read_slices(&snapshot, id, &study.cells, count)?;
+    Ok(StudyRecord {
+        host: read_host(&snapshot, id)?,
+        instances: read_instances(&snapshot, id, count)?,
+        events: read_events(&snapshot, id, count)?,
+        audit: read_audit(&snapshot, id, count)?,
+        study,
+        systems,
+        slices,
+        updated_ms,
+        finished,
+    })
+}
+
+fn read_study(connection: &Connection, id: &str) -> Result<(Study, i64, bool), Problem> {
+    let sql = format!(
+        "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
+            workload_version, assay_version, finished, {UPDATED_MS}
+         FROM study WHERE id = ?"
+    );
+    let mut found = rows(connection, &sql, [id], |row| {
+        let fields = Fields::new("study", "id", row);
+        let seed: String = fields.get("seed")?;
+        let study = Study {
+            id: fields.get("id")?,
+            started_ms: fields.get("started_ms")?,
+            preset: fields.word("preset")?,
+            set: fields.word("test_set")?,
+            seed: seed.parse().map_err(|_| fields.wrong(format!("`seed` is `{seed}`")))?,
+            threshold: fields.get("threshold")?,
+            budget_s: fields.get("budget_s")?,
+            blocks: fields.get("blocks")?,
+            rounds: fields.get("rounds")?,
+            cells: read_cells(connection, id)?,
+            setups: fields.json("setups")?,
+            workload_version: fields.get("workload_version")?,
+            assay_version: fields.get("assay_version")?,
+        };
+        Ok((study, fields.get("updated_ms")?, fields.get("finished")?))
+    })?;
+    found.pop().ok_or_else(|| Problem::NoSuchStudy(id.to_owned()))
+}
+
+fn read_cells(connection: &Connection, study: &str) -> Result<Vec<PlannedCell>, Problem> {
+    let sql = "SELECT number, test, clients, tables, rows, warm_ms, slice_ms, events, placement
+        FROM cell WHERE study = ? ORDER BY number";
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("cell", "number", row);
+        let is_calibrated = fields.get::<Option<i64>>("events")?.is_some();
+        Ok(PlannedCell {
+            id: fields.cell()?,
+            warm_ms: fields.get("warm_ms")?,
+            slice_ms: fields.get("slice_ms")?,
+            events: is_calibrated.then(|| fields.number("events")).transpose()?,
+            placement: fields.word("placement")?,
+        })
+    })
+}
+
+fn read_host(connection: &Connection, study: &str) -> Result<Host, Problem> {
+    let sql = "SELECT study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem
+        FROM host WHERE study = ?";
+    let mut found = rows(connection, sql, [study], |row| {
+        let fields = Fields::new("host", "study", row);
+        Ok(Host {
+            cpu: fields.get("cpu")?,
+            cpus: fields.get("cpus")?,
+            memory_kb: fields.number("memory_kb")?,
+            kernel: fields.get("kernel")?,
+            os: fields.get("os")?,
+            hypervisor: fields.get("hypervisor")?,
+            filesystem: fields.get("filesystem")?,
+        })
+    })?;
+    found.pop().ok_or_else(|| Problem::Row {
+        table: "host",
+        row: format!("`{study}`"),
+        what: "is missing".to_owned(),
+    })
+}
+
+fn read_systems(connection: &Connection, study: &str) -> Result<Vec<System>, Problem> {
+    let sql = "SELECT number, name, is_base, is_twin, spec, prefix, options
+        FROM system WHERE study = ? ORDER BY number";
+    let numbered = rows(connection, sql, [study], |row| {
+        let fields = Fields::new("system", "number", row);
+        let system = System {
+            name: fields.get("name")?,
+            spec: fields.json("spec")?,
+            prefix: fields.json("prefix")?,
+            is_base: fields.get("is_base")?,
+            is_twin: fields.get("is_twin")?,
+            options: fields.json("options")?,
+        };
+        Ok((fields.number("number")?, system))
+    })?;
+    // Everything else refers to systems by number.
+    (0..)
+        .zip(numbered)
+        .map(
+            |(expected, (number, system))| {
+                if number == expected { Ok(system) } else { Err(missing_system(expected)) }
+            },
+        )
+        .collect()
+}
+
+fn missing_system(number: u64) -> Problem {
+    Problem::Row { table: "system", row: number.to_string(), what: "is missing".to_owned() }
+}
+
+fn read_instances(
+    connection: &Connection,
+    study: &str,
+    systems: usize,
+) -> Result<Vec<Instance>, Problem> {
+    let sql = "SELECT id, system, block, start_from, started_ms, start_took_ms
+        FROM instance WHERE study = ? ORDER BY id";
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("instance", "id", row);
+        Ok(Instance {
+            system: fields.index("system", systems)?,
+            block: fields.get("block")?,
+            start_from: fields.word("start_from")?,
+            started_ms: fields.get("started_ms")?,
+            start_took_ms: fields.number("start_took_ms")?,
+        })
+    })
+}
+
+fn read_slices(
+    connection: &Connection,
+    study: &str,
+    cells: &[PlannedCell],
+    systems: usize,
+) -> Result<Vec<Slice>, Problem> {
+    rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [study], |row| {
+        let fields = Fields::new("slice", "id", row);
+        let slice = read_slice(&fields, systems)?;
+        if !cells.iter().any(|cell| cell.id == slice.cell) {
+            return Err(fields.wrong("measures a cell that is not in the plan"));
+        }
+        Ok(slice)
+    })
+}
+
+fn read_slice(fields: &Fields<'_>, systems: usize) -> Result<Slice, Problem> {
+    let mut slice = Slice {
+        system: fields.index("system", systems)?,
+        cell: fields.cell()?,
+        block: fields.get("block")?,
+        round: fields.get("round")?,
+        position: fields.get("position")?,
+        started_ms: fields.get("started_ms")?,
+        outcome: read_outcome(fields)?,
+        trouble: fields.json("trouble")?,
+        work: WorkCounters {
+            errors: fields.json("errors")?,
+            latency_hdr: fields.get("latency_hdr")?,
+            ..WorkCounters::default()
+        },
+        client: Default::default(),
+        server: Default::default(),
+        host: Default::default(),
+    };
+    let mut problem = None;
+    visit_counters(&mut slice, |column, place| match fields.number(column) {
+        Ok(number) => *place = number,
+        Err(error) => problem = Some(error),
+    });
+    problem.map_or(Ok(slice), Err)
+}
+
+fn read_outcome(fields: &Fields<'_>) -> Result<SliceOutcome, Problem> {
+    let word: String = fields.get("outcome")?;
+    match word.as_str() {
+        "good" => Ok(SliceOutcome::Good),
+        "troubled" => Ok(SliceOutcome::Troubled),
+        "failed" => Ok(SliceOutcome::Failed(fields.get("failure")?)),
+        _ => Err(fields.wrong(format!("`outcome` is `{word}`, an unknown word"))),
+    }
+}
+
+fn read_events(
+    connection: &Connection,
+    study: &str,
+    systems: usize,
+) -> Result<Vec<StudyEvent>, Problem> {
+    let sql = "SELECT id, when_ms, system, what FROM event WHERE study = ? ORDER BY id";
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("event", "id", row);
+        let has_system = fields.get::<Option<i64>>("system")?.is_some();
+        Ok(StudyEvent {
+            when_ms: fields.get("when_ms")?,
+            system: has_system.then(|| fields.index("system", systems)).transpose()?,
+            what: fields.get("what")?,
+        })
+    })
+}
+
+fn read_audit(
+    connection: &Connection,
+    study: &str,
+    systems: usize,
+) -> Result<Vec<AuditFinding>, Problem> {
+    let sql = r#"SELECT id, setting, "values", class, why FROM audit WHERE study = ? ORDER BY id"#;
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("audit", "id", row);
+        let finding = AuditFinding {
+            setting: fields.get("setting")?,
+            values: fields.json("values")?,
+            class: fields.word("class")?,
+            why: fields.get("why")?,
+        };
+        if finding.values.len() > systems {
+            return Err(fields.wrong(format!("has more `values` than the {systems} systems")));
+        }
+        Ok(finding)
+    })
+}

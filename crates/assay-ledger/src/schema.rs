@@ -1,0 +1,141 @@
+//! Opening the file: identity, schema version, durability.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use crate::Problem;
+
+/// `ASSY`: marks the file as a ledger.
+const APPLICATION_ID: i32 = 0x4153_5359;
+
+/// One script per schema version; version N is reached by running the first N.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_ledger.sql")];
+
+const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// How long to wait for another process to end its transaction; those of assay take milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Opens for writing, makes or migrates.
+pub(crate) fn open(path: &Path) -> Result<Connection, Problem> {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        fs_err::create_dir_all(directory)?;
+    }
+    let mut connection = Connection::open(path)?;
+    prepare(&connection)?;
+    if found_version(&connection)? < KNOWN_VERSION {
+        migrate(&mut connection)?;
+    }
+    // A commit appends to the log and waits until the disk has it, so that neither a killed assay
+    // nor a dead machine loses a slice that was acknowledged.
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+/// Opens an existing ledger for reading.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, Problem> {
+    let connection = Connection::open_with_flags(path, READ_ONLY)?;
+    match check(connection) {
+        // A ledger that may change needs files beside it. Where they cannot be made, as on a
+        // read-only medium, and no log of unsaved changes is there, it cannot change.
+        Err(Problem::Sqlite(error)) if is_refused(&error) && !beside(path, "-wal").exists() => {
+            check(open_immutable(path)?)
+        }
+        checked => checked,
+    }
+}
+
+const READ_ONLY: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
+fn is_refused(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Opens a file that nobody changes meanwhile, without files beside it.
+fn open_immutable(path: &Path) -> Result<Connection, Problem> {
+    let mut uri = "file:".to_owned();
+    for byte in std::path::absolute(path)?.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri.push_str("?immutable=1");
+    Ok(Connection::open_with_flags(uri, READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
+}
+
+fn check(connection: Connection) -> Result<Connection, Problem> {
+    prepare(&connection)?;
+    match found_version(&connection)? {
+        0 => Err(Problem::NotALedger),
+        KNOWN_VERSION => Ok(connection),
+        found => Err(Problem::Schema { found, known: KNOWN_VERSION }),
+    }
+}
+
+fn prepare(connection: &Connection) -> Result<(), Problem> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // The file may come from anyone: functions in its schema must not run with side effects.
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(())
+}
+
+/// The version of the file's schema, 0 for an empty file.
+fn found_version(connection: &Connection) -> Result<u32, Problem> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let version = pragma("user_version")?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match pragma("application_id")? {
+        APPLICATION_ID => {}
+        0 if version == 0 && tables == 0 => return Ok(0),
+        _ => return Err(Problem::NotALedger),
+    }
+    match u32::try_from(version) {
+        Ok(found @ 1..=KNOWN_VERSION) => Ok(found),
+        Ok(found @ 1..) => Err(Problem::Schema { found, known: KNOWN_VERSION }),
+        _ => Err(Problem::NotALedger),
+    }
+}
+
+/// Runs what is missing in one transaction: a file is never left between two versions.
+fn migrate(connection: &mut Connection) -> Result<(), Problem> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have come first.
+    let found = found_version(&transaction)?;
+    for script in MIGRATIONS.iter().skip(found as usize) {
+        transaction.execute_batch(script)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", KNOWN_VERSION)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_any_name_can_be_opened_as_immutable() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("100 %?x=1#é.db");
+        drop(open(&path).unwrap());
+        check(open_immutable(&path).unwrap()).unwrap();
+        assert_eq!(fs_err::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}

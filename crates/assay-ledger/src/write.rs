@@ -1,0 +1,345 @@
+//! Everything that adds to a ledger. Each call is one transaction, on disk when it returns.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use assay_model::{
+    AuditFinding, CellId, Host, Instance, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study,
+    StudyEvent, System,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
+use serde::Serialize;
+
+use crate::columns::visit_counters;
+use crate::{Error, Ledger, Problem};
+
+impl Ledger {
+    /// Begins a study: what is asked, with all its cells, and where.
+    ///
+    /// # Errors
+    /// There is a study of that name already, or a cell twice.
+    pub fn create_study(&mut self, study: &Study, host: &Host) -> Result<(), Error> {
+        let result = create_study(&mut self.connection, study, host);
+        self.named(result)
+    }
+
+    /// Adds the system with that index into [`assay_model::StudyRecord::systems`].
+    ///
+    /// # Errors
+    /// There is no such study, or a system of that index already.
+    pub fn add_system(&mut self, study: &str, index: usize, system: &System) -> Result<(), Error> {
+        self.named(add_system(&self.connection, study, index, system))
+    }
+
+    /// Adds a server process.
+    ///
+    /// # Errors
+    /// Its study or system is not in the ledger.
+    pub fn add_instance(&mut self, study: &str, instance: &Instance) -> Result<(), Error> {
+        self.named(add_instance(&self.connection, study, instance))
+    }
+
+    /// Adds a slice. When this returns, neither a killed assay nor a dead machine can lose it.
+    ///
+    /// # Errors
+    /// Its study, system or cell is not in the ledger, or the disk does not take it.
+    pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
+        self.named(add_slice(&self.connection, study, slice))
+    }
+
+    /// Adds an event.
+    ///
+    /// # Errors
+    /// Its study or system is not in the ledger.
+    pub fn add_event(&mut self, study: &str, event: &StudyEvent) -> Result<(), Error> {
+        self.named(add_event(&self.connection, study, event))
+    }
+
+    /// Replaces the study's audit findings.
+    ///
+    /// # Errors
+    /// The study is not in the ledger.
+    pub fn set_audit(&mut self, study: &str, findings: &[AuditFinding]) -> Result<(), Error> {
+        let result = set_audit(&mut self.connection, study, findings);
+        self.named(result)
+    }
+
+    /// Fills in how many events a slice of a write cell has.
+    ///
+    /// # Errors
+    /// The study has no such cell.
+    pub fn set_calibrated_events(
+        &mut self,
+        study: &str,
+        cell: CellId,
+        events: u64,
+    ) -> Result<(), Error> {
+        self.named(set_calibrated_events(&self.connection, study, cell, events))
+    }
+
+    /// Marks a study as run to its end, after that time.
+    ///
+    /// # Errors
+    /// The study is not in the ledger.
+    pub fn finish(&mut self, study: &str, elapsed: Duration) -> Result<(), Error> {
+        self.named(finish(&self.connection, study, elapsed))
+    }
+}
+
+fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Result<(), Problem> {
+    let transaction = connection.transaction()?;
+    transaction.execute(
+        "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
+            rounds, setups, workload_version, assay_version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            study.id,
+            study.started_ms,
+            word(&study.preset)?,
+            word(&study.set)?,
+            study.seed.to_string(),
+            study.threshold,
+            study.budget_s,
+            study.blocks,
+            study.rounds,
+            json(&study.setups)?,
+            study.workload_version,
+            study.assay_version,
+        ],
+    )?;
+    transaction.execute(
+        "INSERT INTO host (study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            study.id,
+            host.cpu,
+            host.cpus,
+            integer("memory_kb", host.memory_kb)?,
+            host.kernel,
+            host.os,
+            host.hypervisor,
+            host.filesystem,
+        ],
+    )?;
+    for (number, cell) in study.cells.iter().enumerate() {
+        add_cell(&transaction, &study.id, number, cell)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn add_cell(
+    connection: &Connection,
+    study: &str,
+    number: usize,
+    cell: &PlannedCell,
+) -> Result<(), Problem> {
+    let setup = cell.id.setup;
+    connection.execute(
+        "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, slice_ms, events,
+            placement)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            study,
+            index(number)?,
+            test_name(cell.id.test)?,
+            setup.clients,
+            setup.tables,
+            setup.rows,
+            cell.warm_ms,
+            cell.slice_ms,
+            cell.events.map(|events| integer("events", events)).transpose()?,
+            word(&cell.placement)?,
+        ],
+    )?;
+    Ok(())
+}
+
+fn add_system(
+    connection: &Connection,
+    study: &str,
+    number: usize,
+    system: &System,
+) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT INTO system (study, number, name, is_base, is_twin, spec, prefix, options)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            study,
+            index(number)?,
+            system.name,
+            system.is_base,
+            system.is_twin,
+            json(&system.spec)?,
+            json(&system.prefix)?,
+            json(&system.options)?,
+        ],
+    )?;
+    Ok(())
+}
+
+fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms)
+         VALUES (?, ?, ?, ?, ?, ?)",
+        params![
+            study,
+            index(instance.system)?,
+            instance.block,
+            word(&instance.start_from)?,
+            instance.started_ms,
+            integer("start_took_ms", instance.start_took_ms)?,
+        ],
+    )?;
+    Ok(())
+}
+
+fn add_slice(connection: &Connection, study: &str, slice: &Slice) -> Result<(), Problem> {
+    let row = slice_row(study, slice)?;
+    let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
+    let places = vec!["?"; row.len()].join(", ");
+    let sql = format!("INSERT INTO slice ({}) VALUES ({places})", names.join(", "));
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.execute(params_from_iter(row.into_iter().map(|(_, value)| value)))?;
+    Ok(())
+}
+
+/// Names and values of all columns.
+fn slice_row(study: &str, slice: &Slice) -> Result<Vec<(String, Value)>, Problem> {
+    let setup = slice.cell.setup;
+    let (outcome, failure) = match &slice.outcome {
+        SliceOutcome::Good => ("good", None),
+        SliceOutcome::Troubled => ("troubled", None),
+        SliceOutcome::Failed(why) => ("failed", Some(why.clone())),
+    };
+    let mut row = [
+        ("study", Value::from(study.to_owned())),
+        ("system", index(slice.system)?.into()),
+        ("test", test_name(slice.cell.test)?.into()),
+        ("clients", setup.clients.into()),
+        ("tables", setup.tables.into()),
+        ("rows", setup.rows.into()),
+        ("block", slice.block.into()),
+        ("round", slice.round.into()),
+        ("position", slice.position.into()),
+        ("started_ms", slice.started_ms.into()),
+        ("written_ms", now_ms().into()),
+        ("outcome", outcome.to_owned().into()),
+        ("failure", failure.into()),
+        ("trouble", json(&slice.trouble)?.into()),
+        ("errors", json(&slice.work.errors)?.into()),
+        ("latency_hdr", slice.work.latency_hdr.clone().into()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec();
+    let mut problem = None;
+    visit_counters(&mut slice.clone(), |name, number| match integer(name, *number) {
+        Ok(value) => row.push((name.to_owned(), value.into())),
+        Err(error) => problem = Some(error),
+    });
+    problem.map_or(Ok(row), Err)
+}
+
+fn add_event(connection: &Connection, study: &str, event: &StudyEvent) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT INTO event (study, when_ms, system, what) VALUES (?, ?, ?, ?)",
+        params![study, event.when_ms, event.system.map(index).transpose()?, event.what],
+    )?;
+    Ok(())
+}
+
+fn set_audit(
+    connection: &mut Connection,
+    study: &str,
+    findings: &[AuditFinding],
+) -> Result<(), Problem> {
+    let transaction = connection.transaction()?;
+    transaction.execute("DELETE FROM audit WHERE study = ?", [study])?;
+    for finding in findings {
+        transaction.execute(
+            r#"INSERT INTO audit (study, setting, "values", class, why) VALUES (?, ?, ?, ?, ?)"#,
+            params![
+                study,
+                finding.setting,
+                json(&finding.values)?,
+                word(&finding.class)?,
+                finding.why
+            ],
+        )?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn set_calibrated_events(
+    connection: &Connection,
+    study: &str,
+    cell: CellId,
+    events: u64,
+) -> Result<(), Problem> {
+    let setup = cell.setup;
+    let changed = connection.execute(
+        "UPDATE cell SET events = ?
+         WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?",
+        params![
+            integer("events", events)?,
+            study,
+            test_name(cell.test)?,
+            setup.clients,
+            setup.tables,
+            setup.rows
+        ],
+    )?;
+    match changed {
+        0 => Err(Problem::NoSuchCell { study: study.to_owned(), cell: Box::new(cell) }),
+        _ => Ok(()),
+    }
+}
+
+fn finish(connection: &Connection, study: &str, elapsed: Duration) -> Result<(), Problem> {
+    let changed = connection.execute(
+        "UPDATE study SET finished = 1, elapsed_s = ? WHERE id = ?",
+        params![elapsed.as_secs_f64(), study],
+    )?;
+    match changed {
+        0 => Err(Problem::NoSuchStudy(study.to_owned())),
+        _ => Ok(()),
+    }
+}
+
+/// The word that stands for a kind in every output format.
+fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
+    match serde_json::to_value(kind) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        Ok(other) => Err(Problem::Unstorable(format!("`{other}` as a word"))),
+        Err(error) => Err(Problem::Unstorable(error.to_string())),
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
+    serde_json::to_string(value)
+        .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
+}
+
+/// Names, unlike kinds and ranges, are what users and later versions know tests by.
+fn test_name(test: Microbenchmark) -> Result<String, Problem> {
+    let name = test.name();
+    match Microbenchmark::by_name(&name) {
+        Some(named) if named == test => Ok(name),
+        _ => {
+            Err(Problem::Unstorable(format!("`{name}` at range {}, which has no name", test.range)))
+        }
+    }
+}
+
+fn integer(column: &str, number: u64) -> Result<i64, Problem> {
+    i64::try_from(number).map_err(|_| Problem::Unstorable(format!("`{column}` of {number}")))
+}
+
+fn index(index: usize) -> Result<i64, Problem> {
+    i64::try_from(index).map_err(|_| Problem::Unstorable(format!("index {index}")))
+}
+
+/// Milliseconds since the Unix epoch.
+fn now_ms() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
+}

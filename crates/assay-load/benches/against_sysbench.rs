@@ -1,0 +1,176 @@
+//! Prints how this client compares with sysbench on the same server: queries per second and client
+//! CPU per query of `point-query` with one client, in alternation, client and server on one CPU.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its result")]
+#![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use assay_load::{Bound, Session, fill};
+use assay_model::{Engine, Microbenchmark, Product, Setup};
+use assay_wire::Address;
+use assay_wire::mysql::{ConnectOptions, Control};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+const DATABASE: &str = "sbtest";
+const SETUP: Setup = Setup { clients: 1, tables: 1, rows: 400_000 };
+const SECONDS: u64 = 3;
+const ROUNDS: usize = 5;
+const CPU: usize = 0;
+
+/// One run of one client.
+#[derive(Clone, Copy)]
+struct Measured {
+    queries_per_second: f64,
+    client_cpu_us_per_query: f64,
+}
+
+fn main() {
+    if std::env::args().any(|arg| arg == assay_testkit::AS_SUPERVISOR) {
+        return assay_testkit::supervise_if_asked();
+    }
+    if Command::new("sysbench").arg("--version").output().is_err() {
+        println!("sysbench is not installed: nothing to compare with (`apt-get install sysbench`)");
+        return;
+    }
+    let server = assay_testkit::mariadb();
+    let mut options = server.connect_options();
+    let mut control = Control::connect(&options).unwrap();
+    control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
+    options.database = Some(DATABASE.to_owned());
+    compare_loads(&options);
+    confine_server(server.pid());
+
+    let test = Microbenchmark::by_name("point-query").unwrap();
+    let mut session = Session::open(&options, Product::MariaDb, test, SETUP, 1, Some(CPU)).unwrap();
+    session.run(0, Bound::Events(10_000)).unwrap();
+    println!(
+        "{:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
+        "assay q/s", "sysbench q/s", "ratio", "assay us/q", "sysbench us/q", "ratio"
+    );
+    let mut ratios = Vec::new();
+    for round in 0..ROUNDS {
+        let (ours, theirs) = if round % 2 == 0 {
+            let ours = run_session(&mut session, round);
+            (ours, run_sysbench(&options))
+        } else {
+            let theirs = run_sysbench(&options);
+            (run_session(&mut session, round), theirs)
+        };
+        let qps = ours.queries_per_second / theirs.queries_per_second;
+        let cpu = ours.client_cpu_us_per_query / theirs.client_cpu_us_per_query;
+        println!(
+            "{:12.0} {:12.0} {qps:8.3} {:12.2} {:12.2} {cpu:8.3}",
+            ours.queries_per_second,
+            theirs.queries_per_second,
+            ours.client_cpu_us_per_query,
+            theirs.client_cpu_us_per_query,
+        );
+        ratios.push((qps, cpu));
+    }
+    let mean = |of: fn(&(f64, f64)) -> f64| ratios.iter().map(of).sum::<f64>() / ROUNDS as f64;
+    println!("mean ratio: QPS {:.3}, client CPU per query {:.3}", mean(|r| r.0), mean(|r| r.1));
+}
+
+/// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
+fn compare_loads(options: &ConnectOptions) {
+    for _ in 0..2 {
+        let run = |command: &str| {
+            let start = Instant::now();
+            let arguments = ["oltp_read_only", command];
+            let done = sysbench(options).args(arguments).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+            f64::from(SETUP.rows) / start.elapsed().as_secs_f64()
+        };
+        run("cleanup");
+        let theirs = run("prepare");
+        let load = fill(options, Product::MariaDb, Engine::InnoDb, 1, SETUP.rows, 1, &mut |_| ());
+        let ours = load.unwrap().rows_per_second();
+        println!("load: {ours:.0} rows/s, sysbench {theirs:.0}, ratio {:.2}", ours / theirs);
+    }
+}
+
+/// sysbench with the options that all its commands share.
+fn sysbench(options: &ConnectOptions) -> Command {
+    let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
+    let mut command = Command::new("sysbench");
+    command
+        .arg(format!("--mysql-socket={}", socket.display()))
+        .arg(format!("--mysql-user={}", options.user))
+        .arg(format!("--mysql-password={}", options.password.as_deref().unwrap_or_default()))
+        .arg(format!("--mysql-db={DATABASE}"))
+        .arg(format!("--table-size={}", SETUP.rows))
+        .args(["--threads=1", "--rand-type=uniform"]);
+    command
+}
+
+fn run_session(session: &mut Session, round: usize) -> Measured {
+    let tid = session.client_tids()[0];
+    let before = thread_cpu_ns(tid);
+    let start = 10_000 + round as u64 * 1_000_000;
+    let counters = session.run(start, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
+    let queries = counters.queries() as f64;
+    Measured {
+        queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),
+        client_cpu_us_per_query: (thread_cpu_ns(tid) - before) as f64 / 1e3 / queries,
+    }
+}
+
+fn run_sysbench(options: &ConnectOptions) -> Measured {
+    let before = children_cpu_us();
+    let all_cpus = sched_getaffinity(None).unwrap();
+    // A child inherits the CPUs of the thread that starts it.
+    confine(None);
+    let output = sysbench(options)
+        .arg(format!("--time={SECONDS}"))
+        .args(["oltp_point_select", "run"])
+        .output();
+    sched_setaffinity(None, &all_cpus).unwrap();
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line =
+        text.lines().find(|line| line.trim_start().starts_with("queries:")).unwrap_or_else(|| {
+            panic!("no result from sysbench: {text}{}", String::from_utf8_lossy(&output.stderr))
+        });
+    let numbers: Vec<f64> = line
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    Measured {
+        queries_per_second: numbers[1],
+        client_cpu_us_per_query: (children_cpu_us() - before) / numbers[0],
+    }
+}
+
+/// CPU time of a thread of this process, nanoseconds.
+fn thread_cpu_ns(tid: i32) -> u64 {
+    let path = format!("/proc/self/task/{tid}/schedstat");
+    fs_err::read_to_string(path).unwrap().split(' ').next().unwrap().parse().unwrap()
+}
+
+/// CPU time of all children that ended, microseconds, in steps of 10 ms.
+fn children_cpu_us() -> f64 {
+    let stat = fs_err::read_to_string("/proc/self/stat").unwrap();
+    let after_name = stat.rsplit(')').next().unwrap();
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    // Fields 16 and 17 of the line, counted from the state, which is field 3.
+    let ticks: f64 = fields[13].parse::<f64>().unwrap() + fields[14].parse::<f64>().unwrap();
+    ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Puts every thread of the server on the client's CPU: on two CPUs one would measure how fast an
+/// idle CPU wakes up.
+fn confine_server(pid: i32) {
+    for task in fs_err::read_dir(format!("/proc/{pid}/task")).unwrap() {
+        let tid: i32 = task.unwrap().file_name().to_string_lossy().parse().unwrap();
+        confine(Pid::from_raw(tid));
+    }
+}
+
+fn confine(thread: Option<Pid>) {
+    let mut cpus = CpuSet::new();
+    cpus.set(CPU);
+    sched_setaffinity(thread, &cpus).unwrap();
+}

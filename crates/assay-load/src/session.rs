@@ -1,0 +1,178 @@
+//! The clients of one microbenchmark on one server, kept connected and prepared from slice to
+//! slice.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use assay_model::{Microbenchmark, Product, Setup, WorkCounters};
+use assay_wire::mysql::ConnectOptions;
+use assay_workloads::Program;
+use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+
+use crate::handshake::Run;
+use crate::tally::Tally;
+use crate::worker::Worker;
+use crate::{Error, Result};
+
+/// When a run ends. Tested between events only: a long event is never interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// No event begins later than this after the common start.
+    Time(Duration),
+    /// This many events in total, split evenly over the clients.
+    Events(u64),
+}
+
+/// Connected, prepared clients, one thread each. Dropping it closes the connections.
+pub struct Session {
+    clients: Vec<ClientThread>,
+    /// One for each client between runs; handed to the clients and back.
+    tallies: Vec<Tally>,
+}
+
+struct ClientThread {
+    runs: Option<Sender<(Arc<Run>, Tally)>>,
+    results: Receiver<(Tally, Result<Instant>)>,
+    thread: Option<JoinHandle<()>>,
+    connection_id: u64,
+    tid: i32,
+}
+
+/// What a client thread reports once it is connected.
+struct Hello {
+    connection_id: u64,
+    tid: i32,
+}
+
+impl Session {
+    /// Connects `setup.clients` clients, each in a thread of its own (confined to `cpu`, when
+    /// given), and prepares their statements.
+    ///
+    /// # Errors
+    /// When a thread, a connection or a statement cannot be had.
+    pub fn open(
+        options: &ConnectOptions,
+        product: Product,
+        test: Microbenchmark,
+        setup: Setup,
+        seed: u64,
+        cpu: Option<usize>,
+    ) -> Result<Self> {
+        let program = Arc::new(Program::new(product, test, setup));
+        let open_client = |number| {
+            let (options, program) = (options.clone(), Arc::clone(&program));
+            ClientThread::open(number, cpu, move || {
+                Worker::connect(&options, program, seed, number)
+            })
+        };
+        let clients: Vec<_> = (0..setup.clients.max(1)).map(open_client).collect::<Result<_>>()?;
+        let tallies = (0..clients.len()).map(|_| Tally::new()).collect::<Result<_>>()?;
+        Ok(Self { clients, tallies })
+    }
+
+    /// The server's ids of the connections, by client.
+    #[must_use]
+    pub fn connection_ids(&self) -> Vec<u64> {
+        self.clients.iter().map(|client| client.connection_id).collect()
+    }
+
+    /// Thread ids of the clients, by client.
+    #[must_use]
+    pub fn client_tids(&self) -> Vec<i32> {
+        self.clients.iter().map(|client| client.tid).collect()
+    }
+
+    /// Runs events on all clients at once until `bound`; each client's k-th event is event
+    /// `start_sequence + k` of its stream. Elapsed time is counted from the common start to the end
+    /// of the last client.
+    ///
+    /// # Errors
+    /// When a statement fails in a way that is not retried; all clients then stop after the event
+    /// they are in.
+    pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
+        // A client that was lost has not given its tally back; the others would wait for it for
+        // ever.
+        let tallies = std::mem::take(&mut self.tallies);
+        if tallies.len() != self.clients.len() {
+            return Err(Error::ClientLost);
+        }
+        let clients = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
+        let run = Arc::new(Run::new(start_sequence, bound, clients));
+        for (client, mut tally) in self.clients.iter().zip(tallies) {
+            tally.clear();
+            let runs = client.runs.as_ref().ok_or(Error::ClientLost)?;
+            runs.send((Arc::clone(&run), tally)).map_err(|_| Error::ClientLost)?;
+        }
+        // Every client is heard before an error is returned, so that none is left running.
+        let mut ends = Vec::with_capacity(self.clients.len());
+        for client in &self.clients {
+            let (tally, end) = client.results.recv().map_err(|_| Error::ClientLost)?;
+            self.tallies.push(tally);
+            ends.push(end);
+        }
+        let last_end = ends.into_iter().collect::<Result<Vec<Instant>>>()?.into_iter().max();
+        let elapsed = last_end.map_or(Duration::ZERO, |end| run.since_start(end));
+        Tally::total(&self.tallies)?.to_counters(elapsed)
+    }
+}
+
+impl ClientThread {
+    fn open(
+        number: u32,
+        cpu: Option<usize>,
+        connect: impl FnOnce() -> Result<Worker> + Send + 'static,
+    ) -> Result<Self> {
+        let (runs, orders) = channel::<(Arc<Run>, Tally)>();
+        let (answers, results) = channel();
+        let (greetings, greeting) = channel();
+        let body = move || {
+            let mut worker = match confine(cpu).and_then(|()| connect()) {
+                Ok(worker) => worker,
+                Err(error) => return drop(greetings.send(Err(error))),
+            };
+            let tid = gettid().as_raw_nonzero().get();
+            let hello = Hello { connection_id: worker.connection_id(), tid };
+            if greetings.send(Ok(hello)).is_err() {
+                return;
+            }
+            for (run, mut tally) in orders {
+                let end = worker.run(&run, &mut tally);
+                if end.is_err() {
+                    run.stop();
+                }
+                if answers.send((tally, end)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("assay-client-{number}"))
+            .spawn(body)
+            .map_err(Error::Thread)?;
+        let Hello { connection_id, tid } = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
+        Ok(Self { runs: Some(runs), results, thread: Some(thread), connection_id, tid })
+    }
+}
+
+impl Drop for ClientThread {
+    fn drop(&mut self) {
+        // Without orders the thread ends, and with it the connection.
+        drop(self.runs.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Confines the calling thread to one CPU.
+fn confine(cpu: Option<usize>) -> Result<()> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Error::Pin { cpu, source: rustix::io::Errno::INVAL });
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|source| Error::Pin { cpu, source })
+}

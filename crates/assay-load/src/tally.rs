@@ -1,0 +1,146 @@
+//! What one client counted during a run.
+
+use std::time::Duration;
+
+use assay_model::WorkCounters;
+use assay_wire::mysql::{Counted, Reply};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+
+use crate::{Error, Result};
+
+/// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+/// Significant digits kept of each latency.
+const DIGITS: u8 = 3;
+
+/// Counters of one client, reused from run to run.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    counters: WorkCounters,
+    latency: Histogram<u64>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Result<Self> {
+        let latency = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)?;
+        Ok(Self { counters: WorkCounters::default(), latency })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        // Keeps the room of `errors` and of the histogram.
+        let mut errors = std::mem::take(&mut self.counters.errors);
+        errors.clear();
+        self.counters = WorkCounters { errors, ..WorkCounters::default() };
+        self.latency.reset();
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.counters.events
+    }
+
+    #[inline]
+    pub(crate) fn count_event(&mut self, latency: Duration) {
+        self.counters.events += 1;
+        self.latency.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// One executed statement: its class is decided by the result alone.
+    #[inline]
+    pub(crate) fn count_reply(&mut self, reply: &Reply) {
+        self.counters.rows += reply.rows;
+        match reply.counted() {
+            Counted::Read => self.counters.read += 1,
+            Counted::Write => self.counters.write += 1,
+            Counted::Other => self.counters.other += 1,
+        }
+    }
+
+    pub(crate) fn count_error(&mut self, code: u32) {
+        add_errors(&mut self.counters.errors, code, 1);
+    }
+
+    pub(crate) fn count_bytes(&mut self, sent: u64, received: u64) {
+        self.counters.bytes_sent += sent;
+        self.counters.bytes_received += received;
+    }
+
+    /// The sum over clients.
+    pub(crate) fn total(tallies: &[Self]) -> Result<Self> {
+        let mut total = Self::new()?;
+        tallies.iter().try_for_each(|tally| total.add(tally))?;
+        Ok(total)
+    }
+
+    fn add(&mut self, other: &Self) -> Result<()> {
+        let (all, one) = (&mut self.counters, &other.counters);
+        all.events += one.events;
+        all.read += one.read;
+        all.write += one.write;
+        all.other += one.other;
+        all.rows += one.rows;
+        all.bytes_sent += one.bytes_sent;
+        all.bytes_received += one.bytes_received;
+        one.errors.iter().for_each(|(code, count)| add_errors(&mut all.errors, *code, *count));
+        self.latency.add(&other.latency).map_err(histogram_error)
+    }
+
+    /// The counters of a whole run that took `elapsed`, with the histogram written out.
+    pub(crate) fn to_counters(&self, elapsed: Duration) -> Result<WorkCounters> {
+        let mut counters = self.counters.clone();
+        counters.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        counters.errors.sort_unstable();
+        V2Serializer::new()
+            .serialize(&self.latency, &mut counters.latency_hdr)
+            .map_err(histogram_error)?;
+        Ok(counters)
+    }
+}
+
+fn add_errors(errors: &mut Vec<(u32, u64)>, code: u32, more: u64) {
+    match errors.iter_mut().find(|(known, _)| *known == code) {
+        Some((_, count)) => *count += more,
+        None => errors.push((code, more)),
+    }
+}
+
+fn histogram_error(cause: impl std::fmt::Debug) -> Error {
+    Error::Histogram(format!("{cause:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::Deserializer;
+
+    use super::*;
+
+    #[test]
+    fn clients_add_up_and_the_histogram_survives() {
+        let mut first = Tally::new().unwrap();
+        first.count_event(Duration::from_micros(100));
+        first.count_error(1213);
+        let mut second = Tally::new().unwrap();
+        second.count_event(Duration::from_secs(100_000));
+        second.count_error(1213);
+        second.count_error(1020);
+        let counters =
+            Tally::total(&[first, second]).unwrap().to_counters(Duration::from_millis(5)).unwrap();
+        assert_eq!((counters.events, counters.elapsed_ns), (2, 5_000_000));
+        assert_eq!(counters.errors, [(1020, 1), (1213, 2)]);
+        let latency: Histogram<u64> =
+            Deserializer::new().deserialize(&mut counters.latency_hdr.as_slice()).unwrap();
+        assert_eq!(latency.len(), 2);
+        assert!((99_900..100_100).contains(&latency.value_at_quantile(0.5)));
+    }
+
+    #[test]
+    fn clearing_leaves_nothing() {
+        let mut tally = Tally::new().unwrap();
+        tally.count_event(Duration::from_micros(1));
+        tally.count_error(1205);
+        tally.count_bytes(1, 2);
+        tally.clear();
+        let counters = tally.to_counters(Duration::ZERO).unwrap();
+        assert_eq!(WorkCounters { latency_hdr: Vec::new(), ..counters }, WorkCounters::default());
+    }
+}

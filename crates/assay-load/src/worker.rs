@@ -1,0 +1,91 @@
+//! One client: a connection that runs events back to back.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use assay_wire::mysql::{ConnectOptions, Hot};
+use assay_workloads::{Client, EventBuf, Program};
+
+use crate::connection::Connection;
+use crate::handshake::Run;
+use crate::tally::Tally;
+use crate::{Error, Result};
+
+/// Errors after which the event is begun again: record changed, lock wait timeout, deadlock.
+const RETRIED: [u16; 3] = [1020, 1205, 1213];
+
+/// One client and everything it reuses from event to event.
+pub(crate) struct Worker {
+    number: u32,
+    client: Client,
+    connection: Connection,
+    event: EventBuf,
+}
+
+impl Worker {
+    /// Connects client `number` and prepares its statements.
+    pub(crate) fn connect(
+        options: &ConnectOptions,
+        program: Arc<Program>,
+        seed: u64,
+        number: u32,
+    ) -> Result<Self> {
+        let client = Client::new(Arc::clone(&program), seed, number);
+        let connection = Connection::open(options, program, number)?;
+        Ok(Self { number, client, connection, event: EventBuf::default() })
+    }
+
+    pub(crate) fn connection_id(&self) -> u64 {
+        u64::from(self.connection.hot.connection_id())
+    }
+
+    /// Runs events until the run is over, counts them, and returns when the last one ended.
+    pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
+        let bytes = |hot: &Hot| (hot.bytes_sent(), hot.bytes_received());
+        let before = bytes(&self.connection.hot);
+        let quota = run.quota(self.number);
+        let mut sequence = run.first_sequence;
+        let mut now = run.wait_for_start();
+        while tally.events() < quota && !run.is_over(now) {
+            self.run_event(sequence, tally)?;
+            let end = Instant::now();
+            tally.count_event(end - now);
+            sequence += 1;
+            now = end;
+        }
+        let after = bytes(&self.connection.hot);
+        tally.count_bytes(after.0 - before.0, after.1 - before.1);
+        Ok(now)
+    }
+
+    /// One event, begun again with new random values as long as the server asks for that.
+    fn run_event(&mut self, sequence: u64, tally: &mut Tally) -> Result<()> {
+        let mut attempt = 0;
+        loop {
+            self.client.write_event(sequence, attempt, &mut self.event);
+            match self.send_event(tally)? {
+                None => return Ok(()),
+                Some(code) => tally.count_error(code),
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Sends the operations of the event; gives the code of an error after which it is to be begun
+    /// again.
+    fn send_event(&mut self, tally: &mut Tally) -> Result<Option<u32>> {
+        for operation in self.event.operations() {
+            let statement = operation.statement();
+            match self.connection.send(operation) {
+                Ok(reply) => tally.count_reply(&reply),
+                Err(error) => match error.server_code() {
+                    Some(code) if RETRIED.contains(&code) => return Ok(Some(u32::from(code))),
+                    _ => {
+                        return Err(Error::query(self.connection.sql(statement).as_bytes(), error));
+                    }
+                },
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,59 @@
+//! The loop between start and end of a run does not allocate: more events, no more allocations.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use assay_load::{Bound, Session, fill};
+use assay_model::{Engine, Kind, Microbenchmark, Product, Setup};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[expect(unsafe_code, reason = "an allocator that counts cannot be written without")]
+// SAFETY: every call is handed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: `place` came from `alloc` above, hence from `System`.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: as for `dealloc`; the caller keeps the contract of `realloc`.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+assay_testkit::supervisor_entry!();
+
+#[test]
+fn more_events_take_no_more_allocations() {
+    let server = assay_testkit::mariadb();
+    let options = server.connect_options();
+    let setup = Setup { clients: 1, tables: 2, rows: 2000 };
+    let (maria, innodb) = (Product::MariaDb, Engine::InnoDb);
+    fill(&options, maria, innodb, setup.tables, setup.rows, 1, &mut |_| ()).unwrap();
+    for test in Microbenchmark::SET_32 {
+        let mut session = Session::open(&options, maria, test, setup, 1, None).unwrap();
+        let mut allocations_of = |start, events| {
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            session.run(start, Bound::Events(events)).unwrap();
+            ALLOCATIONS.load(Ordering::Relaxed) - before
+        };
+        let few = if test.kind == Kind::Scan { 5 } else { 50 };
+        allocations_of(0, few);
+        let (short, long) = (allocations_of(few, few), allocations_of(2 * few, 5 * few));
+        // A run itself allocates a little: its order, its answers, the written histogram.
+        assert!(long < short + 10 && long < 100, "{test}: {short} for {few} events, then {long}");
+    }
+}

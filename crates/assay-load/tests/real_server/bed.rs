@@ -1,0 +1,114 @@
+//! A real server, a control connection to ask it things, and the events a session will have sent.
+
+use std::sync::Arc;
+
+use assay_load::{LoadReport, Session, fill};
+use assay_model::{Engine, Microbenchmark, Product, Setup};
+use assay_testkit::TestServer;
+use assay_wire::mysql::{ConnectOptions, Control};
+use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row};
+
+/// Seed of data and events in all tests.
+pub(crate) const SEED: u64 = 11;
+
+/// A server of its own, with an empty database.
+pub(crate) struct Bed {
+    pub(crate) options: ConnectOptions,
+    pub(crate) control: Control,
+    _server: TestServer,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Self {
+        let server = assay_testkit::mariadb();
+        Self { options: server.connect_options(), control: server.connect(), _server: server }
+    }
+
+    pub(crate) fn load(&self, tables: u32, rows: u32, seed: u64) -> LoadReport {
+        fill(&self.options, Product::MariaDb, Engine::InnoDb, tables, rows, seed, &mut |_| ())
+            .unwrap()
+    }
+
+    pub(crate) fn open(&self, test: Microbenchmark, setup: Setup) -> Session {
+        Session::open(&self.options, Product::MariaDb, test, setup, SEED, None).unwrap()
+    }
+
+    /// The rows of a query, as text.
+    pub(crate) fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
+        let text = |value: Option<Vec<u8>>| String::from_utf8(value.unwrap_or_default()).unwrap();
+        let set = self.control.query(sql).unwrap();
+        set.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect()
+    }
+
+    /// The only number of a query.
+    pub(crate) fn number(&mut self, sql: &str) -> i64 {
+        self.rows(sql)[0][0].parse().unwrap()
+    }
+
+    /// A counter of the whole server.
+    pub(crate) fn status(&mut self, name: &str) -> u64 {
+        self.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))[0][1].parse().unwrap()
+    }
+
+    pub(crate) fn sum(&mut self, tables: u32, expression: &str) -> i64 {
+        (1..=tables)
+            .map(|table| {
+                self.number(&format!("SELECT COALESCE({expression}, 0) FROM sbtest{table}"))
+            })
+            .sum()
+    }
+}
+
+pub(crate) fn test(name: &str) -> Microbenchmark {
+    Microbenchmark::by_name(name).unwrap()
+}
+
+/// An operation that a session will send: its SQL pattern, its integers, and the table.
+pub(crate) struct Sent {
+    pub(crate) sql: String,
+    pub(crate) numbers: Vec<i64>,
+    pub(crate) table: u32,
+}
+
+/// The operations of a client's events.
+pub(crate) fn sent(
+    test: Microbenchmark,
+    setup: Setup,
+    client: u32,
+    sequences: std::ops::Range<u64>,
+) -> Vec<Sent> {
+    let program = Arc::new(Program::new(Product::MariaDb, test, setup));
+    let client = Client::new(Arc::clone(&program), SEED, client);
+    let mut event = EventBuf::default();
+    let mut all = Vec::new();
+    for sequence in sequences {
+        client.write_event(sequence, 0, &mut event);
+        for operation in event.operations() {
+            let (statement, numbers) = match operation {
+                Operation::Query { statement, .. } => (statement, Vec::new()),
+                Operation::Execute { statement, arguments } => (
+                    statement,
+                    arguments
+                        .filter_map(|argument| match argument {
+                            Argument::Int(value) => Some(value),
+                            Argument::Text(_) => None,
+                        })
+                        .collect(),
+                ),
+            };
+            let sql = program.statements()[statement].sql.clone();
+            let table = sql
+                .split("sbtest")
+                .nth(1)
+                .and_then(|rest| rest.split(' ').next()?.parse().ok())
+                .unwrap_or(0);
+            all.push(Sent { sql, numbers, table });
+        }
+    }
+    all
+}
+
+/// The values of `k` in a freshly loaded table.
+pub(crate) fn loaded_k(table: u32, rows: u32) -> Vec<i64> {
+    (1..=rows).map(|id| i64::from(Row::new(SEED, table, id, rows).k)).collect()
+}

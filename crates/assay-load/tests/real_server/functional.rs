@@ -1,0 +1,185 @@
+//! Every microbenchmark against a real server: counters of the client, counters of the server, and
+//! what is left in the tables (acceptance checks of the published definition).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test};
+use assay_load::Bound;
+use assay_model::{Class, Kind, Microbenchmark, Setup, WorkCounters};
+use assay_workloads::{Row, queries_per_event};
+
+const SETUP: Setup = Setup { clients: 1, tables: 2, rows: 12_000 };
+const EVENTS: u64 = 20;
+
+/// What the server counted, by statement class.
+const COMMANDS: [&str; 7] = [
+    "Com_select",
+    "Com_update",
+    "Com_delete",
+    "Com_insert",
+    "Com_begin",
+    "Com_commit",
+    "Com_stmt_execute",
+];
+
+/// What the server must have counted for these operations.
+fn expected_commands(operations: &[Sent]) -> Vec<u64> {
+    let starting = |word: &str| {
+        operations.iter().filter(|operation| operation.sql.starts_with(word)).count() as u64
+    };
+    let words = ["SELECT", "UPDATE", "DELETE", "INSERT", "BEGIN", "COMMIT"];
+    let mut counts = words.map(starting).to_vec();
+    let text =
+        |operation: &&Sent| operation.sql.contains("LENGTH") || operation.sql.contains("'?'");
+    counts.push((operations.len() - operations.iter().filter(text).count()) as u64);
+    counts
+}
+
+/// Rows that a `SELECT` returns from freshly loaded tables, computed from the row generator alone.
+fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> u64 {
+    let Sent { sql, numbers, table } = operation;
+    let rows = i64::from(SETUP.rows);
+    let k =
+        |wanted: &dyn Fn(i64) -> bool| k_of[table].iter().filter(|k| wanted(**k)).count() as u64;
+    if !sql.starts_with("SELECT") || sql.contains("LENGTH") {
+        0
+    } else if sql.contains("SUM") || sql.contains("count") || sql.contains("id=") {
+        1
+    } else if sql.contains("id BETWEEN") {
+        (numbers[1].min(rows) - numbers[0] + 1) as u64
+    } else if sql.contains("k BETWEEN") {
+        k(&|k| (numbers[0]..=numbers[1]).contains(&k))
+    } else if sql.contains("id IN") {
+        numbers.iter().collect::<HashSet<_>>().len() as u64
+    } else {
+        let wanted: HashSet<i64> = numbers.iter().copied().collect();
+        k(&|k| wanted.contains(&k))
+    }
+}
+
+/// Runs `EVENTS` events and checks both sides' counters.
+fn run_and_check_counters(bed: &mut Bed, test: Microbenchmark) -> WorkCounters {
+    let mut session = bed.open(test, SETUP);
+    let before: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
+    let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+    let after: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
+    let per_event = queries_per_event(test.kind);
+    assert_eq!(counters.events, EVENTS, "{test}");
+    assert_eq!(counters.read, EVENTS * per_event.read, "{test}");
+    assert_eq!(counters.queries(), EVENTS * per_event.total(), "{test}");
+    if test.kind != Kind::Delete {
+        assert_eq!(counters.write, EVENTS * per_event.write, "{test}");
+    }
+    let operations = sent(test, SETUP, 0, 0..EVENTS);
+    let commands: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+    assert_eq!(commands, expected_commands(&operations), "{test}: {COMMANDS:?}");
+    assert!(counters.errors.is_empty() && counters.elapsed_ns > 0, "{test}");
+    assert!(counters.bytes_sent > 0 && counters.bytes_received > counters.rows, "{test}");
+    counters
+}
+
+#[test]
+fn reads_return_the_rows_that_the_generator_predicts() {
+    let mut bed = Bed::new();
+    bed.load(SETUP.tables, SETUP.rows, SEED);
+    let k_of: HashMap<u32, Vec<i64>> =
+        (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
+    for test in Microbenchmark::ALL.into_iter().filter(|test| test.class() == Class::Read) {
+        let counters = run_and_check_counters(&mut bed, test);
+        let operations = sent(test, SETUP, 0, 0..EVENTS);
+        let rows: u64 = operations.iter().map(|operation| expected_rows(operation, &k_of)).sum();
+        assert_eq!(counters.rows, rows, "{test}");
+    }
+}
+
+/// Returned rows where the definition gives a number: 100 hot points, 101 of a range away from the
+/// end.
+#[test]
+fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
+    let bed = Bed::new();
+    bed.load(1, 1000, SEED);
+    let setup = Setup { clients: 1, tables: 1, rows: 1000 };
+    let hot = bed.open(test("hot-points"), setup).run(0, Bound::Events(3)).unwrap();
+    assert_eq!(hot.rows, 300);
+    // Clients that believe in fewer rows stay away from the end of the table.
+    let inner = Setup { rows: 800, ..setup };
+    for name in ["range-covered-pk", "range-notcovered-pk"] {
+        let range = bed.open(test(name), inner).run(0, Bound::Events(5)).unwrap();
+        assert_eq!(range.rows, 505, "{name}");
+    }
+}
+
+#[test]
+fn writes_leave_what_they_should() {
+    let mut bed = Bed::new();
+    for test in Microbenchmark::SET_32.into_iter().filter(|test| test.class() == Class::Write) {
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        let (count, sum) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
+        let counters = run_and_check_counters(&mut bed, test);
+        let (count_after, sum_after) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
+        let written = i64::try_from(counters.write).unwrap();
+        let events = EVENTS as i64;
+        match test.kind {
+            Kind::Delete => assert_eq!(
+                (count_after, counters.write + counters.other),
+                (count - written, EVENTS)
+            ),
+            Kind::Insert => assert_eq!(count_after, count + events),
+            Kind::UpdateIndex => assert_eq!((count_after, sum_after), (count, sum + events)),
+            Kind::ReadWrite | Kind::WriteOnly => assert_eq!(count_after, count, "{test}"),
+            _ => assert_eq!((count_after, sum_after), (count, sum), "{test}"),
+        }
+        let malformed = "SUM(NOT (c REGEXP '^[0-9]{11}(-[0-9]{11}){9}$' \
+                         AND pad REGEXP '^[0-9]{11}(-[0-9]{11}){4}$'))";
+        assert_eq!(bed.sum(2, malformed), 0, "{test}");
+    }
+}
+
+#[test]
+fn a_delete_of_a_missing_row_is_neither_read_nor_write() {
+    let mut bed = Bed::new();
+    bed.load(1, 10, SEED);
+    let setup = Setup { clients: 1, tables: 1, rows: 10 };
+    let counters = bed.open(test("delete"), setup).run(0, Bound::Events(200)).unwrap();
+    assert_eq!((counters.read, counters.write, counters.other), (0, 10, 190));
+    assert_eq!(bed.sum(1, "COUNT(*)"), 0);
+}
+
+#[test]
+fn update_one_touches_only_the_first_row() {
+    let mut bed = Bed::new();
+    bed.load(2, 1000, SEED);
+    let rest = "SUM(CRC32(CONCAT(id, k, c, pad)) * (id > 1))";
+    let (others, first) = (bed.sum(2, rest), bed.rows("SELECT c FROM sbtest1 WHERE id = 1"));
+    let setup = Setup { clients: 1, tables: 2, rows: 1000 };
+    bed.open(test("update-one"), setup).run(0, Bound::Events(20)).unwrap();
+    assert_eq!(bed.sum(2, rest), others);
+    assert_ne!(bed.rows("SELECT c FROM sbtest1 WHERE id = 1"), first);
+}
+
+#[test]
+fn the_same_seed_loads_the_same_rows() {
+    let mut bed = Bed::new();
+    let rows = 8_000;
+    let mut checksums = |seed| {
+        let report = bed.load(2, rows, seed);
+        assert_eq!(report.rows, 16_000);
+        bed.rows("CHECKSUM TABLE sbtest1, sbtest2")
+    };
+    let first = checksums(SEED);
+    assert_ne!(first[0][1], first[1][1]);
+    assert_ne!(first, checksums(SEED + 1));
+    assert_eq!(first, checksums(SEED));
+
+    for id in [1, 2, 2_675, 7_999, rows] {
+        let Row { k, c, pad } = Row::new(SEED, 2, id, rows);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let loaded = bed.rows(&format!("SELECT id, k, c, pad FROM sbtest2 WHERE id = {id}"));
+        assert_eq!(loaded, [[id.to_string(), k.to_string(), text(c), text(pad)]]);
+    }
+    assert_eq!(bed.sum(2, "SUM(k NOT BETWEEN 1 AND 8000)"), 0);
+    assert_eq!(bed.number("SELECT MAX(id) - COUNT(*) FROM sbtest1"), 0);
+    let indexes = bed.rows("SHOW INDEX FROM sbtest2");
+    let columns: Vec<_> = indexes.iter().map(|row| (row[2].as_str(), row[4].as_str())).collect();
+    assert_eq!(columns, [("PRIMARY", "id"), ("k_2", "k")]);
+}

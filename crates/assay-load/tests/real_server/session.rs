@@ -1,0 +1,135 @@
+//! Clients together, bounds, and what happens when statements fail.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::bed::{Bed, SEED, test};
+use assay_load::{Bound, Error};
+use assay_model::{Hint as _, Setup};
+
+const SETUP: Setup = Setup { clients: 4, tables: 2, rows: 1000 };
+
+#[test]
+fn clients_share_the_events_and_show_who_they_are() {
+    let mut bed = Bed::new();
+    bed.load(SETUP.tables, SETUP.rows, SEED);
+    let mut session = bed.open(test("write-only"), SETUP);
+
+    let connections: HashSet<u64> = session.connection_ids().into_iter().collect();
+    assert_eq!(connections.len(), 4);
+    let known = bed.rows("SELECT ID FROM information_schema.PROCESSLIST");
+    assert!(connections.iter().all(|id| known.contains(&vec![id.to_string()])));
+    let threads: HashSet<i32> = session.client_tids().into_iter().collect();
+    assert_eq!(threads.len(), 4);
+    for tid in threads {
+        assert!(std::path::Path::new(&format!("/proc/self/task/{tid}")).exists());
+    }
+
+    let counters = session.run(0, Bound::Events(403)).unwrap();
+    assert_eq!(counters.events, 403);
+    // A deadlock's attempt leaves queries behind that belong to no completed event.
+    if counters.errors.is_empty() {
+        assert_eq!((counters.write, counters.other), (4 * 403, 2 * 403));
+    }
+    assert_eq!(bed.sum(2, "COUNT(*)"), 2000);
+}
+
+#[test]
+fn a_run_bound_by_time_ends_after_it() {
+    let bed = Bed::new();
+    bed.load(SETUP.tables, SETUP.rows, SEED);
+    let mut session = bed.open(test("point-query"), SETUP);
+    let limit = Duration::from_millis(100);
+    let counters = session.run(0, Bound::Time(limit)).unwrap();
+    assert!(Duration::from_nanos(counters.elapsed_ns) >= limit);
+    assert!(counters.events > 0 && counters.rows == counters.events);
+    assert!(!counters.latency_hdr.is_empty());
+}
+
+#[test]
+fn a_run_repeats_exactly() {
+    let mut bed = Bed::new();
+    let setup = Setup { clients: 1, ..SETUP };
+    let mut after = |start| {
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        let mut session = bed.open(test("write-only"), setup);
+        session.run(start, Bound::Events(10)).unwrap();
+        session.run(start + 10, Bound::Events(40)).unwrap();
+        bed.rows("CHECKSUM TABLE sbtest1, sbtest2")
+    };
+    let first = after(7);
+    assert_eq!(first, after(7));
+    assert_ne!(first, after(8));
+}
+
+#[test]
+fn a_failing_statement_ends_the_run_with_code_text_and_query() {
+    let mut bed = Bed::new();
+    bed.load(1, 100, SEED);
+    let setup = Setup { clients: 3, tables: 1, rows: 100 };
+    let mut session = bed.open(test("update-index"), setup);
+    bed.control.query("DROP TABLE sbtest1").unwrap();
+    let error = session.run(0, Bound::Time(Duration::from_secs(600))).unwrap_err();
+    assert_eq!(error.server_code(), Some(1146));
+    let message = error.to_string();
+    assert!(message.contains("UPDATE sbtest1 SET k=k+1 WHERE id=?"), "{message}");
+    assert!(message.contains("1146") && message.contains("doesn't exist"), "{message}");
+    assert_eq!(error.hints().len(), 1);
+
+    // The connections are in order: with the table back the session goes on.
+    bed.load(1, 100, SEED);
+    assert_eq!(session.run(0, Bound::Events(9)).unwrap().write, 9);
+}
+
+#[test]
+fn a_missing_table_is_told_when_the_session_opens() {
+    let bed = Bed::new();
+    let opened = assay_load::Session::open(
+        &bed.options,
+        assay_model::Product::MariaDb,
+        test("point-query"),
+        SETUP,
+        SEED,
+        None,
+    );
+    let error = opened.err().unwrap();
+    assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
+}
+
+/// Holds the only row that `update-one` knows until the server has given up waiting for it at least
+/// once.
+#[test]
+fn a_lock_wait_timeout_is_counted_and_the_event_begun_again() {
+    let mut bed = Bed::new();
+    bed.load(1, 10, SEED);
+    bed.control.query("SET GLOBAL innodb_lock_wait_timeout = 1").unwrap();
+    let setup = Setup { clients: 1, tables: 1, rows: 10 };
+    let mut session = bed.open(test("update-one"), setup);
+    bed.control.query("SET GLOBAL innodb_lock_wait_timeout = DEFAULT").unwrap();
+    bed.control.query("BEGIN").unwrap();
+    bed.control.query("UPDATE sbtest1 SET k = 0 WHERE id = 1").unwrap();
+    let waits_before = bed.status("Innodb_row_lock_waits");
+    let run = std::thread::spawn(move || session.run(0, Bound::Events(5)));
+    // The second wait proves that the first has failed.
+    while bed.status("Innodb_row_lock_waits") < waits_before + 2 {
+        assert!(!run.is_finished());
+    }
+    bed.control.query("COMMIT").unwrap();
+    let counters = run.join().unwrap().unwrap();
+    assert_eq!((counters.events, counters.write), (5, 5));
+    assert!(matches!(counters.errors[..], [(1205, 1..)]), "{:?}", counters.errors);
+}
+
+#[test]
+fn a_hang_is_an_error() {
+    let mut bed = Bed::new();
+    bed.load(1, 10, SEED);
+    bed.options.timeout = Duration::from_millis(300);
+    let setup = Setup { clients: 1, tables: 1, rows: 10 };
+    let mut session = bed.open(test("update-one"), setup);
+    bed.control.query("BEGIN").unwrap();
+    bed.control.query("UPDATE sbtest1 SET k = 0 WHERE id = 1").unwrap();
+    let error = session.run(0, Bound::Events(1)).unwrap_err();
+    let Error::Query { cause, .. } = &error else { panic!("{error}") };
+    assert!(matches!(cause, assay_wire::Error::Timeout { .. }), "{cause}");
+}

@@ -1,0 +1,111 @@
+//! Reading the kernel's small text files: one buffer, no allocation per read.
+
+use std::fmt::Display;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, pread};
+
+use crate::Error;
+
+/// Most files read here are shorter; longer ones make the buffer grow once.
+const INITIAL_BYTES: usize = 8 * 1024;
+
+/// A buffer shared by all reads of one probe.
+#[derive(Debug)]
+pub(crate) struct Buffer(Vec<u8>);
+
+impl Buffer {
+    pub(crate) fn new() -> Self {
+        Self(vec![0; INITIAL_BYTES])
+    }
+}
+
+/// An open file of the kernel, to be read again and again.
+///
+/// Files under `/proc` belong to a process or thread: when that is gone, so are they.
+#[derive(Debug)]
+pub(crate) struct KernelFile {
+    path: PathBuf,
+    file: OwnedFd,
+}
+
+impl KernelFile {
+    /// Opens a file; none when there is no such file.
+    pub(crate) fn open(path: PathBuf) -> Result<Option<Self>, Error> {
+        Ok(open(&path, OFlags::empty())?.map(|file| Self { path, file }))
+    }
+
+    /// Opens a file that every kernel has.
+    pub(crate) fn open_existing(path: PathBuf) -> Result<Self, Error> {
+        Self::open(path.clone())?.ok_or_else(|| io_error("open", &path, Errno::NOENT))
+    }
+
+    /// What `parse` finds in the whole content; none when what the file belongs to is gone.
+    pub(crate) fn read<T>(
+        &self,
+        buffer: &mut Buffer,
+        expected: &'static str,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(content) = self.content(buffer)? else { return Ok(None) };
+        match parse(content) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Error::Format { path: self.path.clone(), expected }),
+        }
+    }
+
+    /// Kernel files are produced in one piece, so a read that fills the buffer was cut and is
+    /// repeated with a larger one.
+    fn content<'a>(&self, Buffer(bytes): &'a mut Buffer) -> Result<Option<&'a [u8]>, Error> {
+        loop {
+            match pread(&self.file, bytes.as_mut_slice(), 0) {
+                Ok(length) if length < bytes.len() => return Ok(Some(&bytes[..length])),
+                Ok(_) => bytes.resize(bytes.len() * 2, 0),
+                Err(error) if is_gone(error) => return Ok(None),
+                Err(error) => return Err(io_error("read", &self.path, error)),
+            }
+        }
+    }
+}
+
+/// Opens a directory to be listed; none when there is no such directory.
+pub(crate) fn open_directory(path: &Path) -> Result<Option<OwnedFd>, Error> {
+    open(path, OFlags::DIRECTORY)
+}
+
+fn open(path: &Path, flags: OFlags) -> Result<Option<OwnedFd>, Error> {
+    match rustix::fs::open(path, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if is_gone(error) => Ok(None),
+        Err(error) => Err(io_error("open", path, error)),
+    }
+}
+
+/// Whether an error says that what a file belongs to is gone.
+pub(crate) fn is_gone(error: Errno) -> bool {
+    matches!(error, Errno::SRCH | Errno::NOENT)
+}
+
+/// Names what was done, and to which file.
+pub(crate) fn io_error(doing: impl Display, path: &Path, error: Errno) -> Error {
+    let cause = io::Error::from(error);
+    Error::Io(io::Error::new(cause.kind(), format!("cannot {doing} `{}`: {cause}", path.display())))
+}
+
+/// The numbers in a piece of text that is separated by white space, as far as they are numbers.
+///
+/// Bytes, not text: thread names, which may hold anything, are in some of these files.
+pub(crate) fn numbers(text: &[u8]) -> impl Iterator<Item = Option<u64>> {
+    text.split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
+}
+
+/// The first number behind `key` in a file of lines that begin with a key.
+pub(crate) fn field(text: &[u8], key: &str) -> Option<u64> {
+    text.split(|byte| *byte == b'\n')
+        .find_map(|line| numbers(line.strip_prefix(key.as_bytes())?).next()?)
+}

@@ -1,0 +1,163 @@
+//! Facts about the machine, for the plan's checks and for the reader of a report.
+
+use std::io;
+use std::path::Path;
+
+use assay_model::Host;
+use procfs::process::{MountInfo, Process};
+use procfs::{CpuInfo, Current, Meminfo};
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::Error;
+
+/// What a hypervisor calls its clock, where nothing else names it.
+const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
+    [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
+
+/// The machine as a report describes it; `data_dir` must exist.
+///
+/// # Errors
+/// Files under `/proc` cannot be read. Facts that a machine does not tell are empty instead.
+pub fn host(data_dir: &Path) -> Result<Host, Error> {
+    let cpu = CpuInfo::current()?;
+    Ok(Host {
+        cpu: processor(&cpu),
+        cpus: online_cpus(),
+        memory_kb: Meminfo::current()?.mem_total / 1024,
+        kernel: first_line("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        os: os_name().unwrap_or_default(),
+        hypervisor: hypervisor(&cpu),
+        filesystem: mount_of(data_dir)?.map(|mount| mount.fs_type).unwrap_or_default(),
+    })
+}
+
+/// Memory that can be used without swapping, KiB.
+///
+/// # Errors
+/// `/proc/meminfo` cannot be read or does not say.
+pub fn available_memory_kb() -> Result<u64, Error> {
+    let available = Meminfo::current()?.mem_available;
+    available
+        .map(|bytes| bytes / 1024)
+        .ok_or_else(|| Error::Format { path: "/proc/meminfo".into(), expected: "`MemAvailable`" })
+}
+
+/// Space that this user can still write below `path`, KiB.
+///
+/// # Errors
+/// `path` does not exist, or its file system does not answer.
+pub fn free_disk_kb(path: &Path) -> Result<u64, Error> {
+    let space = rustix::fs::statvfs(path).map_err(|source| Error::Kernel {
+        question: format!("the free space at `{}`", path.display()),
+        source: source.into(),
+    })?;
+    Ok(space.f_bavail.saturating_mul(space.f_frsize) / 1024)
+}
+
+/// Numbers of the CPUs that this process may use, ascending.
+///
+/// # Errors
+/// The kernel does not answer.
+pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
+    let allowed = sched_getaffinity(None).map_err(|source| Error::Kernel {
+        question: "the CPUs that this process may use".to_owned(),
+        source: source.into(),
+    })?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
+}
+
+/// Whether the kernel accounts the time that threads wait for block devices.
+///
+/// Where it does not, `disk_wait_ns` is zero because nothing was measured. Since Linux 5.14 it is
+/// off unless `kernel.task_delayacct` is set; before that it was always on.
+#[must_use]
+pub fn disk_wait_is_accounted() -> bool {
+    first_line("/proc/sys/kernel/task_delayacct").is_none_or(|value| value == "1")
+}
+
+/// CPUs that are online, whatever this process may use.
+pub(crate) fn online_cpus() -> u32 {
+    let listed = first_line("/sys/devices/system/cpu/online").and_then(|list| count_listed(&list));
+    listed.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
+}
+
+/// The mount that holds an existing path: the longest mount point above it, the last one mounted.
+pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
+    let path = fs_err::canonicalize(path)?;
+    let mounts = Process::myself()?.mountinfo()?;
+    let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
+}
+
+/// Numbers in a list such as `0-3,8`.
+fn count_listed(list: &str) -> Option<u32> {
+    list.split(',')
+        .map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+            last.checked_sub(first)?.checked_add(1)
+        })
+        .sum()
+}
+
+fn processor(cpu: &CpuInfo) -> String {
+    let named = cpu.model_name(0).map(str::to_owned);
+    let by_number = || {
+        let implementer = cpu.get_field(0, "CPU implementer")?;
+        let part = cpu.get_field(0, "CPU part")?;
+        Some(format!("implementer {implementer}, part {part}"))
+    };
+    named.or_else(by_number).unwrap_or_default()
+}
+
+fn hypervisor(cpu: &CpuInfo) -> Option<String> {
+    if let Some(name) = first_line("/sys/hypervisor/type") {
+        return Some(name);
+    }
+    cpu.flags(0)?.contains(&"hypervisor").then_some(())?;
+    let clocks = first_line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+        .unwrap_or_default();
+    let by_clock = HYPERVISOR_CLOCKS.iter().find(|(clock, _)| clocks.contains(clock));
+    let product = || first_line("/sys/class/dmi/id/product_name");
+    by_clock
+        .map(|(_, name)| (*name).to_owned())
+        .or_else(product)
+        .or_else(|| Some("unnamed".to_owned()))
+}
+
+fn os_name() -> Option<String> {
+    let text = fs_err::read_to_string("/etc/os-release").ok()?;
+    let name = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches('"').to_owned())
+}
+
+/// The first line of a small file; none when it is missing or empty.
+fn first_line(path: &str) -> Option<String> {
+    let text: io::Result<String> = fs_err::read_to_string(path);
+    text.ok()?.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists_are_counted() {
+        assert_eq!(count_listed("0-3,8,10-11"), Some(7));
+        assert_eq!(count_listed("0"), Some(1));
+        assert_eq!(count_listed("3-1"), None);
+        assert_eq!(count_listed(""), None);
+    }
+
+    #[test]
+    fn this_machine_has_facts() {
+        let directory = tempfile::tempdir().unwrap();
+        let host = host(directory.path()).unwrap();
+        assert!(host.cpus >= 1 && host.memory_kb > 0, "{host:?}");
+        assert!(!host.kernel.is_empty() && !host.filesystem.is_empty(), "{host:?}");
+        assert!(available_memory_kb().unwrap() <= host.memory_kb);
+        assert!(free_disk_kb(directory.path()).is_ok());
+        let allowed = cpus_allowed().unwrap();
+        assert!(!allowed.is_empty() && allowed.is_sorted());
+    }
+}

@@ -1,0 +1,161 @@
+//! Counters of the whole machine and of the block device that holds the data.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::time::{ClockId, clock_getres};
+
+use crate::file::{Buffer, KernelFile, field, numbers};
+use crate::trouble::Accounting;
+use crate::{Error, host};
+
+/// Where the first version of control groups keeps the CPU time of all tasks, in nanoseconds.
+const CPUACCT_USAGE: [&str; 2] =
+    ["/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage"];
+
+/// Part of the machine's CPU time since boot that `cpuacct.usage` must hold to be the whole
+/// machine's: in a container the same file is about the container alone.
+const WHOLE_MACHINE_SHARE: f64 = 0.9;
+
+/// What the machine did since it booted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Reading {
+    pub(crate) busy_ns: u64,
+    pub(crate) steal_ns: u64,
+    pub(crate) context_switches: u64,
+    pub(crate) device_reads: u64,
+    pub(crate) device_read_kb: u64,
+    pub(crate) device_writes: u64,
+    pub(crate) device_write_kb: u64,
+}
+
+/// The open files.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    stat: KernelFile,
+    /// The scheduler's sum over all tasks, where it can be had.
+    usage: Option<KernelFile>,
+    /// `/sys/dev/block/MAJOR:MINOR/stat`, where the data lies on a block device.
+    device: Option<KernelFile>,
+    tick_ns: u64,
+}
+
+impl Machine {
+    /// Opens the counters of the machine and of the device that holds `data_dir`.
+    pub(crate) fn open(data_dir: &Path, buffer: &mut Buffer, tick_ns: u64) -> Result<Self, Error> {
+        let mut machine = Self {
+            stat: KernelFile::open_existing("/proc/stat".into())?,
+            usage: None,
+            device: match block_device(data_dir)? {
+                Some(statistics) => KernelFile::open(statistics)?,
+                None => None,
+            },
+            tick_ns,
+        };
+        let sampled_ns = machine.read(buffer)?.busy_ns;
+        machine.usage =
+            CPUACCT_USAGE.iter().find_map(|path| KernelFile::open(path.into()).ok().flatten());
+        if (machine.read(buffer)?.busy_ns as f64) < WHOLE_MACHINE_SHARE * sampled_ns as f64 {
+            machine.usage = None;
+        }
+        Ok(machine)
+    }
+
+    /// How exactly [`Reading::busy_ns`] is known.
+    pub(crate) fn accounting(&self) -> Accounting {
+        let period = clock_getres(ClockId::MonotonicCoarse);
+        let tick_ns = u64::try_from(period.tv_nsec).unwrap_or_default();
+        if self.usage.is_some() {
+            Accounting::Exact { tick_ns }
+        } else {
+            Accounting::Sampled { tick_ns }
+        }
+    }
+
+    pub(crate) fn read(&self, buffer: &mut Buffer) -> Result<Reading, Error> {
+        let mut reading = Reading::default();
+        self.stat.read(buffer, "CPU times and context switches", |text| {
+            let ticks = parse_cpu_line(text)?;
+            reading.busy_ns = ticks.busy * self.tick_ns;
+            reading.steal_ns = ticks.steal * self.tick_ns;
+            reading.context_switches = field(text, "ctxt ")?;
+            Some(())
+        })?;
+        if let Some(usage) = &self.usage {
+            usage.read(buffer, "number", |text| {
+                reading.busy_ns = numbers(text).next()??;
+                Some(())
+            })?;
+        }
+        if let Some(device) = &self.device {
+            device.read(buffer, "device counters", |text| parse_device(text, &mut reading))?;
+        }
+        Ok(reading)
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct CpuTicks {
+    busy: u64,
+    steal: u64,
+}
+
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
+/// What follows (guests) is already part of user and nice.
+fn parse_cpu_line(text: &[u8]) -> Option<CpuTicks> {
+    let line = text.strip_prefix(b"cpu ")?.split(|byte| *byte == b'\n').next()?;
+    let ticks: Vec<u64> = numbers(line).take(8).collect::<Option<_>>()?;
+    let [user, nice, system, _idle, _iowait, irq, softirq, steal] = ticks.try_into().ok()?;
+    Some(CpuTicks { busy: user + nice + system + irq + softirq, steal })
+}
+
+/// Reads, merged, sectors, time, and the same for writes; sectors of 512 bytes whatever the device.
+fn parse_device(text: &[u8], reading: &mut Reading) -> Option<()> {
+    let mut fields = numbers(text);
+    reading.device_reads = fields.next()??;
+    reading.device_read_kb = fields.nth(1)?? / 2;
+    reading.device_writes = fields.nth(1)??;
+    reading.device_write_kb = fields.nth(1)?? / 2;
+    Some(())
+}
+
+/// The statistics of the block device below `directory`; none for memory, network and layers.
+fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let mut device = fs_err::metadata(directory)?.dev();
+    if rustix::fs::major(device) == 0 {
+        // File systems with subvolumes number their parts themselves but name what they lie on.
+        let source = host::mount_of(directory)?.and_then(|mount| mount.mount_source);
+        match source.and_then(|source| fs_err::metadata(source).ok()) {
+            Some(source) => device = source.rdev(),
+            None => return Ok(None),
+        }
+    }
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Ok((major != 0).then(|| PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_line_leaves_idle_and_guests_out() {
+        let text = b"cpu  1 2 4 8 16 32 64 128 256 512\ncpu0 9 9 9 9 9 9 9 9 9 9\n";
+        assert_eq!(parse_cpu_line(text), Some(CpuTicks { busy: 103, steal: 128 }));
+        assert_eq!(parse_cpu_line(b"cpu  1 2 4\n"), None);
+    }
+
+    #[test]
+    fn device_counters_are_in_kib() {
+        let mut reading = Reading::default();
+        parse_device(b"   10 1 200 3 40 5 600 7 0 8 9\n", &mut reading).unwrap();
+        assert_eq!((reading.device_reads, reading.device_read_kb), (10, 100));
+        assert_eq!((reading.device_writes, reading.device_write_kb), (40, 300));
+        assert_eq!(parse_device(b"1 2 3", &mut reading), None);
+    }
+
+    #[test]
+    fn a_directory_without_a_block_device_is_no_error() {
+        assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! The probe itself: everything read at one moment, and what happened between two moments.
+
+use std::path::PathBuf;
+
+use assay_model::{ClientCounters, HostCounters, ServerCounters, TaskCounters, Trouble};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Error;
+use crate::file::Buffer;
+use crate::machine::{Machine, Reading};
+use crate::task::{Seen, Task, add, difference};
+use crate::tree::Tree;
+use crate::trouble::{Accounting, Interval, trouble};
+
+/// What a probe watches.
+#[derive(Debug, Clone)]
+pub struct ProbeConfig {
+    /// Kernel ids of the client threads, which must be running threads of this process.
+    pub client_tids: Vec<i32>,
+    /// Root of the server's process tree; its descendants are found by the probe.
+    pub server_pid: i32,
+    /// Kernel ids of the threads (or backend processes) that serve the measured connections.
+    ///
+    /// None when the server cannot tell: then every thread of the server counts as serving them
+    /// and nothing as background.
+    pub connection_tids: Option<Vec<i32>>,
+    /// A directory on the block device that holds the data; it must exist.
+    pub data_dir: PathBuf,
+}
+
+/// Reads counters of clients, server and machine.
+///
+/// Holds one open file per thread, so that a snapshot opens only the files of threads that ran.
+///
+/// What the numbers are worth: CPU and run-queue time of a waiting thread are exact, that of one
+/// running elsewhere at this moment is behind by a tick at most; user, system and disk time come in
+/// ticks of 10 ms, right on average over many slices only. Disk time is zero where the kernel does
+/// not account it ([`crate::disk_wait_is_accounted`]). Calls are `read` and `write` and their kin:
+/// asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is
+/// missed, as are children beyond the first page of a thread's list (some 600).
+#[derive(Debug)]
+pub struct Probe {
+    clients: Vec<Task>,
+    server: Tree,
+    machine: Machine,
+    buffer: Buffer,
+    tick_ns: u64,
+    cpus: u32,
+}
+
+/// All counters at one moment: sums since each thread began and since the machine booted.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot {
+    clocks: Clocks,
+    clients: TaskCounters,
+    /// CPU time of this whole process, the study loop and the clients included.
+    own_cpu_ns: u64,
+    server: ServerCounters,
+    machine: Reading,
+    accounting: Accounting,
+    cpus: u32,
+}
+
+/// What was used between two snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// By the client threads.
+    pub client: ClientCounters,
+    /// By the server's process tree.
+    pub server: ServerCounters,
+    /// By and on the machine.
+    pub host: HostCounters,
+    /// The time between the snapshots.
+    pub interval: Interval,
+}
+
+impl Usage {
+    /// What makes the interval unfit for a verdict; see [`trouble`].
+    #[must_use]
+    pub fn trouble(&self) -> Vec<Trouble> {
+        trouble(&self.host, &self.interval)
+    }
+}
+
+impl Probe {
+    /// Opens everything that will be read and takes a first reading.
+    ///
+    /// # Errors
+    /// A thread or the server is not there, the kernel lacks a counter, or this user may not read
+    /// the server's: found out here, not during a slice.
+    pub fn new(config: ProbeConfig) -> Result<Self, Error> {
+        let mut buffer = Buffer::new();
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        let clients = config
+            .client_tids
+            .into_iter()
+            .map(|tid| {
+                let directory = PathBuf::from(format!("/proc/self/task/{tid}"));
+                Task::open(directory)?.ok_or(Error::NoSuchTask(tid))
+            })
+            .collect::<Result<_, _>>()?;
+        let mut probe = Self {
+            clients,
+            server: Tree::open(config.server_pid, config.connection_tids)?,
+            machine: Machine::open(&config.data_dir, &mut buffer, tick_ns)?,
+            buffer,
+            tick_ns,
+            cpus: crate::host::online_cpus(),
+        };
+        probe.snapshot()?;
+        Ok(probe)
+    }
+
+    /// Reads every counter.
+    ///
+    /// Threads and processes that have ended keep counting with what was last seen of them.
+    ///
+    /// # Errors
+    /// A file of the kernel cannot be read or understood; never because something has ended.
+    pub fn snapshot(&mut self) -> Result<Snapshot, Error> {
+        let clocks = Clocks::now();
+        let mut clients = TaskCounters::default();
+        for task in &mut self.clients {
+            // A thread that has ended stays as it was last seen, which is what `Gone` means.
+            let _: Seen = task.update(&mut self.buffer, self.tick_ns)?;
+            add(&mut clients, &task.counters);
+        }
+        Ok(Snapshot {
+            clocks,
+            clients,
+            server: self.server.read(&mut self.buffer, self.tick_ns)?,
+            own_cpu_ns: now_ns(ClockId::ProcessCPUTime),
+            machine: self.machine.read(&mut self.buffer)?,
+            accounting: self.machine.accounting(),
+            cpus: self.cpus,
+        })
+    }
+}
+
+impl Snapshot {
+    /// What was used between `earlier` and this snapshot of the same probe. Nothing is negative.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Usage {
+        let server = server_difference(&self.server, &earlier.server);
+        let (now, then) = (&self.machine, &earlier.machine);
+        let busy_ns = now.busy_ns.saturating_sub(then.busy_ns);
+        let accounted_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns)
+            + server.connections.cpu_ns
+            + server.background.cpu_ns;
+        let host = HostCounters {
+            busy_ns,
+            steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
+            other_ns: busy_ns.saturating_sub(accounted_ns),
+            context_switches: now.context_switches.saturating_sub(then.context_switches),
+            device_reads: now.device_reads.saturating_sub(then.device_reads),
+            device_read_kb: now.device_read_kb.saturating_sub(then.device_read_kb),
+            device_writes: now.device_writes.saturating_sub(then.device_writes),
+            device_write_kb: now.device_write_kb.saturating_sub(then.device_write_kb),
+        };
+        Usage {
+            client: ClientCounters { tasks: difference(&self.clients, &earlier.clients) },
+            server,
+            host,
+            interval: Interval {
+                elapsed_ns: self.clocks.monotonic_ns.saturating_sub(earlier.clocks.monotonic_ns),
+                clock_jump_ns: self.clocks.jump_since(&earlier.clocks),
+                cpus: self.cpus,
+                accounting: self.accounting,
+            },
+        }
+    }
+}
+
+fn server_difference(later: &ServerCounters, earlier: &ServerCounters) -> ServerCounters {
+    ServerCounters {
+        connections: difference(&later.connections, &earlier.connections),
+        background: difference(&later.background, &earlier.background),
+        read_calls: later.read_calls.saturating_sub(earlier.read_calls),
+        read_bytes: later.read_bytes.saturating_sub(earlier.read_bytes),
+        write_calls: later.write_calls.saturating_sub(earlier.write_calls),
+        write_bytes: later.write_bytes.saturating_sub(earlier.write_bytes),
+    }
+}
+
+/// Three clocks that agree while the machine runs and nobody sets the time.
+#[derive(Debug, Clone, Copy)]
+struct Clocks {
+    monotonic_ns: u64,
+    /// Runs on while the machine is suspended.
+    boot_ns: u64,
+    /// Set right after a virtual machine was paused.
+    day_ns: u64,
+}
+
+impl Clocks {
+    fn now() -> Self {
+        Self {
+            monotonic_ns: now_ns(ClockId::Monotonic),
+            boot_ns: now_ns(ClockId::Boottime),
+            day_ns: now_ns(ClockId::Realtime),
+        }
+    }
+
+    /// By how much the other clocks went ahead of or behind the monotonic one, at most.
+    fn jump_since(&self, earlier: &Self) -> u64 {
+        let offset =
+            |clocks: &Self, other_ns: u64| i128::from(other_ns) - i128::from(clocks.monotonic_ns);
+        let boot = offset(self, self.boot_ns) - offset(earlier, earlier.boot_ns);
+        let day = offset(self, self.day_ns) - offset(earlier, earlier.day_ns);
+        u64::try_from(boot.unsigned_abs().max(day.unsigned_abs())).unwrap_or(u64::MAX)
+    }
+}
+
+fn now_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_that_drift_apart_have_jumped() {
+        let earlier = Clocks { monotonic_ns: 100, boot_ns: 1_100, day_ns: 9_000 };
+        let later = Clocks { monotonic_ns: 200, boot_ns: 1_200, day_ns: 9_100 };
+        assert_eq!(later.jump_since(&earlier), 0);
+        assert_eq!(Clocks { boot_ns: 1_250, ..later }.jump_since(&earlier), 50);
+        assert_eq!(Clocks { day_ns: 9_000, ..later }.jump_since(&earlier), 100);
+    }
+}

@@ -1,0 +1,190 @@
+//! One thread: its counters since it began, read as cheaply as the kernel allows.
+
+use std::path::PathBuf;
+
+use assay_model::TaskCounters;
+
+use crate::Error;
+use crate::file::{Buffer, KernelFile, field, numbers};
+
+/// `/proc/PID/task/TID/schedstat`: changes whenever the thread has run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Scheduling {
+    cpu_ns: u64,
+    runq_ns: u64,
+    /// How often it was given a CPU.
+    timeslices: u64,
+}
+
+/// What a thread did since it was last looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It ran, so its counters were read again.
+    Ran,
+    /// It did not run, so none of its counters can have changed.
+    Idle,
+    /// It has ended; its counters are those last seen.
+    Gone,
+}
+
+/// A thread that is being watched.
+///
+/// Only `schedstat` stays open: it tells whether the thread ran at all, and most threads of a
+/// server do not during a slice. One descriptor per thread keeps large servers within limits.
+#[derive(Debug)]
+pub(crate) struct Task {
+    directory: PathBuf,
+    schedstat: KernelFile,
+    scheduling: Scheduling,
+    /// Since the thread began.
+    pub(crate) counters: TaskCounters,
+}
+
+impl Task {
+    /// Opens the thread with that `/proc/PID/task/TID`; none when it has ended meanwhile.
+    ///
+    /// Its counters are still zero: call [`Self::update`].
+    pub(crate) fn open(directory: PathBuf) -> Result<Option<Self>, Error> {
+        let schedstat = KernelFile::open(directory.join("schedstat"))?;
+        Ok(schedstat.map(|schedstat| Self {
+            directory,
+            schedstat,
+            scheduling: Scheduling::default(),
+            counters: TaskCounters::default(),
+        }))
+    }
+
+    /// Reads the counters again if the thread ran since the last time.
+    pub(crate) fn update(&mut self, buffer: &mut Buffer, tick_ns: u64) -> Result<Seen, Error> {
+        let schedstat = self.schedstat.read(buffer, "three numbers", parse_schedstat)?;
+        let Some(scheduling) = schedstat else { return Ok(Seen::Gone) };
+        if scheduling == self.scheduling {
+            return Ok(Seen::Idle);
+        }
+        let ticks = self.read(buffer, "stat", "fields up to the wait for disks", parse_stat)?;
+        let switches = self.read(buffer, "status", "context switches", parse_status)?;
+        let (Some(ticks), Some(context_switches)) = (ticks, switches) else {
+            return Ok(Seen::Gone);
+        };
+        self.scheduling = scheduling;
+        self.counters = TaskCounters {
+            cpu_ns: scheduling.cpu_ns,
+            user_ns: ticks.user * tick_ns,
+            sys_ns: ticks.sys * tick_ns,
+            runq_ns: scheduling.runq_ns,
+            disk_wait_ns: ticks.disk_wait * tick_ns,
+            context_switches,
+        };
+        Ok(Seen::Ran)
+    }
+
+    /// Ids of the processes that the thread started and that are still its children.
+    pub(crate) fn children(&self, buffer: &mut Buffer) -> Result<Vec<i32>, Error> {
+        let ids = self.read(buffer, "children", "process ids", |text| {
+            numbers(text).map(|id| i32::try_from(id?).ok()).collect()
+        })?;
+        Ok(ids.unwrap_or_default())
+    }
+
+    /// Opens, reads and parses one more file of the thread; none when the thread has ended.
+    fn read<T>(
+        &self,
+        buffer: &mut Buffer,
+        name: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        match KernelFile::open(self.directory.join(name))? {
+            Some(file) => file.read(buffer, expected, parse),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The part of `/proc/PID/task/TID/stat` that is needed, in clock ticks.
+#[derive(Debug, PartialEq, Eq)]
+struct Ticks {
+    user: u64,
+    sys: u64,
+    disk_wait: u64,
+}
+
+fn parse_schedstat(text: &[u8]) -> Option<Scheduling> {
+    let mut numbers = numbers(text);
+    Some(Scheduling {
+        cpu_ns: numbers.next()??,
+        runq_ns: numbers.next()??,
+        timeslices: numbers.next()??,
+    })
+}
+
+/// Fields are counted as in proc(5): 14 utime, 15 stime, 42 delayacct_blkio_ticks.
+fn parse_stat(text: &[u8]) -> Option<Ticks> {
+    /// The field behind the name, which may itself hold blanks and parentheses.
+    const STATE: usize = 3;
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    let mut fields = numbers(text.get(name_end + 1..)?);
+    Some(Ticks {
+        user: fields.nth(14 - STATE)??,
+        sys: fields.next()??,
+        disk_wait: fields.nth(42 - 16)??,
+    })
+}
+
+fn parse_status(text: &[u8]) -> Option<u64> {
+    let voluntary = field(text, "voluntary_ctxt_switches:")?;
+    let involuntary = field(text, "nonvoluntary_ctxt_switches:")?;
+    Some(voluntary + involuntary)
+}
+
+/// Adds up counters of several threads.
+pub(crate) fn add(sum: &mut TaskCounters, more: &TaskCounters) {
+    combine(sum, more, u64::saturating_add);
+}
+
+/// What was used between two readings; never negative.
+pub(crate) fn difference(later: &TaskCounters, earlier: &TaskCounters) -> TaskCounters {
+    let mut difference = *later;
+    combine(&mut difference, earlier, u64::saturating_sub);
+    difference
+}
+
+fn combine(left: &mut TaskCounters, right: &TaskCounters, with: impl Fn(u64, u64) -> u64) {
+    let TaskCounters { cpu_ns, user_ns, sys_ns, runq_ns, disk_wait_ns, context_switches } = left;
+    *cpu_ns = with(*cpu_ns, right.cpu_ns);
+    *user_ns = with(*user_ns, right.user_ns);
+    *sys_ns = with(*sys_ns, right.sys_ns);
+    *runq_ns = with(*runq_ns, right.runq_ns);
+    *disk_wait_ns = with(*disk_wait_ns, right.disk_wait_ns);
+    *context_switches = with(*context_switches, right.context_switches);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_is_read_behind_any_name() {
+        let mut line = b"42 (a) b ( \xff) S ".to_vec();
+        for field in 4..=52 {
+            line.extend_from_slice(format!("{field} ").as_bytes());
+        }
+        assert_eq!(parse_stat(&line), Some(Ticks { user: 14, sys: 15, disk_wait: 42 }));
+        assert_eq!(parse_stat(b"42 (a) S 1 2"), None);
+        assert_eq!(parse_stat(b""), None);
+    }
+
+    #[test]
+    fn context_switches_of_both_kinds_count() {
+        let text = b"Name:\t\xff\nThreads:\t1\nvoluntary_ctxt_switches:\t7\n\
+            nonvoluntary_ctxt_switches:\t5\n";
+        assert_eq!(parse_status(text), Some(12));
+        assert_eq!(parse_status(b"voluntary_ctxt_switches:\tx\n"), None);
+    }
+
+    #[test]
+    fn differences_are_never_negative() {
+        let earlier = TaskCounters { cpu_ns: 5, ..TaskCounters::default() };
+        assert_eq!(difference(&TaskCounters::default(), &earlier), TaskCounters::default());
+    }
+}

@@ -1,0 +1,197 @@
+//! A process with all its threads and descendants, as one sum that never decreases.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use assay_model::{ServerCounters, TaskCounters};
+use rustix::fs::Dir;
+
+use crate::Error;
+use crate::file::{Buffer, KernelFile, field, io_error, is_gone, open_directory};
+use crate::task::{Seen, Task, add};
+
+/// System calls and bytes of a process, from `/proc/PID/io`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Io {
+    read_calls: u64,
+    read_bytes: u64,
+    write_calls: u64,
+    write_bytes: u64,
+}
+
+/// One process of the tree.
+#[derive(Debug)]
+struct Process {
+    directory: PathBuf,
+    task_list: Dir,
+    io_file: KernelFile,
+    io: Io,
+    tasks: BTreeMap<i32, Task>,
+}
+
+/// The measured server.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    processes: BTreeMap<i32, Process>,
+    /// Threads that serve the measured connections; all when unknown.
+    connections: Option<BTreeSet<i32>>,
+    /// Last seen counters of what has ended.
+    gone: ServerCounters,
+}
+
+impl Tree {
+    /// Watches the process `root` and its descendants.
+    pub(crate) fn open(root: i32, connections: Option<Vec<i32>>) -> Result<Self, Error> {
+        let process = Process::open(root)?.ok_or(Error::NoSuchTask(root))?;
+        for (file, option) in
+            [("schedstat", "CONFIG_SCHED_INFO"), ("children", "CONFIG_PROC_CHILDREN")]
+        {
+            let path = process.directory.join(format!("task/{root}/{file}"));
+            if !fs_err::exists(&path)? {
+                return Err(Error::NotProvided { path, option });
+            }
+        }
+        Ok(Self {
+            processes: BTreeMap::from([(root, process)]),
+            connections: connections.map(BTreeSet::from_iter),
+            gone: ServerCounters::default(),
+        })
+    }
+
+    /// Everything used since the tree's threads began, those that have ended included.
+    pub(crate) fn read(
+        &mut self,
+        buffer: &mut Buffer,
+        tick_ns: u64,
+    ) -> Result<ServerCounters, Error> {
+        let mut pending: Vec<i32> = self.processes.keys().copied().collect();
+        while let Some(pid) = pending.pop() {
+            let process = match self.processes.get_mut(&pid) {
+                Some(process) => process,
+                None => match Process::open(pid)? {
+                    Some(process) => self.processes.entry(pid).or_insert(process),
+                    None => continue,
+                },
+            };
+            let started = process.update(buffer, tick_ns, |tid, counters| {
+                add(share(&mut self.gone, &self.connections, tid), counters);
+            })?;
+            if process.tasks.is_empty() {
+                add_io(&mut self.gone, process.io);
+                self.processes.remove(&pid);
+            }
+            pending.extend(started.into_iter().filter(|child| !self.processes.contains_key(child)));
+        }
+        let mut sum = self.gone;
+        for process in self.processes.values() {
+            add_io(&mut sum, process.io);
+            for (tid, task) in &process.tasks {
+                add(share(&mut sum, &self.connections, *tid), &task.counters);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// The side that a thread's counters belong to.
+fn share<'a>(
+    counters: &'a mut ServerCounters,
+    connections: &Option<BTreeSet<i32>>,
+    tid: i32,
+) -> &'a mut TaskCounters {
+    let serves = connections.as_ref().is_none_or(|connections| connections.contains(&tid));
+    if serves { &mut counters.connections } else { &mut counters.background }
+}
+
+fn add_io(counters: &mut ServerCounters, io: Io) {
+    counters.read_calls += io.read_calls;
+    counters.read_bytes += io.read_bytes;
+    counters.write_calls += io.write_calls;
+    counters.write_bytes += io.write_bytes;
+}
+
+impl Process {
+    /// Opens a process; none when it has ended.
+    fn open(pid: i32) -> Result<Option<Self>, Error> {
+        let directory = PathBuf::from(format!("/proc/{pid}"));
+        let Some(io_file) = KernelFile::open(directory.join("io"))? else { return Ok(None) };
+        let task_path = directory.join("task");
+        let Some(task_list) = open_directory(&task_path)? else { return Ok(None) };
+        let task_list = Dir::new(task_list).map_err(|error| io_error("list", &task_path, error))?;
+        Ok(Some(Self { directory, task_list, io_file, io: Io::default(), tasks: BTreeMap::new() }))
+    }
+
+    /// Reads all threads again, hands those that have ended to `bury`, and returns the children.
+    fn update(
+        &mut self,
+        buffer: &mut Buffer,
+        tick_ns: u64,
+        mut bury: impl FnMut(i32, &TaskCounters),
+    ) -> Result<Vec<i32>, Error> {
+        let mut children = Vec::new();
+        let mut ended = Vec::new();
+        for (tid, task) in &mut self.tasks {
+            match task.update(buffer, tick_ns)? {
+                // Only a thread that ran can have started a process.
+                Seen::Ran => children.extend(task.children(buffer)?),
+                Seen::Idle => {}
+                Seen::Gone => ended.push(*tid),
+            }
+        }
+        for tid in ended {
+            if let Some(task) = self.tasks.remove(&tid) {
+                bury(tid, &task.counters);
+            }
+        }
+        self.find_new_tasks(buffer, tick_ns, &mut children)?;
+        self.update_io(buffer)?;
+        Ok(children)
+    }
+
+    fn find_new_tasks(
+        &mut self,
+        buffer: &mut Buffer,
+        tick_ns: u64,
+        children: &mut Vec<i32>,
+    ) -> Result<(), Error> {
+        self.task_list.rewind();
+        while let Some(entry) = self.task_list.read() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if is_gone(error) => break,
+                Err(error) => {
+                    return Err(io_error("list", &self.directory.join("task"), error));
+                }
+            };
+            let Ok(name) = entry.file_name().to_str() else { continue };
+            let Ok(tid) = name.parse() else { continue };
+            if self.tasks.contains_key(&tid) {
+                continue;
+            }
+            let Some(mut task) = Task::open(self.directory.join("task").join(name))? else {
+                continue;
+            };
+            if task.update(buffer, tick_ns)? != Seen::Gone {
+                children.extend(task.children(buffer)?);
+                self.tasks.insert(tid, task);
+            }
+        }
+        Ok(())
+    }
+
+    fn update_io(&mut self, buffer: &mut Buffer) -> Result<(), Error> {
+        if let Some(io) = self.io_file.read(buffer, "I/O counters", parse_io)? {
+            self.io = io;
+        }
+        Ok(())
+    }
+}
+
+fn parse_io(text: &[u8]) -> Option<Io> {
+    Some(Io {
+        read_calls: field(text, "syscr:")?,
+        read_bytes: field(text, "read_bytes:")?,
+        write_calls: field(text, "syscw:")?,
+        write_bytes: field(text, "write_bytes:")?,
+    })
+}

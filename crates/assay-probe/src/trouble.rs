@@ -1,0 +1,145 @@
+//! Whether the machine disturbed a slice. Pure: what was counted in, a judgement out.
+
+use assay_model::{HostCounters, Trouble};
+
+/// CPU time taken by the hypervisor, as part of the elapsed time, from which a slice is troubled.
+pub const STEAL_SHARE: f64 = 0.02;
+
+/// Unit in which the kernel reports stolen time. One unit may have been taken before the slice
+/// began, so only more than one counts.
+pub const STEAL_TICK_NS: u64 = 10_000_000;
+
+/// CPU time of other processes, as part of one CPU, from which a slice is troubled.
+pub const OTHER_PROCESS_SHARE: f64 = 0.2;
+
+/// Kernel ticks per counter by which the CPU time of others may be wrong: one at either end.
+pub const OTHER_PROCESS_TICKS: u64 = 2;
+
+/// Standard deviations of the sampling error that the CPU time of others must exceed as well,
+/// where the machine's CPU time is only sampled.
+pub const SAMPLING_SIGMAS: f64 = 3.0;
+
+/// Disagreement of the clocks from which a slice is troubled: far above what slewing and being
+/// preempted between two clock readings make, far below any suspension.
+pub const CLOCK_JUMP_NS: u64 = 50_000_000;
+
+/// How the kernel counts the CPU time of the whole machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounting {
+    /// The scheduler's own sum, brought up to date at least every tick.
+    Exact {
+        /// Period of the kernel's tick, nanoseconds.
+        tick_ns: u64,
+    },
+    /// Every tick goes whole to whatever runs at that moment.
+    Sampled {
+        /// Period of the kernel's tick, nanoseconds.
+        tick_ns: u64,
+    },
+}
+
+/// The time over which counters were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Time that passed, by the monotonic clock, nanoseconds.
+    pub elapsed_ns: u64,
+    /// By how much the clock of the day or the clock that runs through suspension went otherwise.
+    pub clock_jump_ns: u64,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// How exactly the machine's CPU time is known.
+    pub accounting: Accounting,
+}
+
+impl Interval {
+    /// CPU time by which a sum over the machine may be wrong, given how much was used, nanoseconds.
+    fn uncertainty_ns(&self, busy_ns: u64) -> f64 {
+        match self.accounting {
+            Accounting::Exact { tick_ns } => (OTHER_PROCESS_TICKS * tick_ns) as f64,
+            Accounting::Sampled { tick_ns } => {
+                let tick = tick_ns as f64;
+                let samples = self.elapsed_ns as f64 * f64::from(self.cpus) / tick;
+                let busy = (busy_ns as f64 / tick / samples.max(1.0)).min(1.0);
+                let sigma = tick * (samples * busy * (1.0 - busy)).sqrt();
+                let rounding = (OTHER_PROCESS_TICKS * tick_ns.max(STEAL_TICK_NS)) as f64;
+                rounding + SAMPLING_SIGMAS * sigma
+            }
+        }
+    }
+}
+
+/// What makes a slice unfit for a verdict; empty when the machine left it alone.
+#[must_use]
+pub fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
+    let elapsed = interval.elapsed_ns as f64;
+    let steal = host.steal_ns > STEAL_TICK_NS && host.steal_ns as f64 > STEAL_SHARE * elapsed;
+    let other = host.other_ns as f64;
+    let other_process =
+        other > OTHER_PROCESS_SHARE * elapsed && other > interval.uncertainty_ns(host.busy_ns);
+    let clock_jump = interval.clock_jump_ns > CLOCK_JUMP_NS;
+    [
+        (steal, Trouble::Steal),
+        (other_process, Trouble::OtherProcess),
+        (clock_jump, Trouble::ClockJump),
+    ]
+    .into_iter()
+    .filter_map(|(is_so, trouble)| is_so.then_some(trouble))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn interval(elapsed_ms: u64, accounting: Accounting) -> Interval {
+        Interval { elapsed_ns: elapsed_ms * MS, clock_jump_ns: 0, cpus: 2, accounting }
+    }
+
+    const EXACT: Accounting = Accounting::Exact { tick_ns: 4 * MS };
+    const SAMPLED: Accounting = Accounting::Sampled { tick_ns: 4 * MS };
+
+    fn host(busy_ms: u64, other_ms: u64, steal_ms: u64) -> HostCounters {
+        HostCounters {
+            busy_ns: busy_ms * MS,
+            other_ns: other_ms * MS,
+            steal_ns: steal_ms * MS,
+            ..HostCounters::default()
+        }
+    }
+
+    #[test]
+    fn a_quiet_machine_is_no_trouble() {
+        for accounting in [EXACT, SAMPLED] {
+            assert_eq!(trouble(&host(50, 1, 0), &interval(50, accounting)), []);
+            assert_eq!(trouble(&HostCounters::default(), &interval(0, accounting)), []);
+        }
+    }
+
+    #[test]
+    fn one_tick_of_steal_is_within_the_resolution() {
+        assert_eq!(trouble(&host(50, 0, 10), &interval(50, EXACT)), []);
+        assert_eq!(trouble(&host(50, 0, 20), &interval(50, EXACT)), [Trouble::Steal]);
+        assert_eq!(trouble(&host(2000, 0, 20), &interval(2000, EXACT)), []);
+    }
+
+    #[test]
+    fn other_processes_count_from_a_fifth_of_a_cpu() {
+        assert_eq!(trouble(&host(70, 9, 0), &interval(50, EXACT)), []);
+        assert_eq!(trouble(&host(70, 11, 0), &interval(50, EXACT)), [Trouble::OtherProcess]);
+        assert_eq!(trouble(&host(1200, 199, 0), &interval(1000, SAMPLED)), []);
+        assert_eq!(trouble(&host(1900, 900, 0), &interval(1000, SAMPLED)), [Trouble::OtherProcess]);
+    }
+
+    #[test]
+    fn sampling_error_is_not_taken_for_another_process() {
+        assert_eq!(trouble(&host(70, 20, 0), &interval(50, SAMPLED)), []);
+    }
+
+    #[test]
+    fn a_suspended_machine_is_noticed() {
+        let jumped = Interval { clock_jump_ns: 60 * MS, ..interval(50, EXACT) };
+        assert_eq!(trouble(&host(50, 0, 0), &jumped), [Trouble::ClockJump]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Counters of real threads and processes: what is busy counts, what sleeps does not, what ends
+//! stays counted.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+
+use assay_model::Hint;
+use assay_probe::{Error, Probe, ProbeConfig};
+use rustix::thread::gettid;
+
+/// A shell that does what it is told line by line, killed with all it started when dropped.
+struct Shell {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Shell {
+    fn start() -> Self {
+        let mut process = Command::new("bash")
+            .args(["--norc", "-s"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take().unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let mut shell = Self { process, input, output };
+        shell.run(":");
+        shell
+    }
+
+    /// Runs a script and waits until it is done; returns the line that it printed last.
+    fn run(&mut self, script: &str) -> String {
+        writeln!(self.input, "{script}\necho").unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    fn pid(&self) -> i32 {
+        self.process.id().try_into().unwrap()
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _: std::io::Result<()> = self.process.kill();
+        let _: std::io::Result<_> = self.process.wait();
+    }
+}
+
+/// Some tens of milliseconds of a shell's CPU time.
+const WORK: &str = "for ((i = 0; i < 30000; i++)); do :; done";
+
+fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
+    ProbeConfig {
+        client_tids: vec![gettid().as_raw_nonzero().get()],
+        server_pid,
+        connection_tids: None,
+        data_dir: data_dir.to_owned(),
+    }
+}
+
+fn here() -> PathBuf {
+    std::env::current_dir().unwrap()
+}
+
+#[test]
+fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
+    let mut shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let before = probe.snapshot().unwrap();
+    shell.run(WORK);
+    let usage = probe.snapshot().unwrap().since(&before);
+
+    let server = usage.server.connections;
+    let elapsed_ns = usage.interval.elapsed_ns;
+    assert!(server.cpu_ns > 1_000_000 && server.cpu_ns <= elapsed_ns, "{usage:?}");
+    // The split is rounded to ticks of the clock, each part up or down.
+    let split_ns = server.user_ns + server.sys_ns;
+    assert!(split_ns.abs_diff(server.cpu_ns) <= 20_000_000, "{usage:?}");
+    assert!(usage.client.tasks.cpu_ns < server.cpu_ns, "{usage:?}");
+    assert!(usage.client.tasks.context_switches > 0, "{usage:?}");
+    assert!(usage.server.read_calls > 0 && usage.server.write_calls > 0, "{usage:?}");
+    assert!(usage.host.busy_ns + 30_000_000 >= server.cpu_ns, "{usage:?}");
+    assert!(usage.host.context_switches >= server.context_switches, "{usage:?}");
+    assert_eq!(usage.interval.clock_jump_ns / 1_000_000_000, 0);
+}
+
+#[test]
+fn threads_that_do_not_serve_are_background() {
+    let mut shell = Shell::start();
+    let background =
+        ProbeConfig { connection_tids: Some(Vec::new()), ..config(shell.pid(), &here()) };
+    let connection =
+        ProbeConfig { connection_tids: Some(vec![shell.pid()]), ..config(shell.pid(), &here()) };
+    let mut probes = [Probe::new(background).unwrap(), Probe::new(connection).unwrap()];
+    let before = probes.each_mut().map(|probe| probe.snapshot().unwrap());
+    shell.run(WORK);
+    let [background, connection] =
+        [0, 1].map(|i| probes[i].snapshot().unwrap().since(&before[i]).server);
+    assert!(background.background.cpu_ns > 1_000_000, "{background:?}");
+    assert_eq!(background.connections.cpu_ns, 0);
+    assert!(connection.connections.cpu_ns > 1_000_000, "{connection:?}");
+    assert_eq!(connection.background.cpu_ns, 0);
+}
+
+#[test]
+fn a_sleeping_server_uses_nothing() {
+    let shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let mut before = probe.snapshot().unwrap();
+    // It is about to wait for its next line; from then on nothing may change.
+    let settled = (0..10_000).any(|_| {
+        std::thread::yield_now();
+        let now = probe.snapshot().unwrap();
+        let used = now.since(&before).server;
+        before = now;
+        used.connections.context_switches == 0 && shell_is_asleep(shell.pid())
+    });
+    assert!(settled);
+    let before = probe.snapshot().unwrap();
+    let usage = probe.snapshot().unwrap().since(&before);
+    assert_eq!(usage.server, Default::default());
+}
+
+fn shell_is_asleep(pid: i32) -> bool {
+    let stat = fs_err::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.contains(") S ")
+}
+
+#[test]
+fn children_are_found_and_counted_after_they_end() {
+    let mut shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let before = probe.snapshot().unwrap();
+    // A subshell in the background, ready once it has worked; then it waits on its own pipe.
+    shell.run(&format!("coproc {{ {WORK}; echo ready; read line; }}; read -u ${{COPROC[0]}} word"));
+    let alive = probe.snapshot().unwrap();
+    let with_child = alive.since(&before).server.connections.cpu_ns;
+    let child: i32 = shell.run("echo -n $COPROC_PID").parse().unwrap();
+    assert!(with_child > 1_000_000 && child != shell.pid(), "{with_child}");
+
+    shell.run("echo stop >&${COPROC[1]}; wait $COPROC_PID");
+    assert!(!Path::new(&format!("/proc/{child}")).exists());
+    let after = probe.snapshot().unwrap();
+    assert!(after.since(&before).server.connections.cpu_ns >= with_child);
+    assert_eq!(alive.since(&after).server.connections.cpu_ns, 0);
+}
+
+#[test]
+fn a_server_that_has_ended_stays_as_last_seen() {
+    let mut shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
+    let before = probe.snapshot().unwrap();
+    shell.run(WORK);
+    let alive = probe.snapshot().unwrap();
+    let pid = shell.pid();
+    drop(shell);
+    let gone = probe.snapshot().unwrap().since(&before).server;
+    assert!(gone.connections.cpu_ns >= alive.since(&before).server.connections.cpu_ns);
+
+    let error = Probe::new(config(pid, &here())).unwrap_err();
+    assert!(matches!(error, Error::NoSuchTask(id) if id == pid), "{error}");
+    assert_eq!(error.hints().len(), 1);
+}
+
+#[test]
+fn client_threads_are_counted_wherever_they_run() {
+    let shell = Shell::start();
+    let (say_tid, tid) = mpsc::channel();
+    let (go, wait) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            say_tid.send(gettid().as_raw_nonzero().get()).unwrap();
+            wait.recv().unwrap();
+            (0..20_000_000_u64).fold(1, |sum, n| std::hint::black_box(sum ^ n))
+        });
+        let client_tids = vec![tid.recv().unwrap()];
+        let mut probe =
+            Probe::new(ProbeConfig { client_tids, ..config(shell.pid(), &here()) }).unwrap();
+        let before = probe.snapshot().unwrap();
+        go.send(()).unwrap();
+        let used = |probe: &mut Probe| probe.snapshot().unwrap().since(&before).client.tasks.cpu_ns;
+        while used(&mut probe) < 1_000_000 {
+            std::thread::yield_now();
+        }
+        let seen = used(&mut probe);
+        worker.join().unwrap();
+        assert!(used(&mut probe) >= seen);
+    });
+}
+
+#[test]
+fn writes_to_the_data_directory_reach_its_device() {
+    let directory = tempfile::tempdir_in(here()).unwrap();
+    let mut shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), directory.path())).unwrap();
+    let before = probe.snapshot().unwrap();
+    let file = directory.path().join("file");
+    shell.run(&format!("printf '%01000000d' 7 > {}; sync {0}", file.display()));
+    let usage = probe.snapshot().unwrap().since(&before);
+    assert_eq!(fs_err::metadata(&file).unwrap().len(), 1_000_000);
+    assert!(usage.server.write_bytes >= 1_000_000, "{usage:?}");
+    let host = usage.host;
+    let has_device = assay_probe::host(directory.path()).unwrap().filesystem != "tmpfs";
+    assert_eq!(host.device_write_kb > 900 && host.device_writes > 0, has_device, "{host:?}");
+}
+
+#[test]
+fn data_without_a_block_device_counts_nothing() {
+    let shell = Shell::start();
+    let mut probe = Probe::new(config(shell.pid(), Path::new("/dev/shm"))).unwrap();
+    let before = probe.snapshot().unwrap();
+    let host = probe.snapshot().unwrap().since(&before).host;
+    assert_eq!((host.device_reads, host.device_writes), (0, 0));
+}
+
+#[test]
+fn what_is_not_there_is_an_error_at_once() {
+    let shell = Shell::start();
+    let tid = i32::MAX;
+    let client = ProbeConfig { client_tids: vec![tid], ..config(shell.pid(), &here()) };
+    assert!(matches!(Probe::new(client).unwrap_err(), Error::NoSuchTask(id) if id == tid));
+    let missing = config(shell.pid(), Path::new("/no/such/directory"));
+    assert!(Probe::new(missing).unwrap_err().to_string().contains("/no/such/directory"));
+}

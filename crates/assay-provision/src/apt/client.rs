@@ -1,0 +1,155 @@
+//! Running apt's programs: no terminal, no shell, one language, and their complaints sorted into
+//! errors.
+
+use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::error::Error;
+
+/// What a program works with instead of the machine's own configuration and state.
+#[derive(Clone, Copy)]
+pub(super) struct Private<'a> {
+    pub(super) configuration: &'a Path,
+    /// The lock of the cache that it changes.
+    pub(super) lock: &'a fs_err::File,
+}
+
+/// Standard output of a program that needs no network.
+pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String, Error> {
+    let mut text = String::new();
+    let directory = Path::new("/");
+    run(program, arguments, None, directory, "this machine", &mut |line| {
+        text.push_str(line);
+        text.push('\n');
+    })?;
+    Ok(text)
+}
+
+/// Runs a program, hands its lines of standard output to `each`, and makes an error of its
+/// complaints if it fails.
+///
+/// apt bounds every wait for the network by itself (see the private configuration), so no watchdog
+/// is needed here.
+pub(super) fn run(
+    program: &'static str,
+    arguments: &[&str],
+    private: Option<Private<'_>>,
+    directory: &Path,
+    release: &str,
+    each: &mut dyn FnMut(&str),
+) -> Result<(), Error> {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
+    command.stdin(Stdio::null());
+    if let Some(private) = private {
+        // As its standard input, which it never reads, apt holds the lock of the cache too: should
+        // this process be killed, the next one waits until apt has ended as well.
+        command.env("APT_CONFIG", private.configuration);
+        command.stdin(Stdio::from(private.lock.file().try_clone()?));
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::AptMissing(program),
+        _ => Error::Io(error),
+    })?;
+    let stderr = child.stderr.take();
+    // Both pipes are drained at once: a full one would stop apt.
+    let complaints = thread::spawn(move || {
+        let lines = stderr.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
+        lines.map_while(Result::ok).collect::<Vec<_>>()
+    });
+    let stdout = child.stdout.take();
+    let lines = stdout.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
+    lines.map_while(Result::ok).for_each(|line| each(&line));
+    let status = child.wait()?;
+    let complaints = complaints.join().unwrap_or_default();
+    if status.success() {
+        for line in complaints.iter().filter(|line| !line.is_empty()) {
+            log::debug!("{program}: {line}");
+        }
+        return Ok(());
+    }
+    Err(failure(program, release, &complaints))
+}
+
+/// The error that apt's complaints describe: the first kind that any of them is of, with that line.
+fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
+    let find = |signs: &[&str]| {
+        let line = complaints.iter().find(|line| signs.iter().any(|sign| line.contains(sign)))?;
+        Some(
+            line.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == ':').trim().to_owned(),
+        )
+    };
+    let release = release.to_owned();
+    if let Some(line) = find(&["is expired"]) {
+        let reason = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let detail = reason.map_or(line.as_str(), |(reason, _)| reason).to_owned();
+        return Error::ExpiredIndex { release, detail };
+    }
+    if let Some(detail) = find(&["NO_PUBKEY", "is not signed", "signatures were invalid", "verif"])
+    {
+        return Error::UnverifiedIndex { release, detail };
+    }
+    if find(&["No space left on device"]).is_some() {
+        return Error::Io(ErrorKind::StorageFull.into());
+    }
+    if let Some(detail) = find(&["404 "]) {
+        return Error::Gone { release, detail };
+    }
+    const NETWORK: [&str; 10] = [
+        "resolving",
+        "resolve",
+        "onnection",
+        "onnect",
+        "imeout",
+        "imed out",
+        "unreachable",
+        "nreachable",
+        "roxy",
+        "Failed to fetch",
+    ];
+    if let Some(detail) = find(&NETWORK) {
+        return Error::Network { release, detail };
+    }
+    let errors = complaints.iter().filter(|line| line.starts_with("E:"));
+    let detail = errors.map(|line| line.trim_start_matches("E:").trim()).collect::<Vec<_>>();
+    Error::Apt { program, release, detail: detail.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(line: &str) -> Error {
+        failure("apt-get", "sid", &["W: a warning".into(), line.into()])
+    }
+
+    #[test]
+    fn complaints_become_the_errors_they_describe() {
+        let expired =
+            "E: Release file for http://a.example/InRelease is expired (invalid since 14d).";
+        assert!(matches!(kind_of(expired), Error::ExpiredIndex { release, detail }
+            if release == "sid" && detail == "invalid since 14d"));
+        let key =
+            "W: GPG error: ... because the public key is not available: NO_PUBKEY 0E98404D386FA1D9";
+        assert!(matches!(kind_of(key), Error::UnverifiedIndex { .. }));
+        let resolve =
+            "W: Failed to fetch http://a.example/x  Temporary failure resolving 'a.example'";
+        assert!(matches!(kind_of(resolve), Error::Network { .. }));
+        let gone = "E: Failed to fetch http://mirror.example/pool/x.deb  404  Not Found [IP: ...]";
+        assert!(matches!(kind_of(gone), Error::Gone { .. }));
+        let other = kind_of("E: Version '1' for 'libc6' was not found");
+        assert_eq!(
+            other.to_string(),
+            "`apt-get` failed for `sid`: Version '1' for 'libc6' was not found"
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let error = output("assay-no-such-program", &[]).unwrap_err();
+        assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
+    }
+}

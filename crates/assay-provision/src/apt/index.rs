@@ -1,0 +1,166 @@
+//! Package indexes: the records of a release's suites, found by package name.
+
+use std::collections::HashMap;
+
+use crate::error::Error;
+use crate::version;
+
+/// The packages of all suites of one release.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    records: Vec<Record>,
+    by_name: HashMap<String, Vec<usize>>,
+    providers: HashMap<String, Vec<usize>>,
+}
+
+/// One package in one suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) suite: String,
+    /// `Pre-Depends` and `Depends`: all of these, each by one of its alternatives.
+    pub(super) depends: Vec<Vec<Dependency>>,
+    /// Bytes to download.
+    pub(crate) size: u64,
+    /// KiB when unpacked, about.
+    pub(crate) installed_kb: u64,
+    pub(crate) sha256: String,
+}
+
+/// `name (= version)`; other relations hold by themselves within one release and are not kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dependency {
+    pub(super) name: String,
+    pub(super) exact: Option<String>,
+}
+
+impl Index {
+    /// Adds the text of a suite's `Packages` file.
+    ///
+    /// # Errors
+    /// When a record lacks its version or checksum.
+    pub(crate) fn add(&mut self, suite: &str, text: &str) -> Result<(), Error> {
+        for stanza in text.split("\n\n").filter(|stanza| !stanza.trim().is_empty()) {
+            let number = self.records.len();
+            let (record, provides) = parse(suite, stanza)?;
+            self.by_name.entry(record.name.clone()).or_default().push(number);
+            for name in provides {
+                self.providers.entry(name).or_default().push(number);
+            }
+            self.records.push(record);
+        }
+        Ok(())
+    }
+
+    /// All versions of a package.
+    pub(crate) fn versions(&self, name: &str) -> impl Iterator<Item = &Record> {
+        let numbers = self.by_name.get(name).into_iter().flatten();
+        numbers.filter_map(|&number| self.records.get(number))
+    }
+
+    /// The newest version of a package; `exact` where there is such a one.
+    pub(super) fn best(&self, name: &str, exact: Option<&str>) -> Option<&Record> {
+        let wanted = self.versions(name).find(|record| Some(record.version.as_str()) == exact);
+        wanted.or_else(|| newest(self.versions(name)))
+    }
+
+    /// The newest package that provides a virtual one.
+    pub(super) fn provider(&self, name: &str) -> Option<&Record> {
+        let numbers = self.providers.get(name)?.iter();
+        newest(numbers.filter_map(|&number| self.records.get(number)))
+    }
+}
+
+fn newest<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a Record> {
+    records.max_by(|a, b| version::compare(&a.version, &b.version))
+}
+
+/// A record and the names it provides.
+fn parse(suite: &str, stanza: &str) -> Result<(Record, Vec<String>), Error> {
+    let (mut name, mut version, mut sha256) = ("", "", "");
+    let (mut size, mut installed_kb) = (0, 0);
+    let (mut depends, mut provides) = (Vec::new(), Vec::new());
+    for (key, value) in stanza.lines().filter_map(|line| line.split_once(": ")) {
+        match key {
+            "Package" => name = value,
+            "Version" => version = value,
+            "SHA256" => sha256 = value.trim(),
+            "Size" => size = value.trim().parse().unwrap_or(0),
+            "Installed-Size" => installed_kb = value.trim().parse().unwrap_or(0),
+            "Depends" | "Pre-Depends" => depends.extend(value.split(',').map(alternatives)),
+            "Provides" => {
+                provides.extend(value.split(',').filter_map(dependency).map(|it| it.name));
+            }
+            _ => {}
+        }
+    }
+    if name.is_empty() || version.is_empty() || sha256.len() != 64 {
+        let detail = format!("record of package `{name}` without name, version or SHA-256");
+        return Err(Error::malformed(format!("package index of `{suite}`"), detail));
+    }
+    let (name, version) = (name.to_owned(), version.to_owned());
+    let (suite, sha256) = (suite.to_owned(), sha256.to_owned());
+    Ok((Record { name, version, suite, depends, size, installed_kb, sha256 }, provides))
+}
+
+fn alternatives(text: &str) -> Vec<Dependency> {
+    text.split('|').filter_map(dependency).collect()
+}
+
+/// `name:any (= 1.2) [amd64]` → name and exact version.
+fn dependency(text: &str) -> Option<Dependency> {
+    let text = text.trim();
+    let end = text.find([' ', ':', '(', '[']).unwrap_or(text.len());
+    let (name, rest) = text.split_at_checked(end)?;
+    let exact = rest.split_once("(=").and_then(|(_, tail)| tail.split_once(')'));
+    let exact = exact.map(|(version, _)| version.trim().to_owned());
+    (!name.is_empty()).then(|| Dependency { name: name.to_owned(), exact })
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A record as it stands in a `Packages` file.
+    pub(in crate::apt) fn stanza(name: &str, version: &str, more: &str) -> String {
+        let sha256 = "0".repeat(64);
+        format!("Package: {name}\nVersion: {version}\n{more}Size: 7\nSHA256: {sha256}\n\n")
+    }
+
+    #[test]
+    fn newest_of_all_suites_wins_and_exact_versions_are_found() {
+        let mut index = Index::default();
+        index.add("b", &stanza("libc6", "2.36-9+deb12u9", "")).unwrap();
+        index
+            .add("b-security", &stanza("libc6", "2.36-9+deb12u13", "Provides: libc (= 1)\n"))
+            .unwrap();
+        assert_eq!(index.best("libc6", None).unwrap().suite, "b-security");
+        assert_eq!(index.best("libc6", Some("2.36-9+deb12u9")).unwrap().suite, "b");
+        assert_eq!(index.provider("libc").unwrap().name, "libc6");
+        assert_eq!(index.best("libc", None), None);
+    }
+
+    #[test]
+    fn dependencies_are_taken_apart() {
+        let groups = alternatives("default-libfoo:any (>= 1) | libfoo2 (= 1:2-3) [amd64]");
+        let expected = [("default-libfoo", None), ("libfoo2", Some("1:2-3"))];
+        let found: Vec<_> = groups.iter().map(|d| (d.name.as_str(), d.exact.as_deref())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn record_without_checksum_is_refused() {
+        let error = Index::default().add("sid", "Package: x\nVersion: 1\n\n").unwrap_err();
+        assert!(error.to_string().contains("index of `sid`"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*(\nDepends: \\PC*\n)?\n\n\\PC*") {
+            let _ = Index::default().add("any", &text);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The apt source: Debian packages by the machine's own apt, from its own mirrors, in a private
+//! state per release.
+//!
+//! Nothing of the host counts as installed and nothing of it is changed. Every release has a state
+//! of its own, so that suites never mix and one that is expired or gone spoils no other.
+
+mod client;
+mod closure;
+mod index;
+mod machine;
+
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use closure::closure;
+pub(crate) use index::{Index, Record};
+
+use crate::catalog::{Archive, Catalog, Release};
+use crate::error::Error;
+use crate::store::{age, now_seconds, read_json, write_json};
+use client::Private;
+use machine::Machine;
+
+/// How long a fetched index is taken for current, seconds.
+pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
+
+/// Debian's apt on this machine.
+#[derive(Debug)]
+pub(crate) struct Apt<'a> {
+    machine: Machine,
+    catalog: &'a Catalog,
+    directory: PathBuf,
+    lock: fs::File,
+}
+
+/// What is remembered of the last successful refresh of a release.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Refreshed {
+    at: u64,
+    /// Why the index is past its validity, in apt's words; none when it is not.
+    pub(crate) expired: Option<String>,
+    /// What a reader of a report must know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The private state of one release.
+struct State<'a> {
+    lock: &'a fs::File,
+    directory: PathBuf,
+    configuration: PathBuf,
+}
+
+impl<'a> Apt<'a> {
+    /// Reads the machine's configuration; private state goes under `directory`, guarded by `lock`.
+    pub(crate) fn new(
+        catalog: &'a Catalog,
+        directory: PathBuf,
+        lock: fs::File,
+    ) -> Result<Self, Error> {
+        Ok(Self { machine: Machine::read()?, catalog, directory, lock })
+    }
+
+    fn state(&self, release: &Release) -> State<'_> {
+        let directory = self.directory.join(&release.name);
+        State { lock: &self.lock, configuration: directory.join("apt.conf"), directory }
+    }
+
+    /// The state of a release's index, when it is current and fit for use.
+    pub(crate) fn current(&self, release: &Release, accept_expired: bool) -> Option<Refreshed> {
+        let state = self.state(release);
+        let refreshed: Refreshed = read_json(&state.directory.join("refreshed.json"))?;
+        let fit =
+            age(refreshed.at) < CURRENT_FOR && (refreshed.expired.is_none() || accept_expired);
+        fit.then_some(refreshed)
+    }
+
+    /// Fetches and verifies the index of a release anew.
+    pub(crate) fn refresh(
+        &self,
+        release: &Release,
+        accept_expired: bool,
+    ) -> Result<Refreshed, Error> {
+        let state = self.state(release);
+        let notes = self.configure(release, &state)?;
+        let update = |more: &[&str]| {
+            let arguments = [&["-qq", "-o", "pkgCacheFile::Generate=false"], more, &["update"]];
+            state.run(release, "apt-get", &arguments.concat(), &state.directory, &mut |_| {})
+        };
+        let expired = match update(&[]) {
+            Err(Error::ExpiredIndex { detail, .. }) if accept_expired => {
+                update(&["-o", "Acquire::Check-Valid-Until=false"])?;
+                Some(detail)
+            }
+            other => other.map(|()| None)?,
+        };
+        let mut refreshed = Refreshed { at: now_seconds(), expired, notes };
+        if let Some(detail) = &refreshed.expired {
+            refreshed.notes.push(format!("index past its validity, taken on request ({detail})"));
+        }
+        write_json(&state.directory.join("refreshed.json"), &refreshed)?;
+        Ok(refreshed)
+    }
+
+    /// Reads the verified index of a release that has been refreshed.
+    pub(crate) fn index(&self, release: &Release) -> Result<Index, Error> {
+        let state = self.state(release);
+        let mut targets = Vec::new();
+        let format = "$(FILENAME)\t$(RELEASE)\t$(ORIGIN)";
+        let arguments = ["indextargets", "--format", format, "Created-By: Packages"];
+        state.run(release, "apt-get", &arguments, &state.directory, &mut |line| {
+            targets.push(line.split('\t').map(str::to_owned).collect::<Vec<_>>());
+        })?;
+        let mut index = Index::default();
+        for target in &targets {
+            let [file, suite, origin] = target.as_slice() else {
+                return Err(Error::malformed("list of index files", target.join(" ")));
+            };
+            if origin != "Debian" {
+                let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
+                return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
+            }
+            index.add(suite, &fs::read_to_string(file)?)?;
+        }
+        if targets.is_empty() {
+            let detail = "no index was fetched".to_owned();
+            return Err(Error::Network { release: release.name.clone(), detail });
+        }
+        Ok(index)
+    }
+
+    /// Downloads packages into `directory`; `progress` gets the share done, from 0 to 1.
+    pub(crate) fn download(
+        &self,
+        release: &Release,
+        packages: &[&Record],
+        directory: &Path,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), Error> {
+        let named: Vec<_> = packages
+            .iter()
+            .map(|package| format!("{}={}", package.name, package.version))
+            .collect();
+        let mut arguments = vec!["-qq", "-o", "APT::Status-Fd=1", "download"];
+        arguments.extend(named.iter().map(String::as_str));
+        self.state(release).run(release, "apt-get", &arguments, directory, &mut |line| {
+            let mut fields = line.split(':');
+            if fields.next() == Some("dlstatus")
+                && let Some(percent) = fields.nth(1).and_then(|field| field.parse::<f64>().ok())
+            {
+                progress(percent / 100.0);
+            }
+        })
+    }
+
+    /// Writes the private configuration; the notes say which parts of the release are left out.
+    fn configure(&self, release: &Release, state: &State<'_>) -> Result<Vec<String>, Error> {
+        let root = state.directory.display().to_string();
+        if root.contains(['"', '\n', '\\', '%']) {
+            return Err(Error::malformed(
+                "cache directory",
+                format!("`{root}` has quotes or such"),
+            ));
+        }
+        for directory in ["lists/partial", "archives/partial", "empty"] {
+            fs::create_dir_all(state.directory.join(directory))?;
+        }
+        let (sources, notes) = self.sources(release)?;
+        fs::write(state.directory.join("debian.sources"), sources)?;
+        fs::write(state.directory.join("status"), "")?;
+        let mut lines = vec![
+            format!("Dir::State \"{root}\";"),
+            format!("Dir::State::lists \"{root}/lists\";"),
+            format!("Dir::State::status \"{root}/status\";"),
+            format!("Dir::Cache \"{root}\";"),
+            format!("Dir::Cache::archives \"{root}/archives\";"),
+            format!("Dir::Etc \"{root}/empty\";"),
+            format!("Dir::Etc::parts \"{root}/empty\";"),
+            format!("Dir::Etc::preferencesparts \"{root}/empty\";"),
+            format!("Dir::Etc::sourcelist \"{root}/debian.sources\";"),
+            format!("Dir::Etc::sourceparts \"{root}/empty\";"),
+        ];
+        lines.extend(self.machine.settings.iter().cloned());
+        lines.extend(FIXED.lines().map(str::to_owned));
+        for (name, path) in &self.machine.paths {
+            lines.push(format!("{name} \"{}\";", path.display()));
+        }
+        fs::write(&state.configuration, lines.join("\n") + "\n")?;
+        Ok(notes)
+    }
+
+    /// The release's suites on the machine's archives, in deb822.
+    fn sources(&self, release: &Release) -> Result<(String, Vec<String>), Error> {
+        let (mut text, mut notes) = (String::new(), Vec::new());
+        for suite in &release.suites {
+            let Some(entry) = self.machine.archive(self.catalog, suite.archive) else {
+                if suite.archive == Archive::Main {
+                    return Err(Error::NoDebianArchive(Machine::place()));
+                }
+                notes.push(format!(
+                    "without `{}`: no security archive in the apt configuration of this machine",
+                    suite.name
+                ));
+                continue;
+            };
+            let uris = entry.uris.join(" ");
+            let signed_by = entry
+                .signed_by
+                .as_ref()
+                .map(|key| format!("Signed-By: {key}\n"))
+                .unwrap_or_default();
+            text += &format!(
+                "Types: deb\nURIs: {uris}\nSuites: {}\nComponents: main\n{signed_by}\n",
+                suite.name
+            );
+        }
+        Ok((text, notes))
+    }
+}
+
+/// Strict verification, bounded waits, nothing installed, nothing kept beside the indexes.
+const FIXED: &str = r#"Dir::Etc::main "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+APT::Update::Error-Mode "any";
+Acquire::Languages "none";
+Acquire::Retries "1";
+Acquire::http::Timeout "10";
+Acquire::https::Timeout "10";
+Acquire::Check-Valid-Until "true";
+Acquire::Check-Date "true";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";"#;
+
+impl State<'_> {
+    fn run(
+        &self,
+        release: &Release,
+        program: &'static str,
+        arguments: &[&str],
+        directory: &Path,
+        each: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        let private = Private { configuration: &self.configuration, lock: self.lock };
+        client::run(program, arguments, Some(private), directory, &release.name, each)
+    }
+}

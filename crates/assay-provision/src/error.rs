@@ -1,0 +1,195 @@
+//! Everything that can keep a server from being had, with the remedy where one is known.
+
+use std::io;
+use std::path::PathBuf;
+
+use assay_model::{Hint, Product};
+
+/// Why a server could not be provided.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The host's processor is of another kind than the packages.
+    #[error("servers come as x86-64 packages, this machine is `{0}`")]
+    Architecture(&'static str),
+    /// A kind of system that no source provides.
+    #[error("no source provides `{0}`")]
+    Unsupported(String),
+    /// The apt client is not installed.
+    #[error("`{0}` is not installed")]
+    AptMissing(&'static str),
+    /// The machine's apt configuration names no Debian archive.
+    #[error("no Debian archive in this machine's apt configuration, `{}`", .0.display())]
+    NoDebianArchive(PathBuf),
+    /// No source has that version.
+    #[error("no source has {product} `{wanted}`{}{}", list("; there are", .available), why(.unread))]
+    NoVersion {
+        /// The family.
+        product: Product,
+        /// The version or series asked for.
+        wanted: String,
+        /// What there is instead.
+        available: Vec<String>,
+        /// Why places where it might be could not be looked into.
+        unread: Vec<Error>,
+    },
+    /// Offline, and the cache has no prefix that fits.
+    #[error("{product} `{wanted}` is not in the cache{}", list("; cached are", .cached))]
+    NotCached {
+        /// The family.
+        product: Product,
+        /// The version or series asked for.
+        wanted: String,
+        /// What the cache has.
+        cached: Vec<String>,
+    },
+    /// An index is past the time until which its signer vouches for it.
+    #[error("package index of `{release}` is expired: {detail}")]
+    ExpiredIndex {
+        /// The release whose index it is.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
+    /// An index is not signed, or not by a key this machine trusts.
+    #[error("package index of `{release}` cannot be verified: {detail}")]
+    UnverifiedIndex {
+        /// The release whose index it is.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
+    /// The archive could not be reached.
+    #[error("package archive for `{release}` cannot be reached: {detail}")]
+    Network {
+        /// The release wanted from it.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
+    /// The archive does not have a file that its index names.
+    #[error("package archive for `{release}` lacks what its index names: {detail}")]
+    Gone {
+        /// The release whose index it is.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
+    /// The apt client failed in another way.
+    #[error("`{program}` failed for `{release}`: {detail}")]
+    Apt {
+        /// The program.
+        program: &'static str,
+        /// The release worked on.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
+    /// An index or archive is not in the form it should be in.
+    #[error("malformed {what}: {detail}")]
+    Malformed {
+        /// Which index or archive.
+        what: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// A package that another one needs is in no suite of the release.
+    #[error("package `{0}` is in no suite of `{1}`")]
+    MissingPackage(String, String),
+    /// A downloaded archive is not the one that the signed index describes.
+    #[error(
+        "checksum of `{package}` does not match the signed index: no archive with SHA-256 {wanted}"
+    )]
+    Checksum {
+        /// Package name and version.
+        package: String,
+        /// SHA-256 in the index.
+        wanted: String,
+    },
+    /// An archive entry that would reach outside its prefix, or that no server needs.
+    #[error("refused to unpack `{entry}` of `{archive}`: {why}")]
+    UnsafeEntry {
+        /// The archive.
+        archive: String,
+        /// The entry's path as stored.
+        entry: String,
+        /// Which rule it breaks.
+        why: &'static str,
+    },
+    /// An unpacked tree lacks a part every server has.
+    #[error("unpacked tree has no {0}")]
+    Incomplete(String),
+    /// Not enough room for the download and the unpacked tree.
+    #[error("not enough room under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
+    DiskFull {
+        /// The cache directory.
+        path: PathBuf,
+        /// Download plus unpacked tree, MB.
+        needed_mb: u64,
+        /// Room for this user, MB.
+        free_mb: u64,
+    },
+    /// The catalog that came with this program is wrong.
+    #[error("catalog of servers: {0}")]
+    Catalog(String),
+    /// A file of the cache could not be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Error {
+    /// An index or archive in a form it should not have.
+    pub(crate) fn malformed(what: impl Into<String>, detail: impl ToString) -> Self {
+        Self::Malformed { what: what.into(), detail: detail.to_string() }
+    }
+}
+
+fn list(intro: &str, items: &[String]) -> String {
+    if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
+}
+
+fn why(errors: &[Error]) -> String {
+    let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
+    list("; not looked into:", &errors)
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
+            Self::NoDebianArchive(_) => {
+                "add the Debian archive to the apt configuration: servers are Debian's packages"
+            }
+            Self::NoVersion { unread, .. } => {
+                return unread.iter().next().map(Self::hints).unwrap_or_default();
+            }
+            Self::NotCached { .. } => "run once without `--offline` to fetch it",
+            Self::ExpiredIndex { .. } => {
+                "the mirror is out of date, or the clock is wrong; `--accept-expired-index` takes \
+                 it nevertheless and says so in the report"
+            }
+            Self::UnverifiedIndex { .. } => {
+                "the package `debian-archive-keyring` has the keys of Debian's releases; update it"
+            }
+            Self::Network { .. } => {
+                "check network and proxy; with `--offline` what is in the cache is used"
+            }
+            Self::Gone { .. } => {
+                "the mirror is incomplete or being updated: try later, or another exact version"
+            }
+            Self::Checksum { .. } => {
+                "a proxy or mirror changed the archive; try again or change the mirror"
+            }
+            Self::DiskFull { .. } => {
+                "free some room, or put the cache elsewhere with `--cache-dir`"
+            }
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                "free some room, or put the cache elsewhere with `--cache-dir`"
+            }
+            Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                "choose a cache directory of your own with `--cache-dir`"
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}

@@ -1,0 +1,260 @@
+//! The cache on disk: prefixes, what requests resolved to, and one lock for all who fill it.
+//!
+//! A prefix appears by one rename, complete, and never changes: readers need no lock.
+
+use std::collections::BTreeMap;
+use std::fs::{Permissions, TryLockError};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use assay_model::Prefix;
+use fs_err as fs;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+use crate::error::Error;
+use crate::layout;
+use crate::unpack::remove_tree;
+
+/// A cache directory.
+#[derive(Debug)]
+pub(crate) struct Store {
+    root: PathBuf,
+}
+
+/// What a request was answered with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Resolution {
+    /// Name of the prefix's directory.
+    pub(crate) directory: String,
+    /// When the index was asked, seconds since the Unix epoch.
+    pub(crate) at: u64,
+    /// Whether that index was past its validity.
+    pub(crate) expired: bool,
+}
+
+const MANIFEST: &str = "prefix.json";
+const UNFINISHED: &str = ".new-";
+
+impl Store {
+    pub(crate) fn open(root: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(root.join("prefixes"))?;
+        // Absolute, so that a server started in another directory still finds its parts.
+        Ok(Self { root: fs::canonicalize(root)? })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Waits for the lock; `waiting` is called once if another process has it. Held until dropped,
+    /// or the process ends.
+    pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
+        let file = fs::File::create(self.path("provision.lock"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                waiting();
+                file.lock()?;
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        for entry in fs::read_dir(self.path("prefixes"))? {
+            let entry = entry?;
+            // Whoever holds the lock finds only what a crash left.
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                remove_tree(&entry.path())?;
+            }
+        }
+        Ok(file)
+    }
+
+    /// The prefix in a directory of that name, if it is there and whole.
+    pub(crate) fn prefix(&self, directory: &str) -> Option<Prefix> {
+        let path = self.path("prefixes").join(directory);
+        let stored: Prefix = read_json(&path.join(MANIFEST))?;
+        let layout = layout::under(&path, &stored.layout);
+        layout.server.exists().then_some(Prefix { layout, path, ..stored })
+    }
+
+    /// All prefixes, by directory name.
+    pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>, Error> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path("prefixes"))? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort();
+        let finished = names.iter().filter(|name| !name.starts_with('.'));
+        Ok(finished.filter_map(|name| self.prefix(name)).collect())
+    }
+
+    /// A directory to build a prefix in; removed unless kept.
+    pub(crate) fn new_tree(&self) -> Result<TempDir, Error> {
+        let tree = Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?;
+        fs::set_permissions(tree.path(), Permissions::from_mode(0o755))?;
+        Ok(tree)
+    }
+
+    /// A directory for downloads; removed when dropped.
+    pub(crate) fn downloads(&self) -> Result<TempDir, Error> {
+        Ok(Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?)
+    }
+
+    /// Makes a built tree the prefix of that name. `stored` has paths relative to the tree.
+    pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
+        write_json(&tree.path().join(MANIFEST), stored)?;
+        let target = self.path("prefixes").join(name);
+        if target.exists() {
+            // Not whole, else it would have been used.
+            remove_tree(&target)?;
+        }
+        fs::rename(tree.path(), &target)?;
+        // Gone from its old name: nothing is left for it to remove.
+        let _ = tree.keep();
+        self.prefix(name)
+            .ok_or_else(|| Error::malformed(format!("prefix `{name}`"), "cannot be read"))
+    }
+
+    /// What a request was answered with before.
+    pub(crate) fn resolution(&self, request: &str) -> Option<Resolution> {
+        read_json::<BTreeMap<String, Resolution>>(&self.path("resolved.json"))?.remove(request)
+    }
+
+    /// Remembers an answer. Needs the lock.
+    pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<(), Error> {
+        let path = self.path("resolved.json");
+        let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
+        all.insert(request.to_owned(), resolution);
+        write_json(&path, &all)
+    }
+}
+
+/// Seconds since the Unix epoch.
+pub(crate) fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Seconds since `at`; a time in the future (the clock was set back) is infinitely old.
+pub(crate) fn age(at: u64) -> u64 {
+    now_seconds().checked_sub(at).unwrap_or(u64::MAX)
+}
+
+/// Content of a JSON file of the cache; none when it is missing or not what it should be.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let text = fs::read(path).ok()?;
+    let parsed = serde_json::from_slice(&text);
+    parsed.inspect_err(|error| log::warn!("`{}`: {error}", path.display())).ok()
+}
+
+/// Writes a JSON file so that readers see the old one or the new one.
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from)?;
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(&text)?;
+    file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Build, Layout, Product};
+
+    use super::*;
+
+    /// A prefix as it is stored: paths relative to its tree.
+    fn stored() -> Prefix {
+        Prefix {
+            path: PathBuf::new(),
+            sha256: "0".repeat(64),
+            product: Product::MariaDb,
+            version: "10.11.19".to_owned(),
+            build: Build {
+                source: "apt".to_owned(),
+                channel: "bookworm".to_owned(),
+                package_version: "1:10.11.19-1".to_owned(),
+                released: true,
+                notes: Vec::new(),
+            },
+            packages: Vec::new(),
+            layout: Layout {
+                loader: Some("lib/ld.so".into()),
+                library_path: vec!["lib".into()],
+                server: "sbin/mariadbd".into(),
+                basedir: "usr".into(),
+                share_dir: "share".into(),
+                charsets_dir: "share/charsets".into(),
+                plugin_dir: "plugin".into(),
+            },
+        }
+    }
+
+    fn keep(store: &Store, name: &str) -> Prefix {
+        let tree = store.new_tree().unwrap();
+        fs::create_dir(tree.path().join("sbin")).unwrap();
+        fs::write(tree.path().join("sbin/mariadbd"), "").unwrap();
+        store.keep(tree, name, &stored()).unwrap()
+    }
+
+    #[test]
+    fn a_moved_cache_still_works() {
+        let home = tempfile::tempdir().unwrap();
+        let (here, there) = (home.path().join("here"), home.path().join("there"));
+        let kept = keep(&Store::open(&here).unwrap(), "a");
+        assert!(kept.layout.server.starts_with(fs::canonicalize(&here).unwrap()));
+        fs::rename(&here, &there).unwrap();
+        let [moved] = &Store::open(&there).unwrap().prefixes().unwrap()[..] else {
+            panic!("one prefix")
+        };
+        assert!(moved.path.starts_with(fs::canonicalize(&there).unwrap()));
+        assert_eq!(moved.layout.loader, Some(moved.path.join("lib/ld.so")));
+        assert!(moved.layout.server.exists());
+    }
+
+    #[test]
+    fn what_a_crash_left_is_collected_and_is_never_taken_for_a_prefix() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path()).unwrap();
+        let left = store.new_tree().unwrap().keep();
+        fs::create_dir(left.join("sealed")).unwrap();
+        fs::set_permissions(left.join("sealed"), Permissions::from_mode(0o555)).unwrap();
+        fs::create_dir(store.path("prefixes/broken")).unwrap();
+        fs::write(store.path("prefixes/broken/prefix.json"), "{").unwrap();
+        assert_eq!(store.prefixes().unwrap(), []);
+        drop(store.lock(|| {}).unwrap());
+        assert!(!left.exists());
+        assert_eq!(keep(&store, "broken"), store.prefix("broken").unwrap());
+    }
+
+    #[test]
+    fn the_lock_keeps_others_out_and_says_that_it_waits() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path()).unwrap();
+        let lock = store.lock(|| {}).unwrap();
+        let (waits, is_waiting) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| store.lock(move || waits.send(()).unwrap()));
+            is_waiting.recv().unwrap();
+            drop(lock);
+            assert!(second.join().unwrap().is_ok());
+        });
+    }
+
+    #[test]
+    fn answers_are_remembered_side_by_side() {
+        let home = tempfile::tempdir().unwrap();
+        let store = Store::open(home.path()).unwrap();
+        for name in ["a", "b"] {
+            let (directory, at) = (name.to_owned(), now_seconds());
+            store.remember(name, Resolution { directory, at, expired: false }).unwrap();
+        }
+        assert_eq!(store.resolution("a").unwrap().directory, "a");
+        assert_eq!(store.resolution("b").unwrap().directory, "b");
+        assert!(store.resolution("c").is_none());
+        assert_eq!(age(now_seconds() + 1000), u64::MAX);
+    }
+}

@@ -1,0 +1,429 @@
+//! Unpacking tar streams into a tree that nothing in them can reach out of.
+//!
+//! Refused: absolute paths, `..`, links that lead out, passing through links, overwriting, devices
+//! and other special files, set-user-id and set-group-id bits, and more bytes or entries than any
+//! server has. Absolute links, which name a file of the installed system, are turned to the same
+//! file inside the tree.
+
+use std::fs::Permissions;
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use fs_err as fs;
+use tar::{Archive, Entry, EntryType};
+
+use crate::error::Error;
+
+/// Left out: nothing a server opens.
+const UNWANTED: [&str; 5] =
+    ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug"];
+
+/// How much a tree may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Bytes of all files together.
+    pub(crate) bytes: u64,
+    /// Files, directories and links together.
+    pub(crate) entries: u64,
+}
+
+impl Limits {
+    /// Ten times what the largest known server with its libraries has.
+    pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
+}
+
+/// A tree being filled.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    root: PathBuf,
+    left: Limits,
+}
+
+impl Tree {
+    /// Fills `root`, a directory that nobody else writes to.
+    pub(crate) fn new(root: &Path, limits: Limits) -> Self {
+        Self { root: root.to_owned(), left: limits }
+    }
+
+    /// Unpacks one tar stream; `archive` is its name in errors.
+    ///
+    /// # Errors
+    /// At the first entry that breaks a rule; the tree is then to be thrown away.
+    pub(crate) fn unpack(&mut self, archive: &str, stream: impl Read) -> Result<(), Error> {
+        // Headers and padding come on top of the files; a stream that is longer than that ends
+        // early, as an error.
+        let headers = self.left.entries.saturating_mul(1024);
+        let stream = stream.take(self.left.bytes.saturating_add(headers));
+        let mut archive_reader = Archive::new(stream);
+        let broken = |error: io::Error| Error::malformed(format!("archive `{archive}`"), error);
+        for entry in archive_reader.entries().map_err(broken)? {
+            let mut entry = entry.map_err(broken)?;
+            let stored = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            self.entry(&mut entry).map_err(|refusal| match refusal {
+                Refusal::Rule(why) => {
+                    Error::UnsafeEntry { archive: archive.to_owned(), entry: stored, why }
+                }
+                Refusal::Io(error) => Error::Io(error),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<(), Refusal> {
+        self.left.entries =
+            (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
+        let kind = entry.header().entry_type();
+        if kind == EntryType::XGlobalHeader {
+            return Ok(());
+        }
+        let path = inside(&entry.path()?).ok_or(Refusal::Rule("its path leads out"))?;
+        if UNWANTED.iter().any(|unwanted| path.starts_with(unwanted)) {
+            return Ok(());
+        }
+        let Some(parent) = path.parent() else {
+            return if kind.is_dir() { Ok(()) } else { Err(Refusal::Rule("it has no name")) };
+        };
+        match kind {
+            EntryType::Directory => self.directory(&path),
+            EntryType::Regular => {
+                self.directory(parent)?;
+                self.file(entry, &path)
+            }
+            EntryType::Symlink => {
+                self.directory(parent)?;
+                let target = entry.link_name()?.unwrap_or_default();
+                let target = rerooted(parent, &target).ok_or(Refusal::Rule("it links out"))?;
+                new(symlink(target, self.root.join(&path)))
+            }
+            EntryType::Link => {
+                self.directory(parent)?;
+                let target = entry.link_name()?.unwrap_or_default();
+                let target = inside(&target).ok_or(Refusal::Rule("it links out"))?;
+                self.hard_link(&target, &path)
+            }
+            _ => Err(Refusal::Rule("it is a device or another special file")),
+        }
+    }
+
+    /// Makes a directory and those above it, none of which may be a link.
+    fn directory(&self, relative: &Path) -> Result<(), Refusal> {
+        let mut path = self.root.clone();
+        for component in relative.components() {
+            path.push(component);
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(Refusal::Rule("it goes through a link or a file")),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    std::fs::DirBuilder::new().mode(0o755).create(&path)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, entry: &mut Entry<'_, impl Read>, path: &Path) -> Result<(), Refusal> {
+        let mode = entry.header().mode()?;
+        if mode & 0o6000 != 0 {
+            return Err(Refusal::Rule("it would run with the rights of its owner"));
+        }
+        let mode = if mode & 0o111 == 0 { 0o444 } else { 0o555 };
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        let mut file = match options.open(self.root.join(path)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(OVERWRITES),
+            other => other?,
+        };
+        // Whatever the umask: a server may run under another user than the one who unpacks.
+        file.set_permissions(Permissions::from_mode(mode))?;
+        let copied = io::copy(&mut entry.take(self.left.bytes.saturating_add(1)), &mut file)?;
+        self.left.bytes =
+            self.left.bytes.checked_sub(copied).ok_or(Refusal::Rule("too many bytes in all"))?;
+        Ok(())
+    }
+
+    fn hard_link(&self, target: &Path, path: &Path) -> Result<(), Refusal> {
+        let parent = target.parent().ok_or(Refusal::Rule("it links to the root"))?;
+        self.directory(parent)?;
+        let target = self.root.join(target);
+        match fs::symlink_metadata(&target) {
+            Ok(found) if found.is_file() => new(fs::hard_link(target, self.root.join(path))),
+            _ => Err(Refusal::Rule("it links to what is not a file unpacked before")),
+        }
+    }
+
+    /// Takes write permission from all directories below the root; files never had it.
+    pub(crate) fn seal(&self) -> Result<(), Error> {
+        each_directory(&self.root, &mut |directory| {
+            fs::set_permissions(directory, Permissions::from_mode(0o555))
+        })?;
+        Ok(())
+    }
+}
+
+/// Removes a tree, sealed or not.
+pub(crate) fn remove_tree(root: &Path) -> Result<(), Error> {
+    each_directory(root, &mut |directory| {
+        fs::set_permissions(directory, Permissions::from_mode(0o755))
+    })?;
+    Ok(fs::remove_dir_all(root)?)
+}
+
+/// Visits every directory below `root`, itself left out, before and independently of what is in it.
+fn each_directory(root: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            visit(&entry.path())?;
+            each_directory(&entry.path(), visit)?;
+        }
+    }
+    Ok(())
+}
+
+enum Refusal {
+    Rule(&'static str),
+    Io(io::Error),
+}
+
+const OVERWRITES: Refusal = Refusal::Rule("it would overwrite another entry");
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+fn new(created: io::Result<()>) -> Result<(), Refusal> {
+    match created {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(OVERWRITES),
+        other => Ok(other?),
+    }
+}
+
+/// A relative path without `.`, or none when it is absolute or has `..`.
+fn inside(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => clean.push(name),
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    Some(clean)
+}
+
+/// The target of a link in directory `parent`, as a relative path that stays inside the tree; none
+/// when it cannot.
+///
+/// `..` comes first in the result or not at all. Directories above a link are real (links are never
+/// passed through), so what is inside by its text is inside in truth, whatever other links the tree
+/// has.
+fn rerooted(parent: &Path, target: &Path) -> Option<PathBuf> {
+    let mut full = if target.is_absolute() { PathBuf::new() } else { parent.to_owned() };
+    for component in target.components() {
+        match component {
+            Component::Normal(name) => full.push(name),
+            Component::ParentDir if full.pop() => {}
+            Component::CurDir | Component::RootDir => {}
+            _ => return None,
+        }
+    }
+    let shared = parent.components().zip(full.components()).take_while(|(a, b)| a == b).count();
+    let up = parent.components().skip(shared).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(full.components().skip(shared)).collect();
+    let is_named = !target.as_os_str().is_empty() && !full.as_os_str().is_empty();
+    is_named.then_some(if relative.as_os_str().is_empty() { PathBuf::from(".") } else { relative })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use proptest::prelude::*;
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    const SMALL: Limits = Limits { bytes: 1000, entries: 10 };
+
+    /// An entry as an attacker would write it: nothing is checked or normalised.
+    fn raw(kind: EntryType, path: &str, link: &str, mode: u32, content: &[u8]) -> Vec<u8> {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(content.len() as u64);
+        let old = header.as_old_mut();
+        (&mut old.name[..]).write_all(path.as_bytes()).unwrap();
+        (&mut old.linkname[..]).write_all(link.as_bytes()).unwrap();
+        header.set_cksum();
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(content);
+        bytes.resize(bytes.len().next_multiple_of(512), 0);
+        bytes
+    }
+
+    fn file(path: &str, content: &str) -> Vec<u8> {
+        raw(EntryType::Regular, path, "", 0o644, content.as_bytes())
+    }
+
+    fn link(path: &str, target: &str) -> Vec<u8> {
+        raw(EntryType::Symlink, path, target, 0o777, b"")
+    }
+
+    fn unpack(entries: &[Vec<u8>]) -> Result<tempfile::TempDir, Error> {
+        let root = tempfile::tempdir().unwrap();
+        let mut stream = entries.concat();
+        stream.resize(stream.len() + 1024, 0);
+        Tree::new(root.path(), SMALL).unpack("hand-made", stream.as_slice())?;
+        Ok(root)
+    }
+
+    #[track_caller]
+    fn refused(entries: &[Vec<u8>], rule: &str) {
+        let error = unpack(entries).unwrap_err();
+        assert!(
+            matches!(&error, Error::UnsafeEntry { why, .. } if why.contains(rule)),
+            "{error} instead of: {rule}"
+        );
+    }
+
+    #[test]
+    fn ordinary_trees_come_out_read_only_without_documentation() {
+        let program = raw(EntryType::Regular, "./usr/bin/run", "", 0o755, b"#!");
+        let alias = raw(EntryType::Link, "./usr/bin/alias", "./usr/bin/run", 0o755, b"");
+        let root = unpack(&[
+            raw(EntryType::Directory, "./", "", 0o755, b""),
+            raw(EntryType::Directory, "./usr/", "", 0o2775, b""),
+            raw(EntryType::Directory, "./usr/", "", 0o755, b""),
+            program,
+            alias,
+            file("./usr/share/data", "data"),
+            file("./usr/share/doc/README", "unwanted"),
+        ])
+        .unwrap();
+        let mode = |path: &str| {
+            fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o7777
+        };
+        assert_eq!(mode("usr/bin/alias"), 0o555);
+        assert_eq!(mode("usr/share/data"), 0o444);
+        assert_eq!(mode("usr"), 0o755);
+        assert!(!root.path().join("usr/share/doc").exists());
+        Tree::new(root.path(), SMALL).seal().unwrap();
+        assert_eq!(mode("usr/share"), 0o555);
+        remove_tree(root.path()).unwrap();
+        assert!(!root.path().exists());
+    }
+
+    #[test]
+    fn absolute_paths_and_parent_directories_are_refused() {
+        refused(&[file("/etc/passwd", "x")], "leads out");
+        refused(&[file("usr/../../evil", "x")], "leads out");
+        refused(&[raw(EntryType::Directory, "..", "", 0o755, b"")], "leads out");
+    }
+
+    #[test]
+    fn links_that_lead_out_are_refused() {
+        refused(&[link("a", "../evil")], "links out");
+        refused(&[link("usr/lib/a", "../../../evil")], "links out");
+        refused(&[link("usr/a", "..")], "links out");
+        refused(&[link("a", "")], "links out");
+        refused(&[raw(EntryType::Link, "a", "../evil", 0o644, b"")], "links out");
+        refused(&[raw(EntryType::Link, "a", "/etc/passwd", 0o644, b"")], "links out");
+        refused(&[raw(EntryType::Link, "a", "etc/passwd", 0o644, b"")], "not a file");
+    }
+
+    #[test]
+    fn absolute_links_are_turned_into_the_tree() {
+        let root = unpack(&[
+            file("lib/x86/ld.so", "loader"),
+            link("lib64/ld.so", "/lib/x86/ld.so"),
+            link("lib/x86/near", "./ld.so"),
+            link("lib/far", "../lib64/../lib/x86/ld.so"),
+        ])
+        .unwrap();
+        let target = |path: &str| fs::read_link(root.path().join(path)).unwrap();
+        assert_eq!(target("lib64/ld.so"), Path::new("../lib/x86/ld.so"));
+        assert_eq!(target("lib/x86/near"), Path::new("ld.so"));
+        assert_eq!(target("lib/far"), Path::new("x86/ld.so"));
+        assert_eq!(fs::read_to_string(root.path().join("lib64/ld.so")).unwrap(), "loader");
+    }
+
+    #[test]
+    fn a_chain_of_links_that_are_harmless_one_by_one_stays_inside() {
+        let root = unpack(&[
+            file("p/q/file", ""),
+            link("p/q/up", ".."),
+            // By way of `up`, which is `p`, this would be one level above the root.
+            link("p/q/out", "up/../.."),
+        ])
+        .unwrap();
+        let reached = fs::canonicalize(root.path().join("p/q/out")).unwrap();
+        assert_eq!(reached, fs::canonicalize(root.path().join("p")).unwrap());
+    }
+
+    #[test]
+    fn nothing_passes_through_a_link_or_a_file() {
+        refused(&[link("a", "b"), file("a/evil", "x")], "through a link");
+        refused(&[link("a", "b"), link("a/evil", "x")], "through a link");
+        refused(&[file("a", "x"), file("a/evil", "x")], "through a link");
+        refused(&[link("d", "e"), raw(EntryType::Link, "x", "d/f", 0o644, b"")], "through a link");
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        refused(&[file("a", "x"), file("a", "y")], "overwrite");
+        refused(&[link("a", "b"), file("a", "y")], "overwrite");
+        refused(&[file("a", "x"), link("a", "b")], "overwrite");
+        let hard_link = raw(EntryType::Link, "b", "a", 0o644, b"");
+        refused(&[file("a", "x"), file("b", "y"), hard_link], "overwrite");
+    }
+
+    #[test]
+    fn special_files_and_rights_of_the_owner_are_refused() {
+        for kind in [EntryType::Char, EntryType::Block, EntryType::Fifo] {
+            refused(&[raw(kind, "dev", "", 0o644, b"")], "special file");
+        }
+        refused(&[raw(EntryType::Regular, "su", "", 0o4755, b"")], "rights of its owner");
+        refused(&[raw(EntryType::Regular, "sg", "", 0o2755, b"")], "rights of its owner");
+    }
+
+    #[test]
+    fn more_than_a_server_has_is_refused() {
+        let half = "x".repeat(501);
+        refused(&[file("a", &half), file("b", &half)], "too many bytes");
+        let many: Vec<_> = (0..11).map(|number| file(&number.to_string(), "")).collect();
+        refused(&many, "too many entries");
+    }
+
+    #[test]
+    fn a_torn_archive_is_an_error() {
+        let mut builder = Builder::new(Vec::new());
+        let mut header = Header::new_gnu();
+        header.set_size(100);
+        builder.append_data(&mut header, "file", [7; 100].as_slice()).unwrap();
+        let whole = builder.into_inner().unwrap();
+        for length in [100, 512, 530] {
+            let root = tempfile::tempdir().unwrap();
+            let torn = whole.get(..length).unwrap();
+            Tree::new(root.path(), SMALL).unpack("torn", torn).unwrap_err();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn links_stay_inside_whatever_their_text(
+            parent in "([a-c]/){0,3}", target in "/?(([a-c]|\\.|\\.\\.)/){0,6}"
+        ) {
+            let parent = inside(Path::new(&parent)).unwrap();
+            if let Some(relative) = rerooted(&parent, Path::new(&target)) {
+                let text: Vec<_> = relative.components().collect();
+                let ups = text.iter().take_while(|it| **it == Component::ParentDir).count();
+                prop_assert!(ups <= parent.components().count());
+                prop_assert!(!text.iter().skip(ups).any(|it| *it == Component::ParentDir));
+            }
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! JSON, schema 1. What was never measured is null.
+
+use std::collections::BTreeMap;
+
+use assay_model::{AuditClass, Estimate, Host, StudyRecord};
+use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp};
+use serde::{Serialize, Serializer};
+
+use crate::words::{elapsed_s, rfc3339, source, system_name};
+
+/// The shape below; raised when it breaks.
+const SCHEMA: u32 = 1;
+
+/// Digits that numbers carry, so that the last bits of an arithmetic do not change the bytes of a report.
+const SIGNIFICANT_DIGITS: usize = 8;
+
+/// A finite number, or null.
+#[derive(Debug, Clone, Copy, Default)]
+struct Number(Option<f64>);
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let finite = self.0.filter(|value| value.is_finite());
+        let rounded: Option<f64> =
+            finite.and_then(|value| format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok());
+        match rounded {
+            // Whole numbers without a fraction, as people write them.
+            Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => {
+                serializer.serialize_i64(value as i64)
+            }
+            value => value.serialize(serializer),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    study: StudyPart<'a>,
+    host: &'a Host,
+    workload_version: u32,
+    systems: Vec<SystemPart<'a>>,
+    audit: Vec<AuditPart<'a>>,
+    cells: Vec<CellPart<'a>>,
+    groups: Vec<GroupPart<'a>>,
+    events: Vec<EventPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct StudyPart<'a> {
+    id: &'a str,
+    started: Option<String>,
+    preset: &'static str,
+    seed: u64,
+    threshold: Number,
+    budget_s: Number,
+    elapsed_s: Number,
+    finished: bool,
+}
+
+#[derive(Serialize)]
+struct SystemPart<'a> {
+    name: &'a str,
+    product: &'static str,
+    version: &'a str,
+    engine: &'static str,
+    build: &'a str,
+    source: String,
+    sha256: &'a str,
+    is_base: bool,
+    is_twin: bool,
+}
+
+#[derive(Serialize)]
+struct AuditPart<'a> {
+    setting: &'a str,
+    values: BTreeMap<&'a str, Option<&'a str>>,
+    class: AuditClass,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct Interval {
+    value: Number,
+    low: Number,
+    high: Number,
+}
+
+impl From<Estimate> for Interval {
+    fn from(estimate: Estimate) -> Self {
+        Self { value: estimate.value.into(), low: estimate.low.into(), high: estimate.high.into() }
+    }
+}
+
+#[derive(Serialize)]
+struct CellPart<'a> {
+    test: String,
+    group: &'static str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    qps: Option<Interval>,
+    rqps: Option<Interval>,
+    verdict: &'static str,
+    slices: u32,
+    troubled: u32,
+    blocks: u32,
+    ops: Number,
+    errors: u64,
+    latency_us: Option<LatencyPart>,
+    per_op: Option<PerOpPart>,
+    cpu_ratio: Option<Interval>,
+    cpu_verdict: Option<&'static str>,
+    detectable: Option<Number>,
+    why: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct LatencyPart {
+    p50: Number,
+    p95: Number,
+    p99: Number,
+    max: Number,
+}
+
+#[derive(Serialize, Default)]
+struct PerOpPart {
+    time_us: Number,
+    client_cpu_us: Number,
+    server_cpu_us: Number,
+    server_user_us: Number,
+    server_sys_us: Number,
+    runq_us: Number,
+    disk_wait_us: Number,
+    other_wait_us: Number,
+    background_cpu_us: Number,
+    cs: Number,
+    reads: Number,
+    read_kb: Number,
+    write_kb: Number,
+}
+
+#[derive(Serialize)]
+struct GroupPart<'a> {
+    group: &'static str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    n: u32,
+    min: Number,
+    max: Number,
+    avg: Number,
+    median: Number,
+    stddev: Number,
+    median_low: Number,
+    median_high: Number,
+}
+
+#[derive(Serialize)]
+struct EventPart<'a> {
+    when: Option<String>,
+    system: Option<&'a str>,
+    what: &'a str,
+}
+
+/// Renders schema 1, indented, with a final line feed.
+pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
+    let study = &record.study;
+    let document = Document {
+        schema: SCHEMA,
+        study: StudyPart {
+            id: &study.id,
+            started: rfc3339(study.started_ms),
+            preset: study.preset.word(),
+            seed: study.seed,
+            threshold: study.threshold.into(),
+            budget_s: study.budget_s.into(),
+            elapsed_s: elapsed_s(record).into(),
+            finished: record.finished,
+        },
+        host: &record.host,
+        workload_version: study.workload_version,
+        systems: systems(record),
+        audit: audit(record),
+        cells: judgement.cells.iter().map(|judged| cell(record, judged)).collect(),
+        groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        events: events(record),
+    };
+    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn systems(record: &StudyRecord) -> Vec<SystemPart<'_>> {
+    record
+        .systems
+        .iter()
+        .map(|system| SystemPart {
+            name: &system.name,
+            product: system.prefix.product.word(),
+            version: &system.prefix.version,
+            engine: system.spec.engine.word(),
+            build: &system.prefix.build.package_version,
+            source: source(system),
+            sha256: &system.prefix.sha256,
+            is_base: system.is_base,
+            is_twin: system.is_twin,
+        })
+        .collect()
+}
+
+fn audit(record: &StudyRecord) -> Vec<AuditPart<'_>> {
+    record
+        .audit
+        .iter()
+        .map(|finding| AuditPart {
+            setting: &finding.setting,
+            values: record
+                .systems
+                .iter()
+                .zip(&finding.values)
+                .map(|(system, value)| (system.name.as_str(), value.as_deref()))
+                .collect(),
+            class: finding.class,
+            why: &finding.why,
+        })
+        .collect()
+}
+
+fn cell<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CellPart<'a> {
+    let setup = judged.cell.setup;
+    CellPart {
+        test: judged.cell.test.name(),
+        group: judged.group.word(),
+        clients: setup.clients,
+        tables: setup.tables,
+        rows: setup.rows,
+        system: system_name(record, judged.system),
+        qps: judged.qps.map(Into::into),
+        rqps: judged.rqps.map(Into::into),
+        verdict: judged.verdict.word(),
+        slices: judged.slices,
+        troubled: judged.troubled,
+        blocks: judged.blocks,
+        ops: judged.ops.into(),
+        errors: judged.errors,
+        latency_us: judged.latency.map(|latency| LatencyPart {
+            p50: latency.p50.into(),
+            p95: latency.p95.into(),
+            p99: latency.p99.into(),
+            max: latency.max.into(),
+        }),
+        per_op: judged.per_op.map(per_op),
+        cpu_ratio: judged.cpu_ratio.map(Into::into),
+        cpu_verdict: judged.cpu_verdict.map(assay_model::Verdict::word),
+        detectable: judged.detectable.map(Into::into),
+        why: judged.failure.as_deref().or(judged.why.as_deref()),
+    }
+}
+
+fn per_op(per_op: PerOp) -> PerOpPart {
+    let common = PerOpPart {
+        time_us: per_op.time_us.into(),
+        client_cpu_us: Number(per_op.client_cpu_us),
+        reads: per_op.reads.into(),
+        read_kb: per_op.read_kb.into(),
+        write_kb: per_op.write_kb.into(),
+        ..PerOpPart::default()
+    };
+    let Some(server) = per_op.server else { return common };
+    PerOpPart {
+        server_cpu_us: server.cpu_us.into(),
+        server_user_us: server.user_us.into(),
+        server_sys_us: server.sys_us.into(),
+        runq_us: server.runq_us.into(),
+        disk_wait_us: server.disk_wait_us.into(),
+        other_wait_us: server.other_wait_us.into(),
+        background_cpu_us: server.background_cpu_us.into(),
+        cs: server.cs.into(),
+        ..common
+    }
+}
+
+fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupPart<'a> {
+    GroupPart {
+        group: summary.group.word(),
+        clients: summary.setup.clients,
+        tables: summary.setup.tables,
+        rows: summary.setup.rows,
+        system: system_name(record, summary.system),
+        n: summary.n,
+        min: summary.min.into(),
+        max: summary.max.into(),
+        avg: summary.avg.into(),
+        median: summary.median.into(),
+        stddev: Number(summary.stddev),
+        median_low: Number(summary.median_interval.map(|interval| interval.low)),
+        median_high: Number(summary.median_interval.map(|interval| interval.high)),
+    }
+}
+
+fn events(record: &StudyRecord) -> Vec<EventPart<'_>> {
+    record
+        .events
+        .iter()
+        .map(|event| EventPart {
+            when: rfc3339(event.when_ms),
+            system: event.system.map(|system| system_name(record, system)),
+            what: &event.what,
+        })
+        .collect()
+}

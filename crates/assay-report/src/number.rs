@@ -1,0 +1,95 @@
+//! Numbers as people read them.
+
+use assay_model::Estimate;
+
+/// What stands where nothing was measured.
+pub(crate) const NONE: &str = "–";
+
+/// A ratio with its interval: `0.93 [0.91, 0.95]`.
+pub(crate) fn ratio(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(
+        || NONE.to_owned(),
+        |e| format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high),
+    )
+}
+
+/// A rate with the half-width of its interval: `19,120 ±3 %`.
+pub(crate) fn rate(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(
+        || NONE.to_owned(),
+        |e| {
+            let half = 50.0 * (e.high - e.low) / e.value;
+            format!("{} ±{half:.0} %", quantity(e.value))
+        },
+    )
+}
+
+/// Three or more significant digits, thousands separated.
+pub(crate) fn quantity(value: f64) -> String {
+    let size = value.abs();
+    if size >= 100.0 {
+        thousands(value)
+    } else if size >= 10.0 || size == 0.0 {
+        format!("{value:.1}")
+    } else if size >= 0.1 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// An integer with separators.
+pub(crate) fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::from(if value < 0.0 { "−" } else { "" });
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A relative change: `−4 %`, `+0.3 %`.
+pub(crate) fn change(ratio: f64) -> String {
+    let percent = 100.0 * (ratio - 1.0);
+    let digits = usize::from(percent.abs() < 0.95);
+    let text = format!("{percent:+.digits$} %");
+    if text == "-0.0 %" || text == "+0.0 %" { "0 %".to_owned() } else { text.replace('-', "−") }
+}
+
+/// A share: `2 %`, `0.5 %`.
+pub(crate) fn share(share: f64) -> String {
+    let percent = (1000.0 * share).round() / 10.0;
+    format!("{percent} %")
+}
+
+/// Seconds as `45 s`, `9 min 30 s`, `1 h 2 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0).round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) => format!("{h} h {m} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(quantity(19123.4), "19,123");
+        assert_eq!(quantity(1234567.0), "1,234,567");
+        assert_eq!(quantity(52.14), "52.1");
+        assert_eq!(quantity(0.5), "0.50");
+        assert_eq!(change(0.96), "−4 %");
+        assert_eq!(change(1.003), "+0.3 %");
+        assert_eq!(change(1.0), "0 %");
+        assert_eq!(share(0.02), "2 %");
+        assert_eq!(share(0.005), "0.5 %");
+        assert_eq!(duration(570.2), "9 min 30 s");
+    }
+}

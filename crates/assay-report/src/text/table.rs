@@ -1,0 +1,249 @@
+//! The tables of tests and groups.
+
+use assay_model::{CellId, Group, Setup, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, Judgement, PerOp};
+use comfy_table::{Cell, CellAlignment, Table, presets};
+
+use crate::number::{NONE, quantity, rate, ratio};
+use crate::words::{base_index, symbol, system_name};
+
+/// What may be left out of the table of tests to fit the width, the first to go last in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extra {
+    Qps,
+    ServerCpu,
+    ContextSwitches,
+    ClientCpu,
+    CpuRatio,
+}
+
+const EXTRAS: [Extra; 5] =
+    [Extra::Qps, Extra::ServerCpu, Extra::ContextSwitches, Extra::ClientCpu, Extra::CpuRatio];
+
+/// Which columns a table has.
+#[derive(Debug, Clone, Copy)]
+struct Columns<'a> {
+    others: &'a [usize],
+    extras: &'a [Extra],
+    verdict_words: bool,
+}
+
+/// Every test by group, as wide as the terminal allows.
+pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -> Vec<String> {
+    let base = base_index(record);
+    let others: Vec<usize> = (0..record.systems.len()).filter(|&system| system != base).collect();
+    let mut lines = match fitting(record, judgement, &others, width) {
+        Some(lines) => lines,
+        // Not even the least fits: one table for each of the others.
+        None => others
+            .iter()
+            .flat_map(|other| {
+                let one = std::slice::from_ref(other);
+                let mut lines = fitting(record, judgement, one, width).unwrap_or_else(|| {
+                    let least = Columns { others: one, extras: &[], verdict_words: false };
+                    laid_out(record, judgement, least)
+                });
+                lines.push(String::new());
+                lines
+            })
+            .collect(),
+    };
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.push(String::new());
+    lines.extend(legend(&lines));
+    lines
+}
+
+fn fitting(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    others: &[usize],
+    width: usize,
+) -> Option<Vec<String>> {
+    let with_words = (0..=EXTRAS.len()).rev().map(|kept| (kept, true));
+    let choices = with_words.chain(std::iter::once((0, false)));
+    choices
+        .map(|(kept, verdict_words)| {
+            let columns = Columns { others, extras: &EXTRAS[..kept], verdict_words };
+            laid_out(record, judgement, columns)
+        })
+        .find(|lines| lines.iter().all(|line| line.chars().count() <= width))
+}
+
+/// The table as lines, group headings between the rows.
+fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Vec<String> {
+    let mut cells: Vec<(Setup, Group, CellId)> = Vec::new();
+    for judged in judgement.cells.iter().filter(|judged| judged.system == base_index(record)) {
+        cells.push((judged.cell.setup, judged.group, judged.cell));
+    }
+    // Stable: within a group the tests stay in the order in which they run.
+    cells.sort_by_key(|(setup, group, _)| (*setup, *group));
+    let mut table = plain_table();
+    table.set_header(header(record, columns));
+    for (_, _, cell) in &cells {
+        table.add_row(row(record, judgement, *cell, columns));
+    }
+    let mut rows = table.lines().map(|line| line.trim_end().to_owned());
+    let mut lines: Vec<String> = rows.by_ref().take(1).collect();
+    let mut heading = None;
+    for ((setup, group, _), row) in cells.iter().zip(rows) {
+        if heading != Some((setup, group)) {
+            heading = Some((setup, group));
+            lines.push(String::new());
+            lines.push(group_heading(record, *setup, *group));
+        }
+        lines.push(row);
+    }
+    lines
+}
+
+fn group_heading(record: &StudyRecord, setup: Setup, group: Group) -> String {
+    let several = record.study.cells.iter().any(|cell| cell.id.setup != setup);
+    let of = if several { format!(", {setup} (clients × tables × rows)") } else { String::new() };
+    format!("{} ({}){of}", group.word(), group.title())
+}
+
+fn plain_table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+fn left(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Left)
+}
+
+fn right(text: impl ToString) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}
+
+fn header(record: &StudyRecord, columns: Columns) -> Vec<Cell> {
+    let mut cells = vec![left("test")];
+    if columns.extras.contains(&Extra::Qps) {
+        cells.push(right(format!("QPS of {}", system_name(record, base_index(record)))));
+    }
+    for &other in columns.others {
+        cells.push(left(format!("{} rQPS", system_name(record, other))));
+    }
+    for extra in columns.extras {
+        match extra {
+            Extra::Qps => {}
+            Extra::ServerCpu => cells.push(right("server µs/op")),
+            Extra::ContextSwitches => cells.push(right("cs/op")),
+            Extra::ClientCpu => cells.push(right("client µs/op")),
+            Extra::CpuRatio => cells.push(right("server CPU ratio")),
+        }
+    }
+    cells
+}
+
+fn row(record: &StudyRecord, judgement: &Judgement, id: CellId, columns: Columns) -> Vec<Cell> {
+    let of = |system| judgement.cell(id, system);
+    let base = of(base_index(record));
+    let others: Vec<Option<&CellJudgement>> = columns.others.iter().map(|&o| of(o)).collect();
+    let mut cells = vec![left(format!("  {}", id.test))];
+    if columns.extras.contains(&Extra::Qps) {
+        cells.push(right(rate(base.and_then(|base| base.qps))));
+    }
+    for other in &others {
+        let verdict = other.map_or(Verdict::Undecided, |other| other.verdict);
+        let word = if columns.verdict_words { verdict.word() } else { "" };
+        let numbers = ratio(other.and_then(|other| other.rqps));
+        cells.push(left(format!("{numbers:<17}  {} {word}", symbol(verdict))));
+    }
+    let all: Vec<Option<&CellJudgement>> = std::iter::once(base).chain(others.clone()).collect();
+    for extra in columns.extras {
+        match extra {
+            Extra::Qps => {}
+            Extra::ServerCpu => cells.push(right(arrows(&all, |p| p.server.map(|s| s.cpu_us)))),
+            Extra::ContextSwitches => cells.push(right(arrows(&all, |p| p.server.map(|s| s.cs)))),
+            Extra::ClientCpu => cells.push(right(arrows(&all, |p| p.client_cpu_us))),
+            Extra::CpuRatio => {
+                let ratios: Vec<String> =
+                    others.iter().map(|o| ratio(o.and_then(|o| o.cpu_ratio))).collect();
+                cells.push(right(ratios.join("  ")));
+            }
+        }
+    }
+    cells
+}
+
+/// A figure of every system: `52.1 → 60.3`.
+fn arrows(all: &[Option<&CellJudgement>], of: impl Fn(PerOp) -> Option<f64>) -> String {
+    let figures: Vec<String> = all
+        .iter()
+        .map(|judged| judged.and_then(|judged| judged.per_op).and_then(&of))
+        .map(|figure| figure.map_or_else(|| NONE.to_owned(), quantity))
+        .collect();
+    figures.join(" → ")
+}
+
+fn legend(lines: &[String]) -> Vec<String> {
+    let header = lines.first().map_or("", String::as_str);
+    let mut legend = vec![
+        "rQPS: QPS divided by that of the base, with 95 % interval; ▲ faster  ▼ slower  = same  ? undecided".into(),
+    ];
+    if header.contains("µs/op") {
+        legend.push("µs/op: CPU time per operation; figures with → are means, base → other, without interval".into());
+    }
+    if header.contains("cs/op") {
+        legend.push("cs/op: context switches of the server per operation".into());
+    }
+    legend
+}
+
+/// The sentence on the cause, where there is one.
+pub(crate) fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let several = record.systems.len() > 2;
+    let mut lines: Vec<String> = judgement
+        .cells
+        .iter()
+        .filter_map(|judged| {
+            let why = judged.failure.as_ref().or(judged.why.as_ref())?;
+            let of = if several {
+                format!(" {}", system_name(record, judged.system))
+            } else {
+                String::new()
+            };
+            let name = format!("{}{of}", judged.cell.test);
+            Some(format!("  {} {name}: {why}", symbol(judged.verdict)))
+        })
+        .collect();
+    if !lines.is_empty() {
+        lines.insert(0, "why".into());
+    }
+    lines
+}
+
+/// The published statistics of relative QPS by group.
+pub(crate) fn groups(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    if judgement.groups.is_empty() {
+        return Vec::new();
+    }
+    let several_systems = record.systems.len() > 2;
+    let mut table = plain_table();
+    let mut header = vec![left("rQPS by group")];
+    if several_systems {
+        header.push(left("system"));
+    }
+    header.extend(["n", "min", "max", "avg"].map(right));
+    header.extend([left("median [95 %]"), right("stddev")]);
+    table.set_header(header);
+    for summary in &judgement.groups {
+        let mut row = vec![left(format!("  {}", summary.group.word()))];
+        if several_systems {
+            row.push(left(system_name(record, summary.system)));
+        }
+        row.push(right(summary.n));
+        row.extend([summary.min, summary.max, summary.avg].map(|v| right(format!("{v:.2}"))));
+        row.push(left(match summary.median_interval {
+            Some(interval) => ratio(Some(interval)),
+            None => format!("{:.2} (no interval)", summary.median),
+        }));
+        row.push(right(summary.stddev.map_or_else(|| NONE.to_owned(), |s| format!("{s:.3}"))));
+        table.add_row(row);
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}

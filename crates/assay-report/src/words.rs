@@ -1,0 +1,40 @@
+//! Words and symbols that formats share.
+
+use assay_model::{StudyRecord, System, Verdict};
+
+/// The symbol of a verdict.
+pub(crate) fn symbol(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "▲",
+        Verdict::Slower => "▼",
+        Verdict::Same => "=",
+        Verdict::Undecided => "?",
+        Verdict::Failed => "✗",
+    }
+}
+
+/// Index of the base among the systems.
+pub(crate) fn base_index(record: &StudyRecord) -> usize {
+    record.systems.iter().position(|system| system.is_base).unwrap_or(0)
+}
+
+/// The name of a system by index.
+pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
+    record.systems.get(index).map_or("?", |system| &system.name)
+}
+
+/// Where a build comes from: `apt bookworm-security`.
+pub(crate) fn source(system: &System) -> String {
+    let build = &system.prefix.build;
+    format!("{} {}", build.source, build.channel).trim().to_owned()
+}
+
+/// Seconds from the beginning of a study to its last sign of life.
+pub(crate) fn elapsed_s(record: &StudyRecord) -> f64 {
+    (record.updated_ms - record.study.started_ms) as f64 / 1e3
+}
+
+/// A moment as RFC 3339; none outside the years that has.
+pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
+    jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
+}

@@ -1,0 +1,147 @@
+//! Copies of data directories: shared blocks where the file system can, else only what is not a hole.
+
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use fs_err as fs;
+use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
+use rustix::io::Errno;
+
+use crate::Error;
+
+/// Copies a directory with all files, directories and symbolic links in it; `to` must not exist.
+///
+/// The copy has the same content, permissions and holes. Sockets and pipes are left out.
+///
+/// # Errors
+/// When something cannot be read or written; what was copied so far stays.
+pub fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, source) = (entry.file_type()?, entry.path());
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy_tree(&source, &target)?;
+        } else if kind.is_symlink() {
+            fs::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
+        } else if kind.is_file() {
+            copy_file(&source, &target)?;
+        }
+    }
+    Ok(fs::set_permissions(to, fs::metadata(from)?.permissions())?)
+}
+
+fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+    let source = fs::File::open(from)?;
+    let target = fs::OpenOptions::new().write(true).create_new(true).open(to)?;
+    let metadata = source.metadata()?;
+    if ioctl_ficlone(&target, &source).is_err() {
+        target.set_len(metadata.len())?;
+        copy_data(source.file(), target.file(), metadata.len())?;
+    }
+    target.set_permissions(metadata.permissions())
+}
+
+/// Copies every part of a file that is not a hole.
+fn copy_data(source: &std::fs::File, target: &std::fs::File, length: u64) -> io::Result<()> {
+    let mut end = 0;
+    while end < length {
+        let start = match seek(source, SeekFrom::Data(end)) {
+            Ok(start) => start,
+            // Only a hole is left.
+            Err(Errno::NXIO) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        };
+        end = seek(source, SeekFrom::Hole(start))?;
+        copy_part(source, target, start, end)?;
+    }
+    Ok(())
+}
+
+fn copy_part(
+    source: &std::fs::File,
+    target: &std::fs::File,
+    start: u64,
+    end: u64,
+) -> io::Result<()> {
+    let (mut read_at, mut write_at) = (start, start);
+    while read_at < end {
+        let count = usize::try_from(end - read_at).unwrap_or(usize::MAX);
+        let copied =
+            copy_file_range(source, Some(&mut read_at), target, Some(&mut write_at), count);
+        match copied {
+            // The file is shorter than it was: nobody may write to a template.
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            // Other file systems, or one that has no such call.
+            Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                return copy_through_memory(source, target, read_at, end);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+fn copy_through_memory(
+    source: &std::fs::File,
+    target: &std::fs::File,
+    mut at: u64,
+    end: u64,
+) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    while at < end {
+        let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+        let part = buffer.get_mut(..wanted).unwrap_or_default();
+        source.read_exact_at(part, at)?;
+        target.write_all_at(part, at)?;
+        at += wanted as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use super::*;
+
+    #[test]
+    fn copy_has_content_permissions_links_and_holes() {
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("from");
+        fs::create_dir_all(from.join("a/b")).unwrap();
+        fs::write(from.join("a/b/file"), b"content").unwrap();
+        fs::write(from.join("empty"), b"").unwrap();
+        fs::set_permissions(from.join("a"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        fs::os::unix::fs::symlink("a/b", from.join("link")).unwrap();
+        let sparse = std::fs::File::create_new(from.join("sparse")).unwrap();
+        sparse.set_len(64 << 20).unwrap();
+        sparse.write_all_at(b"middle", 20 << 20).unwrap();
+
+        let to = dir.path().join("to");
+        copy_tree(&from, &to).unwrap();
+        assert_eq!(fs::read(to.join("a/b/file")).unwrap(), b"content");
+        assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
+        assert_eq!(fs::metadata(to.join("a")).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("a/b"));
+        let copied = fs::metadata(to.join("sparse")).unwrap();
+        assert_eq!(copied.len(), 64 << 20);
+        assert!(copied.blocks() * 512 < 1 << 20, "holes were filled: {} blocks", copied.blocks());
+        assert!(fs::read(to.join("sparse")).unwrap() == fs::read(from.join("sparse")).unwrap());
+        assert!(copy_tree(&from, &to).is_err(), "an existing directory was taken");
+    }
+
+    #[test]
+    fn data_can_go_through_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let content: Vec<u8> = (0..3_000_000_u32).map(|it| it as u8).collect();
+        fs::write(dir.path().join("source"), &content).unwrap();
+        let source = std::fs::File::options().read(true).open(dir.path().join("source")).unwrap();
+        let target = std::fs::File::create_new(dir.path().join("target")).unwrap();
+        copy_through_memory(&source, &target, 0, content.len() as u64).unwrap();
+        assert!(fs::read(dir.path().join("target")).unwrap() == content);
+    }
+}

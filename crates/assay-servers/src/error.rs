@@ -1,0 +1,114 @@
+//! Everything that can keep a server from running, with the remedy where one is known.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assay_model::{Hint, Product};
+
+use crate::supervise::Ending;
+
+/// Why a server could not be set up, controlled or asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A product whose servers this crate cannot run yet.
+    #[error("servers of `{0}` cannot be run yet")]
+    Unsupported(Product),
+    /// The bootstrap of a data directory failed.
+    #[error("cannot initialise a data directory: the server ended with {ending}{}", tail(.log))]
+    Initialize {
+        /// How the server ended.
+        ending: Ending,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// A server ended that should be running.
+    #[error("the server ended with {ending}{}", tail(.log))]
+    Ended {
+        /// How it ended.
+        ending: Ending,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// A server did not answer in time.
+    #[error("no answer from the server at `{}` within {limit:?}{}", socket.display(), tail(.log))]
+    NoAnswer {
+        /// Its socket.
+        socket: PathBuf,
+        /// The time allowed.
+        limit: Duration,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// A server did not stop in time.
+    #[error("the server did not stop within {limit:?}{}", tail(.log))]
+    NoStop {
+        /// The time allowed.
+        limit: Duration,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// A connection has no thread that could be named.
+    #[error("no server thread is known for connection {0}")]
+    NoThread(u64),
+    /// A path that the kernel would not take as a socket's.
+    #[error("`{}` is too long for a unix socket", .0.display())]
+    SocketPath(PathBuf),
+    /// A directory for run directories that others could write to.
+    #[error("`{}` is not a private directory of this user", .0.display())]
+    NotPrivate(PathBuf),
+    /// The supervisor process could not be started.
+    #[error("cannot start the supervisor `{}`", program.display())]
+    SpawnSupervisor {
+        /// The program.
+        program: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The supervisor process is gone or does not answer.
+    #[error("the supervisor process of a server is gone")]
+    SupervisorGone(#[source] io::Error),
+    /// The supervisor could not do what it was asked.
+    #[error("the supervisor of a server failed: {0}")]
+    Supervisor(String),
+    /// A server refused a statement or a connection broke.
+    #[error(transparent)]
+    Wire(#[from] assay_wire::Error),
+    /// A file, directory or process could not be handled.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Log lines below the message, when there are any.
+fn tail(log: &str) -> String {
+    if log.is_empty() { String::new() } else { format!("; its log ends with\n{log}") }
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::Ended { log, .. } | Self::Initialize { log, .. }
+                if log.contains("unknown variable") || log.contains("unknown option") =>
+            {
+                "this version does not know the option named in the log: leave it out of the system's name"
+            }
+            Self::Ended { log, .. } | Self::NoAnswer { log, .. }
+                if log.contains("Cannot allocate memory") =>
+            {
+                "choose a smaller data set or fewer systems, so that the buffer pools fit into memory"
+            }
+            Self::SocketPath(_) => {
+                "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"
+            }
+            Self::NotPrivate(_) => {
+                "remove the directory, or set `XDG_RUNTIME_DIR` to one of your own"
+            }
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+                "free some room, or put the cache elsewhere with `--cache-dir`"
+            }
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}

@@ -1,0 +1,274 @@
+//! A running instance of a server on its own copy of the data.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use assay_model::{CpuPlacement, Prefix, Product};
+use assay_wire::mysql::{ConnectOptions, Control};
+use fs_err as fs;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::mysql::{command, log_tail, with_path};
+use crate::supervise::{Ending, Job, Sandbox, unique_name};
+use crate::{Error, Site, copy_tree};
+
+/// How long a server may take to answer its first query; a large buffer pool takes seconds.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long it may take to stop in good order; it writes all that is dirty.
+const STOP_LIMIT: Duration = Duration::from_secs(600);
+
+/// Between two attempts to connect to a server that starts.
+const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
+
+/// Longest path of a unix socket, bytes, without the zero that ends it.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// A server process under its supervisor. Dropping it kills the process and removes its data.
+#[derive(Debug)]
+pub struct Server {
+    sandbox: Sandbox,
+    product: Product,
+    pid: i32,
+    instance_dir: PathBuf,
+    /// CPUs it was started with.
+    cpus: CpuSet,
+}
+
+/// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
+pub(crate) fn socket_fits(run_root: &Path) -> bool {
+    socket_in(&run_root.join(unique_name())).as_os_str().len() <= SOCKET_PATH_MAX
+}
+
+fn socket_in(run_dir: &Path) -> PathBuf {
+    run_dir.join("s")
+}
+
+impl Server {
+    /// Starts a server on a copy of the data directory `template`; returns once it answers a query.
+    ///
+    /// `options` are added to those that say where things are; see [`crate::render`].
+    ///
+    /// # Errors
+    /// When it ends or does not answer in time; its last log lines are in the error.
+    pub fn start(
+        site: &Site,
+        prefix: &Prefix,
+        options: &[String],
+        template: &Path,
+    ) -> Result<Self, Error> {
+        if prefix.product != Product::MariaDb {
+            return Err(Error::Unsupported(prefix.product));
+        }
+        if !socket_fits(&site.run_root) {
+            return Err(Error::SocketPath(site.run_root.clone()));
+        }
+        let name = unique_name();
+        let instance_dir = site.data_root.join(&name);
+        let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
+        let (data_dir, tmp_dir) = (instance_dir.join("data"), instance_dir.join("tmp"));
+        fs::create_dir_all(&tmp_dir)?;
+        copy_tree(template, &data_dir)?;
+        let run_dir = sandbox.run_dir();
+        let mut argv = command(prefix, &data_dir, &tmp_dir);
+        argv.push(with_path("--socket=", &socket_in(run_dir)));
+        argv.push(with_path("--pid-file=", &run_dir.join("pid")));
+        argv.push("--skip-networking".into());
+        argv.extend(options.iter().map(OsString::from));
+        let log = run_dir.join("log");
+        let pid = sandbox.run(Job { argv, stdin: None, log })?;
+        let cpus = sched_getaffinity(raw_pid(pid)).map_err(std::io::Error::from)?;
+        let mut server = Self { sandbox, product: prefix.product, pid, instance_dir, cpus };
+        server.wait_until_it_answers()?;
+        Ok(server)
+    }
+
+    fn wait_until_it_answers(&mut self) -> Result<(), Error> {
+        let deadline = Instant::now() + START_LIMIT;
+        let options = self.connect_options();
+        loop {
+            let answer = Control::connect(&options).and_then(|mut it| it.query("SELECT 1"));
+            if answer.is_ok() {
+                return Ok(());
+            }
+            if let Some(ending) = self.sandbox.ended_within(ATTEMPT_EVERY)? {
+                return Err(self.ended(ending));
+            }
+            if Instant::now() > deadline {
+                let (socket, log) = (self.socket(), self.log_tail());
+                return Err(Error::NoAnswer { socket, limit: START_LIMIT, log });
+            }
+        }
+    }
+
+    /// Process id.
+    #[must_use]
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// The unix socket it listens on.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        socket_in(self.sandbox.run_dir())
+    }
+
+    /// The directory that holds its data, such as for the counters of the device below it.
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        self.instance_dir.join("data")
+    }
+
+    /// How to connect as the user that may do everything.
+    #[must_use]
+    pub fn connect_options(&self) -> ConnectOptions {
+        ConnectOptions::unix(self.socket(), "root")
+    }
+
+    /// A control connection.
+    ///
+    /// # Errors
+    /// When the server does not take it.
+    pub fn connect(&self) -> Result<Control, Error> {
+        Ok(Control::connect(&self.connect_options())?)
+    }
+
+    /// The last lines of its log, empty when there are none.
+    #[must_use]
+    pub fn log_tail(&self) -> String {
+        log_tail(&self.sandbox.run_dir().join("log"))
+    }
+
+    /// Stops every thread of the server where it is; returns when none runs any more.
+    ///
+    /// # Errors
+    /// When the server has ended.
+    pub fn freeze(&mut self) -> Result<(), Error> {
+        let frozen = self.sandbox.freeze();
+        self.or_ended(frozen)
+    }
+
+    /// Lets a frozen server go on.
+    ///
+    /// # Errors
+    /// When the server has ended.
+    pub fn thaw(&mut self) -> Result<(), Error> {
+        let thawed = self.sandbox.thaw();
+        self.or_ended(thawed)
+    }
+
+    /// Stops the server in good order and removes its data.
+    ///
+    /// # Errors
+    /// When it fails to, or takes too long; it is killed then.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.shut_down()
+    }
+
+    /// Stops the server in good order and makes its data the template `target`, which must not exist.
+    ///
+    /// # Errors
+    /// When it fails to stop, or the data cannot be moved; nothing is at `target` then.
+    pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
+        self.shut_down()?;
+        if let Some(parent) = target.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(fs::rename(self.data_dir(), target)?)
+    }
+
+    fn shut_down(&mut self) -> Result<(), Error> {
+        let asked = self.sandbox.terminate();
+        self.or_ended(asked)?;
+        match self.sandbox.ended_within(STOP_LIMIT)? {
+            Some(Ending::Code(0)) => Ok(()),
+            Some(ending) => Err(self.ended(ending)),
+            None => Err(Error::NoStop { limit: STOP_LIMIT, log: self.log_tail() }),
+        }
+    }
+
+    /// The server's end, where that is why something could not be done.
+    fn or_ended(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        match done {
+            Err(Error::Supervisor(why)) => match self.sandbox.ended_within(Duration::ZERO)? {
+                Some(ending) => Err(self.ended(ending)),
+                None => Err(Error::Supervisor(why)),
+            },
+            other => other,
+        }
+    }
+
+    fn ended(&self, ending: Ending) -> Error {
+        Error::Ended { ending, log: self.log_tail() }
+    }
+
+    /// Threads that serve connections, by connection id and in that order; none where a version cannot tell.
+    ///
+    /// # Errors
+    /// When a connection is not there, or the server cannot be asked.
+    pub fn connection_tids(&self, connections: &[u64]) -> Result<Option<Vec<i32>>, Error> {
+        if self.product != Product::MariaDb {
+            return Ok(None);
+        }
+        let found = self.connect()?.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
+        let number = |row, column| found.text(row, column).and_then(|it| it.parse::<u64>().ok());
+        let tid = |id: &u64| {
+            let row = (0..found.rows.len()).find(|row| number(*row, 0) == Some(*id));
+            let tid = row.and_then(|row| number(row, 1)).and_then(|it| i32::try_from(it).ok());
+            tid.ok_or(Error::NoThread(*id))
+        };
+        connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Confines the server's threads: all, or those that serve connections, to `cpu`; the others run anywhere.
+    ///
+    /// Threads that start later run where the thread that starts them does.
+    ///
+    /// # Errors
+    /// When `cpu` is not one that the server may use.
+    pub fn place(
+        &self,
+        placement: CpuPlacement,
+        cpu: usize,
+        connection_tids: &[i32],
+    ) -> Result<(), Error> {
+        let mut one = CpuSet::new();
+        one.set(cpu);
+        let mut placed = Vec::new();
+        // Threads that started while others were being placed are found by the next look.
+        loop {
+            let new: Vec<_> =
+                self.threads()?.into_iter().filter(|tid| !placed.contains(tid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for tid in new {
+                let confined = match placement {
+                    CpuPlacement::OneCpu => true,
+                    CpuPlacement::ConnectionsOnOneCpu => connection_tids.contains(&tid),
+                    CpuPlacement::Free => false,
+                };
+                let cpus = if confined { &one } else { &self.cpus };
+                match sched_setaffinity(raw_pid(tid), cpus) {
+                    // It has ended meanwhile.
+                    Ok(()) | Err(rustix::io::Errno::SRCH) => placed.push(tid),
+                    Err(errno) => return Err(std::io::Error::from(errno).into()),
+                }
+            }
+        }
+    }
+
+    fn threads(&self) -> Result<Vec<i32>, Error> {
+        let mut tids = Vec::new();
+        for entry in fs::read_dir(format!("/proc/{}/task", self.pid))? {
+            tids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+        }
+        Ok(tids)
+    }
+}
+
+fn raw_pid(id: i32) -> Option<Pid> {
+    Pid::from_raw(id)
+}

@@ -1,0 +1,229 @@
+//! The supervisor process itself.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use fs_err as fs;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, kill_process,
+    pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
+};
+
+use super::run_dir::{self, RunDir};
+use super::{Ending, Job, Reply, Request};
+
+/// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Ok(mut keeper) = Keeper::begin() else { return ExitCode::FAILURE };
+    // An error means that the other side cannot be heard any more: the same as its end.
+    let served = keeper.serve();
+    let ended = keeper.end();
+    if served.and(ended).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What a supervisor is responsible for.
+struct Keeper {
+    socket: BufReader<UnixStream>,
+    run_dir: Option<RunDir>,
+    directories: Vec<PathBuf>,
+    process: Option<Process>,
+}
+
+/// The process that is supervised.
+struct Process {
+    pid: Pid,
+    /// Readable when the process has ended.
+    pidfd: OwnedFd,
+    frozen: bool,
+}
+
+impl Keeper {
+    fn begin() -> io::Result<Self> {
+        // Away from the terminal, whose Ctrl-C is for assay alone.
+        setsid()?;
+        // Orphans of the server become children of this process, so that none is missed in the end.
+        set_child_subreaper(Some(getpid()))?;
+        let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let socket = BufReader::new(socket);
+        Ok(Self { socket, run_dir: None, directories: Vec::new(), process: None })
+    }
+
+    /// Does what is asked until the other side is gone.
+    fn serve(&mut self) -> io::Result<()> {
+        let mut line = String::new();
+        loop {
+            let (ended, asked) = self.wait()?;
+            if ended {
+                self.reap(WaitIdOptions::EXITED)?;
+            }
+            if !asked {
+                continue;
+            }
+            line.clear();
+            if self.socket.read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            let reply = serde_json::from_str(&line)
+                .map_err(io::Error::from)
+                .and_then(|request| self.handle(request))
+                .unwrap_or_else(|error| Reply::Failed(error.to_string()));
+            self.reply(&reply)?;
+        }
+    }
+
+    /// Waits until the process has ended or something is asked.
+    fn wait(&self) -> io::Result<(bool, bool)> {
+        let mut awaited = vec![PollFd::new(self.socket.get_ref(), PollFlags::IN)];
+        if let Some(process) = &self.process {
+            awaited.push(PollFd::new(&process.pidfd, PollFlags::IN));
+        }
+        match poll(&mut awaited, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let is_ready = |at: usize| awaited.get(at).is_some_and(|it| !it.revents().is_empty());
+        Ok((is_ready(1), is_ready(0)))
+    }
+
+    fn handle(&mut self, request: Request) -> io::Result<Reply> {
+        match request {
+            Request::Own { run_root, name, directories } => {
+                self.run_dir = Some(RunDir::create(&run_root, &name, &directories)?);
+                self.directories = directories;
+            }
+            Request::Run(job) => {
+                let pid = self.run(&job)?;
+                return Ok(Reply::Started { pid: pid.as_raw_nonzero().get() });
+            }
+            Request::Freeze => self.freeze()?,
+            Request::Thaw => self.signal(Signal::CONT)?.frozen = false,
+            Request::Terminate => {
+                self.signal(Signal::TERM)?;
+                self.signal(Signal::CONT)?.frozen = false;
+            }
+        }
+        Ok(Reply::Done)
+    }
+
+    fn run(&mut self, job: &Job) -> io::Result<Pid> {
+        let [program, args @ ..] = job.argv.as_slice() else {
+            return Err(io::Error::other("an empty command"));
+        };
+        if self.process.is_some() {
+            return Err(io::Error::other("a process is running already"));
+        }
+        let Some(run_dir) = &self.run_dir else {
+            return Err(io::Error::other("no run directory"));
+        };
+        let log = File::from(fs::OpenOptions::new().create(true).append(true).open(&job.log)?);
+        let stdin = match &job.stdin {
+            Some(path) => Stdio::from(File::from(fs::File::open(path)?)),
+            None => Stdio::null(),
+        };
+        let mut command = Command::new(program);
+        // A clean environment: nothing of the user's, such as a preloaded allocator, reaches a server.
+        command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
+        command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
+        die_with_parent(&mut command, getpid());
+        let child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        // Not reaped before `reap` does it, so the number still means this process.
+        let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        self.process = Some(Process { pid, pidfd, frozen: false });
+        Ok(pid)
+    }
+
+    /// Signals the process, which cannot be another one: only `reap` frees its number.
+    fn signal(&mut self, signal: Signal) -> io::Result<&mut Process> {
+        let process = self.process.as_mut().ok_or_else(|| io::Error::other("no process runs"))?;
+        kill_process(process.pid, signal)?;
+        Ok(process)
+    }
+
+    fn freeze(&mut self) -> io::Result<()> {
+        if self.process.as_ref().is_some_and(|process| process.frozen) {
+            return Ok(());
+        }
+        self.signal(Signal::STOP)?.frozen = true;
+        // The kernel tells the parent once all threads have stopped, not before.
+        self.reap(WaitIdOptions::STOPPED | WaitIdOptions::EXITED)?;
+        match self.process {
+            Some(_) => Ok(()),
+            None => Err(io::Error::other("the process ended")),
+        }
+    }
+
+    /// Takes note of what became of the process, and tells when it ended.
+    fn reap(&mut self, options: WaitIdOptions) -> io::Result<()> {
+        let Some(process) = &self.process else { return Ok(()) };
+        let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(process.pid), options))?;
+        match status.as_ref().and_then(ending) {
+            Some(ending) => {
+                self.process = None;
+                self.reply(&Reply::Ended(ending))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn reply(&mut self, reply: &Reply) -> io::Result<()> {
+        let mut line = serde_json::to_vec(reply)?;
+        line.push(b'\n');
+        self.socket.get_mut().write_all(&line)
+    }
+
+    /// Leaves nothing behind: processes first, then their directories, then the record of both.
+    fn end(&mut self) -> io::Result<()> {
+        kill_descendants()?;
+        let mut outcome = Ok(());
+        for directory in &self.directories {
+            outcome = outcome.and(run_dir::remove(directory));
+        }
+        if let Some(run_dir) = self.run_dir.take().filter(|_| outcome.is_ok()) {
+            outcome = run_dir::remove(run_dir.path());
+        }
+        outcome
+    }
+}
+
+/// How a waited-for process ended, nothing if it only stopped.
+fn ending(status: &WaitIdStatus) -> Option<Ending> {
+    let code = status.exit_status().map(Ending::Code);
+    code.or_else(|| status.terminating_signal().map(Ending::Signal))
+}
+
+/// Kills everything below this process, until nothing is left. SIGKILL also ends what is stopped.
+fn kill_descendants() -> io::Result<()> {
+    loop {
+        for pid in run_dir::descendants(getpid())? {
+            // It may have ended meanwhile.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        match waitid(WaitId::All, WaitIdOptions::EXITED) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // No child is left, and every orphan would have become one.
+            Err(Errno::CHILD) => return Ok(()),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// Lets the kernel kill the process when the thread that starts it, the supervisor's only one, is gone.
+#[expect(unsafe_code, reason = "a death signal can only be asked for between fork and exec")]
+fn die_with_parent(command: &mut Command, parent: Pid) {
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The supervisor may have gone before the kernel was asked.
+        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls, and neither allocates nor locks.
+    unsafe { command.pre_exec(ask) };
+}

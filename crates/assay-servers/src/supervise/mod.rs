@@ -1,0 +1,83 @@
+//! Supervisors: small processes that end their server and remove its directories when assay is gone.
+//!
+//! Each server has one: assay re-executed, connected by a socket that is its standard input. It does one
+//! request at a time. At end-of-file, however it came about, it kills whatever runs below it, frozen or not,
+//! removes the directories it was given, and exits. Its run directory holds a lock for as long as it lives,
+//! so that what even a killed supervisor leaves is found by [`collect_garbage`].
+
+mod keeper;
+mod run_dir;
+mod sandbox;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use keeper::main;
+pub use run_dir::collect_garbage;
+pub(crate) use run_dir::prepare_root;
+pub(crate) use sandbox::{Sandbox, unique_name};
+
+/// The program to run as a supervisor: one that calls [`main`] when given these arguments.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    /// Path of the executable, usually the caller's own.
+    pub program: PathBuf,
+    /// Arguments that make it call [`main`].
+    pub args: Vec<OsString>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A process to run under a supervisor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// Program and arguments.
+    pub(crate) argv: Vec<OsString>,
+    /// File to read as standard input, nothing when none.
+    pub(crate) stdin: Option<PathBuf>,
+    /// File that standard output and standard error are written to.
+    pub(crate) log: PathBuf,
+}
+
+/// What a supervisor is asked, one JSON line each.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Request {
+    /// Create and lock the run directory `name` below `run_root`; remove it and `directories` in the end.
+    Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
+    /// Start a process; answered by [`Reply::Started`], and later by [`Reply::Ended`] unasked.
+    Run(Job),
+    /// Stop the process until `Thaw`; answered when every thread of it has stopped.
+    Freeze,
+    /// Let it go on.
+    Thaw,
+    /// Ask it to end in good order.
+    Terminate,
+}
+
+/// What a supervisor answers, one JSON line each.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Reply {
+    Done,
+    Started { pid: i32 },
+    Ended(Ending),
+    Failed(String),
+}

@@ -1,0 +1,221 @@
+//! Run directories: private, locked while their supervisor lives, and recorded so that a crash can be cleaned up.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+use procfs::process::{Process, Stat, all_processes};
+use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+const LOCK: &str = "lock";
+const RECORD: &str = "record.json";
+
+/// A run directory, locked until dropped or the process ends.
+pub(super) struct RunDir {
+    path: PathBuf,
+    _lock: fs::File,
+}
+
+/// What a crash would leave of a supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// Session of all its processes: its own process id.
+    session: i32,
+    /// What it would have removed.
+    directories: Vec<PathBuf>,
+}
+
+impl RunDir {
+    /// Makes, locks and records a run directory.
+    pub(super) fn create(root: &Path, name: &str, directories: &[PathBuf]) -> io::Result<Self> {
+        // While it is held nobody takes the new directory, not locked yet, for a dead one.
+        let _root_lock = lock_root(root)?;
+        let path = root.join(name);
+        create_private(&path, false)?;
+        let lock = fs::File::create(path.join(LOCK))?;
+        lock.lock()?;
+        let session = getpid().as_raw_nonzero().get();
+        let record = Record { session, directories: directories.to_vec() };
+        fs::write(path.join(RECORD), serde_json::to_vec(&record)?)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Makes the directory that holds run directories, or checks that an existing one is this user's alone.
+pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
+    create_private(root, true)?;
+    let found = fs::symlink_metadata(root)?;
+    let is_ours = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    if is_ours { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
+}
+
+fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+    DirBuilder::new().recursive(recursive).mode(0o700).create(path).map_err(named)
+}
+
+/// Ends and removes what supervisors that were killed left below `run_root`; gives how many there were.
+///
+/// # Errors
+/// When `run_root` is not private, or something cannot be removed.
+pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
+    prepare_root(run_root)?;
+    let _root_lock = lock_root(run_root)?;
+    let mut count = 0;
+    for entry in fs::read_dir(run_root)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && is_dead(&entry.path())? {
+            bury(&entry.path())?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+fn lock_root(root: &Path) -> io::Result<fs::File> {
+    let lock = fs::File::create(root.join(LOCK))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+/// Whether no supervisor holds the lock of a run directory.
+fn is_dead(run_dir: &Path) -> io::Result<bool> {
+    let lock = match fs::File::open(run_dir.join(LOCK)) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    match lock.try_lock() {
+        Ok(()) => Ok(true),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+        Err(std::fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn bury(run_dir: &Path) -> io::Result<()> {
+    // Killed while it was being made, a run directory has no whole record and nothing but itself.
+    let record = fs::read(run_dir.join(RECORD)).ok();
+    let record = record.and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
+    if let Some(Record { session, mut directories }) = record {
+        directories.push(run_dir.to_owned());
+        kill_orphans(session, &directories)?;
+        directories.iter().try_for_each(|directory| remove(directory))?;
+    }
+    remove(run_dir)
+}
+
+/// Kills the processes of a session that work in one of the directories, and waits until they are gone.
+///
+/// Both must fit: a number can be used again, and a user may look into the directories.
+fn kill_orphans(session: i32, directories: &[PathBuf]) -> io::Result<()> {
+    let is_orphan = |process: &Process| {
+        process.stat().is_ok_and(|stat| stat.session == session && stat.state != 'Z')
+            && process.cwd().is_ok_and(|cwd| directories.iter().any(|it| cwd.starts_with(it)))
+    };
+    let processes = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
+    for process in processes.filter(is_orphan) {
+        let Some(pid) = Pid::from_raw(process.pid) else { continue };
+        let Ok(pidfd) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+        else {
+            continue;
+        };
+        let _ = kill_process(pid, Signal::KILL);
+        let mut awaited = [rustix::event::PollFd::new(&pidfd, rustix::event::PollFlags::IN)];
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut awaited, None))?;
+    }
+    Ok(())
+}
+
+/// All processes below `ancestor`, nearest first.
+pub(super) fn descendants(ancestor: Pid) -> io::Result<Vec<Pid>> {
+    let processes = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
+    // What has gone meanwhile has no line any more.
+    let lines: Vec<Stat> = processes.filter_map(|process| process.stat().ok()).collect();
+    let mut found = vec![ancestor.as_raw_nonzero().get()];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(lines.iter().filter(|line| line.ppid == parent).map(|line| line.pid));
+        next += 1;
+    }
+    Ok(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
+}
+
+/// Removes a directory with all that is in it; none is as good.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A private directory with a run directory `dead` in it.
+    fn crashed() -> (tempfile::TempDir, PathBuf) {
+        let root = tempfile::tempdir().unwrap();
+        let dead = root.path().join("dead");
+        fs::create_dir(&dead).unwrap();
+        fs::write(dead.join(LOCK), "").unwrap();
+        (root, dead)
+    }
+
+    #[test]
+    fn orphans_are_killed_but_nobody_else_in_their_directory() {
+        let (root, dead) = crashed();
+        let data = tempfile::tempdir().unwrap();
+        let start = |program: &str, args: &[&str]| {
+            Command::new(program).args(args).current_dir(data.path()).spawn().unwrap()
+        };
+        let mut orphan = start("setsid", &["sleep", "1000"]);
+        let mut visitor = start("sleep", &["1000"]);
+        let orphan_pid = i32::try_from(orphan.id()).unwrap();
+        while Process::new(orphan_pid).unwrap().stat().unwrap().session != orphan_pid {
+            std::thread::yield_now();
+        }
+        let record = Record { session: orphan_pid, directories: vec![data.path().to_owned()] };
+        fs::write(dead.join(RECORD), serde_json::to_vec(&record).unwrap()).unwrap();
+        assert_eq!(collect_garbage(root.path()).unwrap(), 1);
+        assert_eq!(orphan.wait().unwrap().signal(), Some(9));
+        assert!(visitor.try_wait().unwrap().is_none());
+        assert!(!dead.exists() && !data.path().exists());
+        visitor.kill().unwrap();
+        visitor.wait().unwrap();
+    }
+
+    #[test]
+    fn half_made_run_directories_are_collected_and_locked_ones_are_not() {
+        let (root, dead) = crashed();
+        fs::write(dead.join(RECORD), "{\"session\":").unwrap();
+        let alive = RunDir::create(root.path(), "alive", &[]).unwrap();
+        assert_eq!(collect_garbage(root.path()).unwrap(), 1);
+        assert!(alive.path().exists() && !dead.exists());
+        drop(alive);
+        assert_eq!(collect_garbage(root.path()).unwrap(), 1);
+    }
+
+    #[test]
+    fn directory_that_others_may_use_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(matches!(prepare_root(root.path()), Err(Error::NotPrivate(_))));
+        let link = root.path().join("link");
+        fs::os::unix::fs::symlink("/tmp", &link).unwrap();
+        assert!(matches!(prepare_root(&link), Err(Error::NotPrivate(_))));
+    }
+}

@@ -1,0 +1,152 @@
+//! Assay's end of a supervisor.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{Ending, Job, Reply, Request, Supervisor, prepare_root};
+use crate::{Error, Site};
+
+/// How long a supervisor may take for one answer, or for its end: it waits for the disk at most.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A supervisor with its run directory. Dropping it leaves neither process nor directory.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    supervisor: Child,
+    socket: BufReader<UnixStream>,
+    run_dir: PathBuf,
+    ended: Option<Ending>,
+}
+
+/// A short name that no other sandbox has.
+pub(crate) fn unique_name() -> String {
+    format!("{:012x}", RandomState::new().build_hasher().finish() & 0xffff_ffff_ffff)
+}
+
+impl Sandbox {
+    /// Starts a supervisor that owns a new run directory and, whether they exist yet or not, `directories`.
+    pub(crate) fn new(site: &Site, name: &str, directories: Vec<PathBuf>) -> Result<Self, Error> {
+        prepare_root(&site.run_root)?;
+        let (ours, theirs) = UnixStream::pair()?;
+        let Supervisor { program, args } = &site.supervisor;
+        let supervisor = Command::new(program)
+            .args(args)
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|source| Error::SpawnSupervisor { program: program.clone(), source })?;
+        let run_dir = site.run_root.join(name);
+        let socket = BufReader::new(ours);
+        let mut sandbox = Self { supervisor, socket, run_dir, ended: None };
+        let (run_root, name) = (site.run_root.clone(), name.to_owned());
+        sandbox.request(&Request::Own { run_root, name, directories })?;
+        Ok(sandbox)
+    }
+
+    pub(crate) fn run_dir(&self) -> &Path {
+        &self.run_dir
+    }
+
+    /// Starts a process; gives its id.
+    pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
+        self.ended = None;
+        match self.request(&Request::Run(job))? {
+            Reply::Started { pid } => Ok(pid),
+            other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+        }
+    }
+
+    /// Stops the process; returns when all its threads have stopped.
+    pub(crate) fn freeze(&mut self) -> Result<(), Error> {
+        self.request(&Request::Freeze).map(drop)
+    }
+
+    /// Lets a frozen process go on.
+    pub(crate) fn thaw(&mut self) -> Result<(), Error> {
+        self.request(&Request::Thaw).map(drop)
+    }
+
+    /// Asks the process to end in good order.
+    pub(crate) fn terminate(&mut self) -> Result<(), Error> {
+        self.request(&Request::Terminate).map(drop)
+    }
+
+    /// How the process ended, if it has or does within `limit`.
+    pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>, Error> {
+        let deadline = Instant::now() + limit;
+        while self.ended.is_none() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+            let mut awaited = [PollFd::new(self.socket.get_ref(), PollFlags::IN)];
+            if rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&timeout)))
+                .map_err(io::Error::from)?
+                == 0
+            {
+                break;
+            }
+            if let Some(other) = self.receive()? {
+                return Err(Error::Supervisor(format!("unexpected answer {other:?}")));
+            }
+        }
+        Ok(self.ended)
+    }
+
+    fn request(&mut self, request: &Request) -> Result<Reply, Error> {
+        let mut line = serde_json::to_vec(request).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.socket.get_mut().write_all(&line).map_err(Error::SupervisorGone)?;
+        loop {
+            match self.receive()? {
+                Some(Reply::Failed(why)) => return Err(Error::Supervisor(why)),
+                Some(reply) => return Ok(reply),
+                None => {}
+            }
+        }
+    }
+
+    /// The next answer; none when it was the news that the process has ended, which is kept.
+    fn receive(&mut self) -> Result<Option<Reply>, Error> {
+        self.socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+        let mut line = String::new();
+        match self.socket.read_line(&mut line).map_err(Error::SupervisorGone)? {
+            0 => Err(Error::SupervisorGone(io::ErrorKind::UnexpectedEof.into())),
+            _ => match serde_json::from_str(&line).map_err(io::Error::from)? {
+                Reply::Ended(ending) => {
+                    self.ended = Some(ending);
+                    Ok(None)
+                }
+                reply => Ok(Some(reply)),
+            },
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        // The end of the supervisor's input is its order to clean up; the end of its output, that it is done.
+        let _ = self.socket.get_ref().shutdown(Shutdown::Write);
+        let gone = loop {
+            match self.receive() {
+                Ok(_) => {}
+                Err(Error::SupervisorGone(error)) => break error,
+                Err(error) => log::warn!("{error}"),
+            }
+        };
+        match gone.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                log::warn!("a supervisor takes long to clean up `{}`", self.run_dir.display());
+            }
+            _ => drop(self.supervisor.wait()),
+        }
+    }
+}

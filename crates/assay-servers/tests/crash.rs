@@ -1,0 +1,146 @@
+//! Nothing outlives whoever started it: not when it is killed, not when the supervisors are killed too.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_servers::{Server, Site, collect_garbage, initialize};
+use assay_testkit::{options, prefix, supervisor, template};
+use fs_err as fs;
+use procfs::process::{Process, all_processes};
+use rustix::process::{Pid, Signal, kill_process};
+
+assay_testkit::supervisor_entry!();
+
+/// The word that makes [`holder`] hold servers; the directory for them follows it.
+const AS_HOLDER: &str = "hold-servers-in";
+
+/// What the holder says when its servers are frozen.
+const FROZEN: &str = "all servers are frozen";
+
+/// How long clean-up may take before it counts as not done.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn site(dir: &Path) -> Site {
+    Site { supervisor: supervisor(), run_root: dir.join("r"), data_root: dir.join("data") }
+}
+
+/// In a process of its own: sets up a data directory, starts two servers, freezes them, and waits for its end.
+#[test]
+fn holder() {
+    let mut args = std::env::args().skip_while(|arg| arg != AS_HOLDER).skip(1);
+    let Some(dir) = args.next().map(PathBuf::from) else { return };
+    let (site, prefix) = (site(&dir), prefix("10.11"));
+    let options = options(&prefix);
+    initialize(&site, &prefix, &options, &dir.join("data/template")).unwrap();
+    let start = || Server::start(&site, &prefix, &options, &dir.join("data/template")).unwrap();
+    let mut servers = [start(), start()];
+    servers.iter_mut().for_each(|server| server.freeze().unwrap());
+    println!("{FROZEN}");
+    std::thread::park();
+}
+
+fn hold(dir: &Path) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", "holder", AS_HOLDER])
+        .arg(dir)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn wait_until_frozen(stdout: ChildStdout) {
+    let mut lines = BufReader::new(stdout).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains(FROZEN)), "the holder ended by itself");
+}
+
+/// Supervisors at work below `dir`.
+fn sessions(dir: &Path) -> Vec<i32> {
+    let Ok(run_dirs) = fs::read_dir(dir.join("r")) else { return Vec::new() };
+    let record = |path: PathBuf| {
+        let text = fs::read(path.join("record.json")).ok()?;
+        let record: serde_json::Value = serde_json::from_slice(&text).ok()?;
+        i32::try_from(record["session"].as_i64()?).ok()
+    };
+    run_dirs.filter_map(|entry| record(entry.ok()?.path())).collect()
+}
+
+fn is_alive(pid: i32) -> bool {
+    Process::new(pid).and_then(|it| it.stat()).is_ok_and(|stat| stat.state != 'Z')
+}
+
+/// Processes with `dir` in their command line, other than the holder.
+fn servers(dir: &Path) -> Vec<i32> {
+    let named = |process: &Process| {
+        let words = process.cmdline().unwrap_or_default();
+        words.iter().any(|word| word.contains(&*dir.to_string_lossy()))
+            && !words.iter().any(|word| word == AS_HOLDER)
+    };
+    all_processes().unwrap().filter_map(Result::ok).filter(named).map(|it| it.pid).collect()
+}
+
+/// What is there of run directories and data, but for templates and locks.
+fn leftovers(dir: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in ["r", "data"] {
+        let Ok(entries) = fs::read_dir(dir.join(part)) else { continue };
+        found.extend(entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()));
+    }
+    found.retain(|name| name != "template" && name != "lock");
+    found
+}
+
+fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + LIMIT;
+    while !is_true() {
+        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn kill_of_the_holder_at_any_moment_leaves_no_process_and_no_directory() {
+    template(&prefix("10.11"));
+    for round in 0..12_u32 {
+        let dir = tempfile::tempdir().unwrap();
+        let mut holder = hold(dir.path());
+        let stdout = holder.stdout.take().unwrap();
+        if round % 3 == 2 {
+            wait_until_frozen(stdout);
+            assert_eq!(servers(dir.path()).len(), 2);
+        } else {
+            // During start-up of the holder, initialisation, copy, start, and freezing.
+            std::thread::sleep(Duration::from_millis(u64::from(round) * 90 + 20));
+        }
+        holder.kill().unwrap();
+        holder.wait().unwrap();
+        let supervisors = sessions(dir.path());
+        let killed = Instant::now();
+        eventually("no supervisor", || !supervisors.iter().any(|pid| is_alive(*pid)));
+        eventually("no server", || servers(dir.path()).is_empty());
+        eventually("no directory", || leftovers(dir.path()).is_empty());
+        let count = supervisors.len();
+        println!("round {round}: {count} supervisors, clean after {:?}", killed.elapsed());
+    }
+}
+
+#[test]
+fn what_is_left_when_supervisors_are_killed_too_is_collected() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut holder = hold(dir.path());
+    wait_until_frozen(holder.stdout.take().unwrap());
+    assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0, "took what is alive");
+    assert_eq!(servers(dir.path()).len(), 2);
+    for supervisor in sessions(dir.path()) {
+        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+    }
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // The death signal reaches servers though they are frozen.
+    eventually("no server", || servers(dir.path()).is_empty());
+    assert_eq!(leftovers(dir.path()).len(), 4);
+    assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 2);
+    assert_eq!(leftovers(dir.path()), Vec::<String>::new());
+    assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0);
+}

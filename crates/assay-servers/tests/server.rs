@@ -1,0 +1,194 @@
+//! A server's life: set up, started, asked, frozen, stopped; and what is left when it fails.
+
+use std::time::{Duration, Instant};
+
+use assay_model::{CpuPlacement, Hint as _};
+use assay_servers::{Error, Server, copy_tree, drain, initialize, maintain};
+use assay_testkit::{mariadb, mariadb_version, options, prefix, site, template};
+use fs_err as fs;
+
+assay_testkit::supervisor_entry!();
+
+fn count(dir: &std::path::Path) -> usize {
+    fs::read_dir(dir).unwrap().count()
+}
+
+#[test]
+fn initialised_started_asked_and_stopped_with_data_kept() {
+    for version in ["10.5", "10.11", "11.8"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (prefix, site) = (prefix(version), site(&dir.path().join("data")));
+        let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
+        let mut times = Vec::new();
+        let mut clock = Instant::now();
+        let mut lap = |what: &str| {
+            times.push(format!("{what} {:.2} s", clock.elapsed().as_secs_f64()));
+            clock = Instant::now();
+        };
+        initialize(&site, &prefix, &options(&prefix), &empty).unwrap();
+        lap("initialise");
+        let server = Server::start(&site, &prefix, &options(&prefix), &empty).unwrap();
+        lap("first start");
+        let mut control = server.connect().unwrap();
+        let told = control.query("SELECT VERSION()").unwrap().first_string().unwrap();
+        assert!(told.starts_with(&prefix.version), "{told}");
+        for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (a INT)", "INSERT d.t VALUES (42)"] {
+            control.query(sql).unwrap();
+        }
+        lap("statements");
+        server.stop_and_keep(&loaded).unwrap();
+        lap("stop");
+        copy_tree(&loaded, &dir.path().join("copy")).unwrap();
+        lap("copy");
+        let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
+        lap("copy and start");
+        let found = server.connect().unwrap().query("SELECT a FROM d.t").unwrap();
+        assert_eq!(found.first_string().as_deref(), Some("42"));
+        assert_eq!(count(&site.data_root), 1);
+        let pid = server.pid();
+        drop(server);
+        lap("kill");
+        assert_eq!(count(&site.data_root), 0);
+        assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+        println!("{}: {}", prefix.version, times.join(", "));
+    }
+}
+
+/// CPU time of a process so far, clock ticks.
+fn ticks(pid: i32) -> u64 {
+    let stat = procfs::process::Process::new(pid).unwrap().stat().unwrap();
+    stat.utime + stat.stime
+}
+
+#[test]
+fn frozen_server_stands_still_and_goes_on_where_it_was() {
+    let mut test = mariadb();
+    let pid = test.pid();
+    let options = assay_wire::mysql::ConnectOptions {
+        timeout: Duration::from_secs(60),
+        ..test.connect_options()
+    };
+    // Works until it is told to end, so that a server that is not frozen would be seen to run.
+    let busy = std::thread::spawn(move || {
+        let mut control = assay_wire::mysql::Control::connect(&options).unwrap();
+        control.query("SELECT BENCHMARK(40000000, MD5('a'))").unwrap();
+    });
+    for _ in 0..3 {
+        let start = ticks(pid);
+        while ticks(pid) < start + 3 {
+            std::thread::yield_now();
+        }
+        test.server().freeze().unwrap();
+        test.server().freeze().unwrap();
+        for task in procfs::process::Process::new(pid).unwrap().tasks().unwrap() {
+            assert_eq!(task.unwrap().stat().unwrap().state, 'T');
+        }
+        let frozen = ticks(pid);
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(ticks(pid), frozen);
+        test.server().thaw().unwrap();
+    }
+    busy.join().unwrap();
+    let mut control = test.connect();
+    assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
+    let rounds = 200;
+    let began = Instant::now();
+    for _ in 0..rounds {
+        test.server().freeze().unwrap();
+        test.server().thaw().unwrap();
+    }
+    println!("freeze and thaw: {:.0} us", began.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
+}
+
+#[test]
+fn threads_run_where_they_are_placed() {
+    let test_server = &mut mariadb();
+    let mut control = test_server.connect();
+    let id = u64::from(control.connection_id());
+    let pid = test_server.pid();
+    let server = test_server.server();
+    let tids = server.connection_tids(&[id]).unwrap().unwrap();
+    assert_eq!(tids.len(), 1);
+    assert!(fs::exists(format!("/proc/{pid}/task/{}", tids[0])).unwrap());
+    assert!(matches!(server.connection_tids(&[id, 999_999]), Err(Error::NoThread(999_999))));
+    let cpus = |tid: i32| {
+        let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
+        status.status().unwrap().cpus_allowed_list.unwrap()
+    };
+    let everywhere = cpus(pid);
+    server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+    assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
+    server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+    assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
+    server.place(CpuPlacement::Free, 0, &tids).unwrap();
+    assert_eq!(cpus(tids[0]), everywhere);
+    assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
+    control.query("SELECT 1").unwrap();
+}
+
+#[test]
+fn maintained_server_is_drained_and_as_it_was() {
+    for version in ["10.5", "10.11", "11.8"] {
+        let test = mariadb_version(version, &[]);
+        let mut control = test.connect();
+        control.query("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c CHAR(200))").unwrap();
+        control
+            .query("INSERT INTO t SELECT seq, seq, REPEAT('c', 200) FROM seq_1_to_20000")
+            .unwrap();
+        for _ in 0..3 {
+            control.query("UPDATE t SET k = k + 1").unwrap();
+        }
+        control.query("DELETE FROM t WHERE id % 2 = 0").unwrap();
+        let knobs = "SELECT @@innodb_io_capacity, @@innodb_io_capacity_max, \
+                     @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm";
+        let before = control.query(knobs).unwrap();
+        let drained = maintain(&mut control, &["t".to_owned()], Duration::from_secs(60)).unwrap();
+        println!("{version}: {drained:?}");
+        assert!(drained.is_complete, "{version}: {drained:?}");
+        assert_eq!((drained.dirty_pages, drained.history_length), (0, Some(0)));
+        assert_eq!(control.query(knobs).unwrap().rows, before.rows);
+
+        // A transaction that still sees the old versions keeps them from being purged: said, not waited for.
+        let mut reader = test.connect();
+        reader.query("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
+        control.query("UPDATE t SET k = k + 1").unwrap();
+        let stuck = drain(&mut control, Duration::from_millis(300)).unwrap();
+        assert!(!stuck.is_complete && stuck.history_length > Some(0), "{version}: {stuck:?}");
+        assert_eq!(control.query(knobs).unwrap().rows, before.rows);
+    }
+}
+
+#[test]
+fn server_that_does_not_start_says_why_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (prefix, site) = (prefix("10.11"), site(dir.path()));
+    let mut options = options(&prefix);
+    options.push("--no-such-option=1".to_owned());
+    let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Ended { .. }), "{text}");
+    assert!(text.contains("no-such-option"), "{text}");
+    assert_eq!(error.hints().len(), 1);
+    assert_eq!(count(dir.path()), 0);
+
+    let target = dir.path().join("never");
+    let error = initialize(&site, &prefix, &options, &target).unwrap_err();
+    assert!(error.to_string().contains("no-such-option"), "{error}");
+    assert_eq!(count(dir.path()), 0);
+}
+
+#[test]
+fn server_that_dies_is_noticed() {
+    let mut test = mariadb();
+    let pid = rustix::process::Pid::from_raw(test.pid()).unwrap();
+    test.server().freeze().unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    // The supervisor tells as soon as it knows, which may be after the next request.
+    let error = loop {
+        match test.server().thaw() {
+            Ok(()) => std::thread::yield_now(),
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().starts_with("the server ended with signal 9"), "{error}");
+}

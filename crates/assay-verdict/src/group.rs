@@ -1,0 +1,100 @@
+//! Group tables as published, with an interval of the median.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Estimate, Group, Setup, StudyRecord, Verdict};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::effect::Reduced;
+use crate::robust::{mean, median, variance};
+use crate::sequential::ALPHA;
+use crate::{CellJudgement, GroupSummary};
+
+/// Resamples of the block bootstrap.
+const RESAMPLES: usize = 2000;
+
+/// Summaries of all groups that have a relative QPS, in the order in which their first cell runs.
+pub(crate) fn summaries(
+    record: &StudyRecord,
+    cells: &[CellJudgement],
+    reduced: &[Option<Reduced>],
+    base: usize,
+) -> Vec<GroupSummary> {
+    let mut keys: Vec<(Setup, Group, usize)> = Vec::new();
+    let mut members: BTreeMap<(Setup, Group, usize), Vec<&Reduced>> = BTreeMap::new();
+    for (judged, reduced) in cells.iter().zip(reduced) {
+        let key = (judged.cell.setup, judged.group, judged.system);
+        if judged.system != base && judged.verdict != Verdict::Failed && judged.rqps.is_some() {
+            members.entry(key).or_default().extend(reduced);
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    keys.sort_by_key(|(setup, group, system)| (*setup, *group, *system));
+    keys.iter().filter_map(|key| summary(*key, members.get(key)?, record.study.seed)).collect()
+}
+
+fn summary(
+    (setup, group, system): (Setup, Group, usize),
+    members: &[&Reduced],
+    seed: u64,
+) -> Option<GroupSummary> {
+    let ratios: Vec<f64> = members.iter().map(|member| member.log().exp()).collect();
+    let median = median(&ratios)?;
+    Some(GroupSummary {
+        group,
+        setup,
+        system,
+        n: ratios.len() as u32,
+        min: ratios.iter().copied().fold(f64::INFINITY, f64::min),
+        max: ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        avg: mean(&ratios),
+        median,
+        stddev: variance(&ratios).map(f64::sqrt),
+        median_interval: bootstrap(members, median, seed),
+    })
+}
+
+/// Resamples blocks, the same for all tests of the group: instances shift nearly all tests together.
+fn bootstrap(members: &[&Reduced], value: f64, seed: u64) -> Option<Estimate> {
+    let mut blocks: Vec<u32> =
+        members.iter().flat_map(|member| member.blocks.iter().map(|(block, _)| *block)).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    if blocks.len() < 2 {
+        return None;
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut medians: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let drawn: Vec<u32> =
+                blocks.iter().map(|_| blocks[random.random_range(0..blocks.len())]).collect();
+            median(&members.iter().map(|member| resampled(member, &drawn)).collect::<Vec<_>>())
+        })
+        .collect();
+    medians.sort_by(f64::total_cmp);
+    let quantile = |share: f64| {
+        medians.get((share * (medians.len() - 1) as f64).round() as usize).map(|m| m.ln())
+    };
+    // Few blocks spread too little when resampled: widen by what the sample variance is short of.
+    let count = blocks.len() as f64;
+    let widen = (count / (count - 1.0)).sqrt();
+    let centre = value.ln();
+    Some(Estimate {
+        value,
+        low: (centre + widen * (quantile(ALPHA / 2.0)? - centre).min(0.0)).exp(),
+        high: (centre + widen * (quantile(1.0 - ALPHA / 2.0)? - centre).max(0.0)).exp(),
+    })
+}
+
+/// The ratio of a test over the drawn blocks; a test that has none of them keeps its estimate.
+fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
+    let centres: Vec<f64> = drawn
+        .iter()
+        .filter_map(|block| member.blocks.iter().find(|(of, _)| of == block))
+        .map(|(_, centre)| *centre)
+        .collect();
+    if centres.is_empty() { member.log().exp() } else { mean(&centres).exp() }
+}

@@ -1,0 +1,226 @@
+//! A record judged: cells, then groups, then systems.
+
+use std::collections::BTreeMap;
+
+use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Verdict};
+
+use crate::account::{latency, operations, per_op, server_cpu_per_op};
+use crate::effect::{Effect, Reduced, estimate, reduce};
+use crate::robust::median;
+use crate::sequential::{ALPHA, benjamini_hochberg, look_level};
+use crate::series::{CellSlices, sort};
+use crate::{CellJudgement, Judgement, SystemSummary, group, why};
+
+/// In preset smoke no smaller change is called, whatever the threshold.
+pub const SMOKE_GROSS: f64 = 0.10;
+
+/// Probability of being called that [`CellJudgement::detectable`] stands for.
+const POWER: f64 = 0.8;
+
+/// One quantity in all cells and systems, estimated together; indexed as the judgement's cells.
+struct Quantity {
+    reduced: Vec<Option<Reduced>>,
+    effects: Vec<Option<Effect>>,
+}
+
+impl Quantity {
+    fn new(reduced: Vec<Option<Reduced>>) -> Self {
+        let effects = estimate(&reduced);
+        Self { reduced, effects }
+    }
+}
+
+/// Judges everything a record holds, finished or not.
+#[must_use]
+pub fn judge(record: &StudyRecord) -> Judgement {
+    let sorted = sort(record);
+    let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
+    let keys: Vec<(CellId, usize)> = record
+        .study
+        .cells
+        .iter()
+        .flat_map(|cell| (0..record.systems.len()).map(|system| (cell.id, system)))
+        .collect();
+    let ratio = |quantity: fn(&assay_model::Slice) -> Option<f64>| {
+        Quantity::new(
+            keys.iter()
+                .map(|(cell, system)| {
+                    let slices = sorted.get(cell).filter(|_| *system != base)?;
+                    reduce(&slices.log_ratios(*system, base, quantity))
+                })
+                .collect(),
+        )
+    };
+    let qps = Quantity::new(
+        keys.iter()
+            .map(|(cell, system)| {
+                reduce(&sorted.get(cell)?.logs(*system, assay_model::Slice::ops_per_second))
+            })
+            .collect(),
+    );
+    let rqps = ratio(assay_model::Slice::ops_per_second);
+    let cpu = ratio(server_cpu_per_op);
+    let verdicts = verdicts(record, &keys, &rqps.effects);
+    let cpu_verdicts = verdicts_of_cost(record, &keys, &cpu.effects);
+    let failures = failures(record);
+    let mut cells = Vec::with_capacity(keys.len());
+    for (index, &(cell, system)) in keys.iter().enumerate() {
+        let failure = failures.get(&(cell, system)).cloned();
+        let base_failed = failures.contains_key(&(cell, base));
+        let verdict = match verdicts[index] {
+            _ if failure.is_some() || base_failed => Verdict::Failed,
+            _ if system == base => Verdict::Same,
+            verdict => verdict,
+        };
+        let mut judged = measured(record, sorted.get(&cell), cell, system);
+        judged.qps = qps.effects[index].map(|effect| effect.shown());
+        judged.rqps = rqps.effects[index].map(|effect| effect.shown());
+        judged.cpu_ratio = cpu.effects[index].map(|effect| effect.shown());
+        judged.cpu_verdict = cpu.effects[index].map(|_| cpu_verdicts[index]);
+        judged.detectable = rqps.effects[index]
+            .map(|effect| effect.detectable(level(record, &effect), POWER).max(threshold(record)));
+        judged.verdict = verdict;
+        judged.failure = failure;
+        cells.push(judged);
+    }
+    why::explain(&mut cells, base);
+    let groups = group::summaries(record, &cells, &rqps.reduced, base);
+    let systems = (0..record.systems.len())
+        .filter(|&system| system != base)
+        .map(|system| summary(&cells, system))
+        .collect();
+    Judgement { cells, groups, systems }
+}
+
+/// What needs no statistics.
+fn measured(
+    record: &StudyRecord,
+    slices: Option<&CellSlices<'_>>,
+    cell: CellId,
+    system: usize,
+) -> CellJudgement {
+    let mine = || record.slices.iter().filter(|s| s.cell == cell && s.system == system);
+    let good = || slices.into_iter().flat_map(|slices| slices.of(system));
+    let mut blocks: Vec<u32> = good().map(|slice| slice.block).collect();
+    blocks.dedup();
+    CellJudgement {
+        cell,
+        group: cell.test.group(record.study.set),
+        system,
+        qps: None,
+        rqps: None,
+        verdict: Verdict::Undecided,
+        cpu_ratio: None,
+        cpu_verdict: None,
+        slices: good().count() as u32,
+        troubled: mine().filter(|s| s.outcome == SliceOutcome::Troubled).count() as u32,
+        blocks: blocks.len() as u32,
+        ops: good().map(operations).sum(),
+        errors: mine().map(|slice| slice.work.error_count()).sum(),
+        failure: None,
+        latency: latency(good()),
+        per_op: per_op(good()),
+        detectable: None,
+        why: None,
+    }
+}
+
+/// The first reason for which a slice of a cell and system was broken off.
+fn failures(record: &StudyRecord) -> BTreeMap<(CellId, usize), String> {
+    let mut failures = BTreeMap::new();
+    for slice in &record.slices {
+        if let SliceOutcome::Failed(reason) = &slice.outcome {
+            failures.entry((slice.cell, slice.system)).or_insert_with(|| reason.clone());
+        }
+    }
+    failures
+}
+
+/// Nominal level of the look that an effect's number of blocks is.
+fn level(record: &StudyRecord, effect: &Effect) -> f64 {
+    look_level(effect.blocks, record.study.blocks)
+}
+
+fn threshold(record: &StudyRecord) -> f64 {
+    match record.study.preset {
+        Preset::Smoke => record.study.threshold.max(SMOKE_GROSS),
+        _ => record.study.threshold,
+    }
+}
+
+/// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
+fn verdicts(
+    record: &StudyRecord,
+    keys: &[(CellId, usize)],
+    effects: &[Option<Effect>],
+) -> Vec<Verdict> {
+    let mut verdicts = vec![Verdict::Undecided; keys.len()];
+    for system in 0..record.systems.len() {
+        let judged: Vec<(usize, Effect)> = keys
+            .iter()
+            .zip(effects)
+            .enumerate()
+            .filter(|(_, ((_, of), _))| *of == system)
+            .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
+            .collect();
+        // A p-value is measured against what this look may spend.
+        let p_values: Vec<f64> = judged
+            .iter()
+            .map(|(_, effect)| (effect.p_value() * ALPHA / level(record, effect)).min(1.0))
+            .collect();
+        let changed = benjamini_hochberg(&p_values, ALPHA);
+        for ((index, effect), changed) in judged.into_iter().zip(changed) {
+            verdicts[index] = decide(record, &effect, changed);
+        }
+    }
+    verdicts
+}
+
+fn decide(record: &StudyRecord, effect: &Effect, changed: bool) -> Verdict {
+    let wide = effect.interval(level(record, effect));
+    let limit = threshold(record);
+    if changed && wide.value > 1.0 + limit {
+        Verdict::Faster
+    } else if changed && wide.value < 1.0 - limit {
+        Verdict::Slower
+    } else if record.study.preset != Preset::Smoke
+        && wide.low >= 1.0 - limit
+        && wide.high <= 1.0 + limit
+    {
+        Verdict::Same
+    } else {
+        Verdict::Undecided
+    }
+}
+
+/// Verdicts on ratios of which less is better.
+fn verdicts_of_cost(
+    record: &StudyRecord,
+    keys: &[(CellId, usize)],
+    effects: &[Option<Effect>],
+) -> Vec<Verdict> {
+    let turned = |verdict| match verdict {
+        Verdict::Faster => Verdict::Slower,
+        Verdict::Slower => Verdict::Faster,
+        other => other,
+    };
+    verdicts(record, keys, effects).into_iter().map(turned).collect()
+}
+
+fn summary(cells: &[CellJudgement], system: usize) -> SystemSummary {
+    let mine: Vec<&CellJudgement> = cells.iter().filter(|cell| cell.system == system).collect();
+    let count = |verdict| mine.iter().filter(|cell| cell.verdict == verdict).count() as u32;
+    let middle = |of: fn(&CellJudgement) -> Option<f64>| {
+        median(&mine.iter().filter_map(|cell| of(cell)).collect::<Vec<_>>())
+    };
+    SystemSummary {
+        system,
+        slower: count(Verdict::Slower),
+        faster: count(Verdict::Faster),
+        same: count(Verdict::Same),
+        undecided: count(Verdict::Undecided),
+        failed: count(Verdict::Failed),
+        median: middle(|cell| cell.rqps.map(|rqps| rqps.value)),
+        detectable: middle(|cell| cell.detectable),
+    }
+}

@@ -1,0 +1,82 @@
+//! The centre of a block: robust against the spikes of a shared machine.
+
+/// Part of the values cut off at either end before averaging.
+pub const TRIM: f64 = 0.1;
+
+/// A robust centre and the variance of that centre.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Centre {
+    pub(crate) value: f64,
+    /// Winsorised variance of the trimmed mean; none for a single value.
+    pub(crate) variance: Option<f64>,
+}
+
+/// Mean without the lowest and highest [`TRIM`] of the values; none without values.
+#[must_use]
+pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
+    centre(values).map(|centre| centre.value)
+}
+
+pub(crate) fn centre(values: &[f64]) -> Option<Centre> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    let cut = (TRIM * count as f64) as usize;
+    let kept = sorted.get(cut..count - cut).filter(|kept| !kept.is_empty())?;
+    let value = mean(kept);
+    let (lowest, highest) = (*kept.first()?, *kept.last()?);
+    let winsorised: Vec<f64> = sorted.iter().map(|v| v.clamp(lowest, highest)).collect();
+    let variance = variance(&winsorised).map(|variance| {
+        let share = kept.len() as f64 / count as f64;
+        variance / (share * share * count as f64)
+    });
+    Some(Centre { value, variance })
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sample variance; none with fewer than two values.
+pub(crate) fn variance(values: &[f64]) -> Option<f64> {
+    let mean = mean(values);
+    let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (values.len() > 1).then(|| sum / (values.len() - 1) as f64)
+}
+
+/// The middle of the values; none without values.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    sorted.get(sorted.len() / 2 - 1).map(|lower| 0.5 * (lower + upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spikes_are_cut_off() {
+        let mut values = vec![1.0; 20];
+        values[3] = 100.0;
+        values[7] = -50.0;
+        assert_eq!(trimmed_mean(&values), Some(1.0));
+    }
+
+    #[test]
+    fn few_values_are_all_used() {
+        assert_eq!(trimmed_mean(&[1.0, 2.0, 6.0]), Some(3.0));
+        assert_eq!(trimmed_mean(&[]), None);
+    }
+
+    #[test]
+    fn median_of_even_and_odd() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[]), None);
+    }
+}

@@ -1,0 +1,81 @@
+//! The cause of a change in one sentence.
+
+use assay_model::Verdict;
+
+use crate::{CellJudgement, PerOp};
+
+/// A counter has changed when its ratio leaves 1 by more than this.
+const CHANGED: f64 = 0.10;
+
+/// Reads per operation below this are none: the data is cached.
+const CACHED_READS: f64 = 0.01;
+
+/// Explains every cell that is faster or slower. Cells come with the base's judgement of the same cell.
+pub(crate) fn explain(cells: &mut [CellJudgement], base: usize) {
+    for index in 0..cells.len() {
+        let one = &cells[index];
+        if !matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
+            continue;
+        }
+        let of_base = cells.iter().find(|c| c.cell == one.cell && c.system == base);
+        let pair = of_base.and_then(|c| c.per_op).zip(one.per_op);
+        cells[index].why = pair.and_then(|(before, after)| sentence(&before, &after));
+    }
+}
+
+fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
+    if let Some(io) = reads(before, after) {
+        return Some(io);
+    }
+    let (old, new) = (before.server?, after.server?);
+    let cpu = ratio(old.cpu_us + old.background_cpu_us, new.cpu_us + new.background_cpu_us)?;
+    let switches = ratio(old.cs, new.cs);
+    let switches_changed = switches.is_some_and(|ratio| (ratio - 1.0).abs() > CHANGED);
+    let cpu_words = format!("CPU per operation {}", percent(cpu));
+    let switch_words = match switches {
+        None => "context switches not seen".to_owned(),
+        Some(ratio) if switches_changed => format!("context switches ×{ratio:.1}"),
+        Some(_) => "context switches unchanged".to_owned(),
+    };
+    let cpu_changed =
+        (cpu - 1.0).abs() > CHANGED.min(0.5 * (after.time_us / before.time_us - 1.0).abs());
+    let cause = match (cpu_changed, switches_changed) {
+        (true, false) if cpu > 1.0 => "more code per query",
+        (true, false) => "less code per query",
+        (false, true) if switches > Some(1.0) => "contention",
+        (false, true) => "less contention",
+        (true, true) => "more than one cause",
+        (false, false) => return waits(before, after),
+    };
+    Some(format!("{cpu_words}, {switch_words}: {cause}"))
+}
+
+fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
+    let words = match (before.reads < CACHED_READS, after.reads < CACHED_READS) {
+        (true, false) => "the cache no longer holds",
+        (false, true) => "the cache holds now",
+        _ => return None,
+    };
+    Some(format!("reads per operation {:.1} → {:.1}: {words}", before.reads, after.reads))
+}
+
+/// CPU and context switches did not change: the term of the account that moved most.
+fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
+    let (old, new) = (before.server?, after.server?);
+    let terms = [
+        ("client CPU", after.client_cpu_us.zip(before.client_cpu_us).map_or(0.0, |(a, b)| a - b)),
+        ("waiting for a CPU", new.runq_us - old.runq_us),
+        ("waiting for the disk", new.disk_wait_us - old.disk_wait_us),
+        ("other waiting", new.other_wait_us - old.other_wait_us),
+    ];
+    let (name, change) = terms.into_iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
+    Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))
+}
+
+fn ratio(before: f64, after: f64) -> Option<f64> {
+    (before > 0.0 && after > 0.0).then(|| after / before)
+}
+
+fn percent(ratio: f64) -> String {
+    format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−")
+}

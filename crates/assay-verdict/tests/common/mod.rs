@@ -1,0 +1,178 @@
+//! A study record with simulated slices: the noise of a shared virtual machine, the changes of our choice.
+
+use assay_model::{Build, Layout};
+use assay_model::{
+    CellId, CpuPlacement, Engine, Host, Microbenchmark, Origin, PlannedCell, Prefix, Preset,
+    Product, Setup, Slice, SliceOutcome, Study, StudyRecord, System, SystemSpec, TestSet,
+};
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Simulation {
+    pub(crate) seed: u64,
+    pub(crate) preset: Preset,
+    pub(crate) blocks: u32,
+    pub(crate) rounds: u32,
+    /// True log of the relative QPS.
+    pub(crate) effect: f64,
+    /// Spread of the log of a pair's ratio.
+    pub(crate) pair_sd: f64,
+    /// Spread between fresh instances; most of it common to all tests.
+    pub(crate) block_sd: f64,
+    /// Part of the slices hit by something that halves their speed.
+    pub(crate) spikes: f64,
+}
+
+impl Simulation {
+    /// Sizes measured on a shared virtual machine: pairs 0.11, instances 0.01, drift, one spike in fifty.
+    pub(crate) const MEASURED: Self = Self {
+        seed: 1,
+        preset: Preset::Quick,
+        blocks: 4,
+        rounds: 40,
+        effect: 0.0,
+        pair_sd: 0.11,
+        block_sd: 0.01,
+        spikes: 0.02,
+    };
+
+    pub(crate) fn record(self) -> StudyRecord {
+        let mut record = empty(self.seed, self.preset, self.blocks);
+        let mut noise = Noise(Xoshiro256PlusPlus::seed_from_u64(self.seed));
+        let cells: Vec<CellId> = record.study.cells.iter().map(|cell| cell.id).collect();
+        let mut drift = 0.0;
+        for block in 0..self.blocks {
+            // Of the variance between instances, three quarters are common to all tests.
+            let common =
+                [(); 2].map(|()| noise.normal() * self.block_sd * 0.75_f64.sqrt() / 2_f64.sqrt());
+            for &cell in &cells {
+                let own = [(); 2].map(|()| noise.normal() * self.block_sd * 0.5 / 2_f64.sqrt());
+                for round in 0..self.rounds {
+                    drift = 0.95 * drift + 0.03 * noise.normal();
+                    for system in 0..2 {
+                        let shift = self.effect * system as f64 + common[system] + own[system];
+                        let spike = if noise.uniform() < self.spikes { -0.7 } else { 0.0 };
+                        let wobble = self.pair_sd / 2_f64.sqrt() * noise.normal();
+                        let speed = (9.0 + drift + shift + wobble + spike).exp();
+                        record.slices.push(slice(system, cell, block, round, speed));
+                    }
+                }
+            }
+        }
+        record
+    }
+}
+
+struct Noise(Xoshiro256PlusPlus);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0.random::<f64>()
+    }
+
+    fn normal(&mut self) -> f64 {
+        let (u, v) = (1.0 - self.uniform(), self.uniform());
+        (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
+    }
+}
+
+fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
+    let mut slice = Slice {
+        system,
+        cell,
+        block,
+        round,
+        position: system as u32,
+        started_ms: 0,
+        outcome: SliceOutcome::Good,
+        trouble: Vec::new(),
+        work: Default::default(),
+        client: Default::default(),
+        server: Default::default(),
+        host: Default::default(),
+    };
+    // A fixed amount of work, so that the time carries the speed without rounding.
+    slice.work.events = 1000;
+    slice.work.read = 1000;
+    slice.work.elapsed_ns = (slice.ops() / speed * 1e9) as u64;
+    slice.server.connections.cpu_ns = slice.work.elapsed_ns / 2;
+    slice.server.connections.context_switches = 2000;
+    slice.client.tasks.cpu_ns = slice.work.elapsed_ns / 3;
+    slice
+}
+
+fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
+    let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
+    let cells = Microbenchmark::SET_32.map(|test| PlannedCell {
+        id: CellId { test, setup },
+        warm_ms: 10,
+        slice_ms: 50,
+        events: None,
+        placement: CpuPlacement::OneCpu,
+    });
+    StudyRecord {
+        study: Study {
+            id: "simulated".into(),
+            started_ms: 0,
+            preset,
+            set: TestSet::Set32,
+            seed,
+            threshold: 0.02,
+            budget_s: 600.0,
+            blocks,
+            rounds: 40,
+            cells: cells.to_vec(),
+            setups: vec![setup],
+            workload_version: 1,
+            assay_version: "0".into(),
+        },
+        host: Host::default(),
+        systems: vec![system("10.11", true), system("11.8", false)],
+        instances: Vec::new(),
+        slices: Vec::new(),
+        events: Vec::new(),
+        audit: Vec::new(),
+        updated_ms: 0,
+        finished: true,
+    }
+}
+
+fn system(version: &str, is_base: bool) -> System {
+    System {
+        name: format!("mariadb@{version}"),
+        spec: SystemSpec {
+            product: Product::MariaDb,
+            origin: Origin::Version(version.into()),
+            engine: Engine::InnoDb,
+            overrides: Vec::new(),
+        },
+        prefix: Prefix {
+            path: "/prefix".into(),
+            sha256: "0".repeat(64),
+            product: Product::MariaDb,
+            version: version.into(),
+            build: Build {
+                source: "apt".into(),
+                channel: "bookworm".into(),
+                package_version: version.into(),
+                released: true,
+                notes: Vec::new(),
+            },
+            packages: Vec::new(),
+            layout: Layout {
+                loader: None,
+                library_path: Vec::new(),
+                server: "/prefix/mariadbd".into(),
+                basedir: "/prefix".into(),
+                share_dir: "/prefix".into(),
+                charsets_dir: "/prefix".into(),
+                plugin_dir: "/prefix".into(),
+            },
+        },
+        is_base,
+        is_twin: false,
+        options: Vec::new(),
+    }
+}

@@ -1,0 +1,161 @@
+//! The convenient connection.
+
+use std::time::Duration;
+
+use mysql_common::constants::{CapabilityFlags, Command};
+
+use super::ConnectOptions;
+use super::codec::{
+    Head, MORE_RESULTS, is_eof, parse_column, parse_eof, parse_error, parse_head, parse_row,
+};
+use super::session::Session;
+use crate::Error;
+
+/// What a statement returned, all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// Names of the columns, empty where there was no result set.
+    pub columns: Vec<String>,
+    /// Rows of as many values as there are columns, as the server wrote them; `None` is NULL.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// Rows changed.
+    pub affected: u64,
+    /// First number given out by an auto-increment column, else 0.
+    pub last_insert_id: u64,
+}
+
+impl ResultSet {
+    /// A value as text: `None` if it is not there, NULL, or not UTF-8.
+    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
+        let value = self.rows.get(row)?.get(column)?.as_deref()?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// The first value of the first row as text: `None` as for [`ResultSet::text`].
+    pub fn first_string(&self) -> Option<String> {
+        self.text(0, 0).map(str::to_owned)
+    }
+
+    /// The value of the column of this name, as text: `None` as for [`ResultSet::text`].
+    pub fn named(&self, row: usize, column: &str) -> Option<&str> {
+        let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
+        self.text(row, column)
+    }
+}
+
+/// A connection for set-up and questions, where convenience counts and speed does not.
+#[derive(Debug)]
+pub struct Control {
+    session: Session,
+    packet: Vec<u8>,
+    /// Whether the end of the last reply was not seen.
+    lost: bool,
+}
+
+impl Control {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], [`Error::Timeout`], [`Error::Auth`], or [`Error::Server`] where the
+    /// server refuses the user or the database.
+    pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        Ok(Self { session: Session::connect(options)?, packet: Vec::new(), lost: false })
+    }
+
+    /// Runs one statement as text and returns its result; of several results (a procedure's) the
+    /// first that has rows.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the statement fails, else the connection is lost.
+    pub fn query(&mut self, sql: &str) -> Result<ResultSet, Error> {
+        if self.lost {
+            return Err(Error::Usage("an earlier reply was not received to its end"));
+        }
+        self.lost = true;
+        self.session.command(Command::COM_QUERY, sql.as_bytes())?;
+        let result = self.results();
+        self.lost = !matches!(result, Ok(_) | Err(Error::Server { .. }));
+        result
+    }
+
+    /// What was agreed on with the server.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Version in the server's words, such as `10.11.19-MariaDB`.
+    pub fn server_version(&self) -> &str {
+        self.session.server_version()
+    }
+
+    /// The server's number for this connection, as in `KILL`.
+    pub fn connection_id(&self) -> u32 {
+        self.session.connection_id()
+    }
+
+    /// What was agreed on; the same with every server.
+    pub fn capabilities(&self) -> CapabilityFlags {
+        self.session.capabilities()
+    }
+
+    /// Changes how long the server may stay silent, say for the making of a large index.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the operating system does not take it; zero is not allowed.
+    pub fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
+        self.session.set_timeout(limit)
+    }
+
+    fn results(&mut self) -> Result<ResultSet, Error> {
+        let mut kept = ResultSet::default();
+        loop {
+            let (result, more) = self.result()?;
+            if kept.columns.is_empty() {
+                kept = ResultSet { affected: kept.affected + result.affected, ..result };
+            } else {
+                kept.affected += result.affected;
+            }
+            if !more {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// One result, and whether another follows.
+    fn result(&mut self) -> Result<(ResultSet, bool), Error> {
+        let columns = match parse_head(self.next()?)? {
+            Head::Done(done) => {
+                let result = ResultSet {
+                    affected: done.affected,
+                    last_insert_id: done.last_insert_id,
+                    ..ResultSet::default()
+                };
+                return Ok((result, done.status & MORE_RESULTS != 0));
+            }
+            Head::Columns(columns) => columns,
+        };
+        let mut result = ResultSet::default();
+        for _ in 0..columns {
+            let name = parse_column(self.next()?)?;
+            result.columns.push(name);
+        }
+        parse_eof(self.next()?)?;
+        loop {
+            let width = result.columns.len();
+            let packet = self.next()?;
+            if is_eof(packet) {
+                let more = parse_eof(packet)?.status & MORE_RESULTS != 0;
+                return Ok((result, more));
+            }
+            if packet.first() == Some(&0xff) {
+                return Err(parse_error(packet));
+            }
+            result.rows.push(parse_row(packet, width)?);
+        }
+    }
+
+    fn next(&mut self) -> Result<&[u8], Error> {
+        self.session.read(&mut self.packet)?;
+        Ok(&self.packet)
+    }
+}

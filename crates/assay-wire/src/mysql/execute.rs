@@ -1,0 +1,161 @@
+//! Execute packets of prepared statements: encoded once, then only the values are rewritten.
+
+use mysql_common::constants::{ColumnType, Command};
+
+use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
+use crate::Error;
+
+/// Type of a parameter, as the reference client sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParamType {
+    /// A whole number, sent as LONGLONG whatever the column.
+    Int,
+    /// A string, sent as VAR_STRING.
+    Text,
+}
+
+/// Value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// For [`ParamType::Int`].
+    Int(i64),
+    /// For [`ParamType::Text`].
+    Text(&'a [u8]),
+}
+
+/// A prepared statement and the packet that executes it.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    types: Box<[ParamType]>,
+    packet: Vec<u8>,
+    /// Where the values begin in the packet.
+    values: usize,
+    /// Whether the packet still tells the types, as the first one must.
+    tells_types: bool,
+}
+
+impl Statement {
+    /// The packet for the server's statement `id`, up to the values.
+    pub(crate) fn new(id: u32, types: &[ParamType]) -> Self {
+        let mut packet = header(0, 0).to_vec();
+        packet.push(Command::COM_STMT_EXECUTE as u8);
+        packet.extend_from_slice(&id.to_le_bytes());
+        // No cursor, one iteration.
+        packet.push(0);
+        packet.extend_from_slice(&1_u32.to_le_bytes());
+        // No parameter is NULL.
+        packet.resize(packet.len() + types.len().div_ceil(8), 0);
+        if !types.is_empty() {
+            packet.push(1);
+            packet.extend(types.iter().flat_map(|kind| wire_type(*kind)));
+        }
+        let values = packet.len();
+        Self { types: types.into(), packet, values, tells_types: !types.is_empty() }
+    }
+
+    /// The packet with these values. Keeps its memory, so that values of the same size need none.
+    pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
+        if params.len() != self.types.len() {
+            return Err(Error::Usage("another number of parameters than was prepared"));
+        }
+        self.packet.truncate(self.values);
+        for (kind, param) in self.types.iter().zip(params) {
+            match (kind, param) {
+                (ParamType::Int, Param::Int(value)) => {
+                    self.packet.extend_from_slice(&value.to_le_bytes());
+                }
+                (ParamType::Text, Param::Text(value)) => {
+                    put_length(value.len(), &mut self.packet);
+                    self.packet.extend_from_slice(value);
+                }
+                _ => return Err(Error::Usage("a parameter of another type than was prepared")),
+            }
+        }
+        let length = self.packet.len() - HEADER;
+        if length >= MAX_PAYLOAD {
+            return Err(Error::Usage("parameters of 16 MiB or more"));
+        }
+        if let Some(head) = self.packet.first_chunk_mut() {
+            *head = header(length, 0);
+        }
+        Ok(&self.packet)
+    }
+
+    /// To be called when the server has executed the statement, and so knows the types.
+    pub(crate) fn executed(&mut self) {
+        if self.tells_types {
+            self.tells_types = false;
+            self.values -= 2 * self.types.len();
+            self.packet.truncate(self.values - 1);
+            self.packet.push(0);
+        }
+    }
+}
+
+/// Type and signedness.
+fn wire_type(kind: ParamType) -> [u8; 2] {
+    match kind {
+        ParamType::Int => [ColumnType::MYSQL_TYPE_LONGLONG as u8, 0],
+        ParamType::Text => [ColumnType::MYSQL_TYPE_VAR_STRING as u8, 0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_told_until_the_server_has_executed_once() {
+        let mut statement = Statement::new(9, &[ParamType::Int, ParamType::Text]);
+        let first = statement.encode(&[Param::Int(-2), Param::Text(b"ab")]).unwrap();
+        assert_eq!(
+            first,
+            [
+                &[27, 0, 0, 0][..],
+                &[0x17, 9, 0, 0, 0, 0, 1, 0, 0, 0],
+                &[0, 1, 8, 0, 253, 0],
+                &[254, 255, 255, 255, 255, 255, 255, 255],
+                b"\x02ab",
+            ]
+            .concat()
+        );
+        statement.executed();
+        statement.executed();
+        let later = statement.encode(&[Param::Int(3), Param::Text(b"")]).unwrap();
+        assert_eq!(
+            later,
+            [
+                &[21, 0, 0, 0][..],
+                &[0x17, 9, 0, 0, 0, 0, 1, 0, 0, 0],
+                &[0, 0],
+                &[3, 0, 0, 0, 0, 0, 0, 0],
+                b"\x00",
+            ]
+            .concat()
+        );
+    }
+
+    #[test]
+    fn without_parameters_nothing_follows_the_iterations() {
+        let mut statement = Statement::new(1, &[]);
+        let packet = [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0];
+        assert_eq!(statement.encode(&[]).unwrap(), packet);
+        statement.executed();
+        assert_eq!(statement.encode(&[]).unwrap(), packet);
+    }
+
+    #[test]
+    fn nine_parameters_need_two_bytes_of_null_bits() {
+        let mut statement = Statement::new(1, &[ParamType::Int; 9]);
+        let length = statement.encode(&[Param::Int(0); 9]).unwrap().len();
+        assert_eq!(length, 4 + 10 + 2 + 1 + 9 * 2 + 9 * 8);
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_refused() {
+        let mut statement = Statement::new(1, &[ParamType::Int]);
+        for params in [&[][..], &[Param::Text(b"1")], &[Param::Int(1), Param::Int(2)]] {
+            assert!(matches!(statement.encode(params), Err(Error::Usage(_))));
+        }
+    }
+}

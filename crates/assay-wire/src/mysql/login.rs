@@ -1,0 +1,245 @@
+//! Logging in, apart from sockets: what to answer to each packet until the server is content.
+
+use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
+use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+use mysql_common::constants::CapabilityFlags;
+
+use super::ConnectOptions;
+use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
+use crate::{Address, Error};
+
+const NATIVE: &str = "mysql_native_password";
+const CACHING_SHA2: &str = "caching_sha2_password";
+
+/// What this client asks of every server, so that none is favoured.
+///
+/// All of it is known to MySQL 5.5 and MariaDB 10.1 and everything since. Left out on purpose: the
+/// deprecated-EOF form and MariaDB's cached metadata, which only some servers have and which make
+/// their replies shorter; found rows, which would count unchanged rows as written; statements in a
+/// row, local files, compression and TLS.
+const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
+    .union(CapabilityFlags::CLIENT_LONG_FLAG)
+    .union(CapabilityFlags::CLIENT_PROTOCOL_41)
+    .union(CapabilityFlags::CLIENT_TRANSACTIONS)
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+
+/// Of those, the ones without which the two sides would not understand each other.
+const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
+    .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
+    .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+
+/// The longest packet this client says it takes, in bytes: the protocol's usual 1 GiB.
+const MAX_PACKET: u32 = 1 << 30;
+
+/// A login in progress.
+pub struct Login<'a> {
+    options: &'a ConnectOptions,
+    plugin: String,
+    done: bool,
+}
+
+impl<'a> Login<'a> {
+    /// Reads the server's greeting: what it says, and the payload to answer with.
+    ///
+    /// # Errors
+    /// Those of [`parse_greeting`], and [`Error::Protocol`] for a server that is too old.
+    pub fn start(
+        options: &'a ConnectOptions,
+        greeting: &[u8],
+    ) -> Result<(Self, Greeting, Vec<u8>), Error> {
+        let greeting = parse_greeting(greeting)?;
+        if !greeting.capabilities.contains(NEEDED) {
+            return Err(Error::Protocol("the greeting of a server older than 5.5"));
+        }
+        let plugin = match greeting.auth_plugin.as_str() {
+            CACHING_SHA2 => CACHING_SHA2,
+            // The server asks again if the account wants something else.
+            _ => NATIVE,
+        };
+        let login = Self { options, plugin: plugin.to_owned(), done: false };
+        let answer = login.response(&greeting.nonce)?;
+        Ok((login, greeting, answer))
+    }
+
+    /// What is asked of every server, the default database apart.
+    pub fn capabilities(&self) -> CapabilityFlags {
+        match self.options.database {
+            Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_CONNECT_WITH_DB,
+            None => CAPABILITIES,
+        }
+    }
+
+    /// The login method in use.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// Whether the server has let the client in.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Takes a packet; gives the payload to answer with, if one is due.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the server refuses, [`Error::Auth`] where it wants what this client
+    /// will not do, [`Error::Protocol`] where the packet is malformed.
+    pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        match payload {
+            [0, ..] => {
+                self.done = true;
+                Ok(None)
+            }
+            [0xff, ..] => Err(parse_error(payload)),
+            [0xfe, ..] => {
+                let (plugin, nonce) = parse_auth_switch(payload)?;
+                self.plugin = plugin;
+                self.scramble(&nonce).map(Some)
+            }
+            // The server knows the hash from an earlier login: an OK follows.
+            [1, 3] if self.plugin == CACHING_SHA2 => Ok(None),
+            [1, 4] if self.plugin == CACHING_SHA2 => self.password_in_clear().map(Some),
+            _ => Err(Error::Protocol("a packet of the login")),
+        }
+    }
+
+    /// The answer to the greeting.
+    fn response(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::with_capacity(128);
+        out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
+        out.extend_from_slice(&MAX_PACKET.to_le_bytes());
+        out.push(self.options.charset.collation());
+        out.extend_from_slice(&[0; 23]);
+        put_terminated(&self.options.user, &mut out)?;
+        let scramble = self.scramble(nonce)?;
+        out.push(scramble.len() as u8);
+        out.extend_from_slice(&scramble);
+        if let Some(database) = &self.options.database {
+            put_terminated(database, &mut out)?;
+        }
+        put_terminated(&self.plugin, &mut out)?;
+        Ok(out)
+    }
+
+    /// The password mixed with the server's nonce, 32 bytes at most; nothing for an empty one.
+    fn scramble(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
+        let password = self.password();
+        if password.is_empty() {
+            return Ok(Vec::new());
+        }
+        let nonce: &[u8; 20] =
+            nonce.try_into().map_err(|_| Error::Protocol("a nonce that is not 20 bytes long"))?;
+        match self.plugin.as_str() {
+            NATIVE => Ok(scramble_native(nonce, password).unwrap_or_default().to_vec()),
+            CACHING_SHA2 => Ok(scramble_sha256(nonce, password).unwrap_or_default().to_vec()),
+            _ => Err(self.refused("this client does not have it")),
+        }
+    }
+
+    /// On a unix socket the password meets nobody but the server.
+    fn password_in_clear(&self) -> Result<Vec<u8>, Error> {
+        match self.options.address {
+            Address::Unix(_) => Ok([self.password(), &[0]].concat()),
+            Address::Tcp { .. } => {
+                Err(self.refused("the first login with a password must be over the unix socket"))
+            }
+        }
+    }
+
+    fn password(&self) -> &'a [u8] {
+        self.options.password.as_deref().unwrap_or_default().as_bytes()
+    }
+
+    fn refused(&self, reason: &'static str) -> Error {
+        Error::Auth { plugin: self.plugin.clone(), reason }
+    }
+}
+
+/// Appends a NUL-terminated string.
+fn put_terminated(text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+    if text.contains('\0') {
+        return Err(Error::Usage("a NUL in a user's or a database's name"));
+    }
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(password: &str) -> ConnectOptions {
+        let mut options = ConnectOptions::unix("/run/none", "root");
+        options.password = (!password.is_empty()).then(|| password.to_owned());
+        options
+    }
+
+    fn greeting(plugin: &str) -> Vec<u8> {
+        let mut payload = b"\x0a8.0.33\0\x01\0\0\0abcdefgh\0".to_vec();
+        payload.extend_from_slice(&[0xff, 0xff, 8, 2, 0, 0xff, 0xdf, 21]);
+        payload.extend_from_slice(&[0; 10]);
+        payload.extend_from_slice(b"ijklmnopqrst\0");
+        payload.extend_from_slice(plugin.as_bytes());
+        payload.push(0);
+        payload
+    }
+
+    #[test]
+    fn the_answer_to_a_greeting_is_the_same_for_all_servers() {
+        let options = options("");
+        let (_, _, mysql) = Login::start(&options, &greeting(NATIVE)).unwrap();
+        let (login, _, maria) = Login::start(&options, &greeting("unix_socket")).unwrap();
+        assert_eq!(mysql, maria);
+        let capabilities = login.capabilities();
+        assert_eq!(mysql[..4], capabilities.bits().to_le_bytes());
+        assert_eq!(mysql[8], 8);
+        assert_eq!(mysql[32..], *b"root\0\0mysql_native_password\0");
+        for absent in [
+            CapabilityFlags::CLIENT_DEPRECATE_EOF,
+            CapabilityFlags::CLIENT_FOUND_ROWS,
+            CapabilityFlags::CLIENT_SSL,
+            CapabilityFlags::CLIENT_MULTI_STATEMENTS,
+            CapabilityFlags::CLIENT_LOCAL_FILES,
+            CapabilityFlags::CLIENT_COMPRESS,
+        ] {
+            assert!(!capabilities.intersects(absent));
+        }
+    }
+
+    #[test]
+    fn an_empty_password_is_an_empty_answer_to_any_method() {
+        let options = options("");
+        let (mut login, _, _) = Login::start(&options, &greeting(NATIVE)).unwrap();
+        let switch = b"\xfecaching_sha2_password\0abcdefghijklmnopqrst\0";
+        assert_eq!(login.step(switch).unwrap(), Some(Vec::new()));
+        assert_eq!(login.plugin(), CACHING_SHA2);
+        assert_eq!(login.step(&[0, 0, 0, 2, 0, 0, 0]).unwrap(), None);
+        assert!(login.is_done());
+    }
+
+    #[test]
+    fn a_password_goes_in_clear_over_a_unix_socket_only() {
+        let mut options = options("secret");
+        let (mut login, _, answer) = Login::start(&options, &greeting(CACHING_SHA2)).unwrap();
+        assert_eq!(answer[37], 32, "a hash, not the password");
+        assert_eq!(login.step(&[1, 3]).unwrap(), None);
+        assert_eq!(login.step(&[1, 4]).unwrap(), Some(b"secret\0".to_vec()));
+
+        options.address = Address::Tcp { host: "localhost".to_owned(), port: 3306 };
+        let (mut login, _, _) = Login::start(&options, &greeting(CACHING_SHA2)).unwrap();
+        assert!(matches!(login.step(&[1, 4]), Err(Error::Auth { .. })));
+    }
+
+    #[test]
+    fn a_password_is_not_given_to_unknown_methods() {
+        let options = options("secret");
+        for switch in [&b"\xfemysql_clear_password\0"[..], b"\xfe", b"\xfedialog\0Password: \0"] {
+            let (mut login, _, _) = Login::start(&options, &greeting(NATIVE)).unwrap();
+            assert!(login.step(switch).is_err());
+        }
+    }
+}

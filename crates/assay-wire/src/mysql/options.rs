@@ -1,0 +1,77 @@
+//! How to connect.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Address;
+
+/// Character set in which client and server speak; the same for all servers that are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charset {
+    /// `latin1`, one byte a character: the reference client's, and known to all servers.
+    #[default]
+    Latin1,
+    /// `utf8mb4`.
+    Utf8mb4,
+}
+
+impl Charset {
+    /// Number of the character set's default collation in the protocol.
+    pub(crate) fn collation(self) -> u8 {
+        match self {
+            Self::Latin1 => 8,
+            Self::Utf8mb4 => 45,
+        }
+    }
+}
+
+/// How to connect to a server. `Debug` does not show the password.
+#[derive(Clone)]
+pub struct ConnectOptions {
+    /// Where the server listens.
+    pub address: Address,
+    /// User to log in as.
+    pub user: String,
+    /// The user's password; `None` is an empty one.
+    pub password: Option<String>,
+    /// Default database of the session.
+    pub database: Option<String>,
+    /// How long the server may stay silent while connecting, and in every reply; a longer silence
+    /// is noticed after twice that time at the latest.
+    pub timeout: Duration,
+    /// Character set of the session.
+    pub charset: Charset,
+}
+
+impl ConnectOptions {
+    /// `user` without password or database, `latin1`, 30 seconds of patience.
+    pub fn new(address: Address, user: impl Into<String>) -> Self {
+        Self {
+            address,
+            user: user.into(),
+            password: None,
+            database: None,
+            timeout: Duration::from_secs(30),
+            charset: Charset::default(),
+        }
+    }
+
+    /// [`ConnectOptions::new`] for a unix socket.
+    pub fn unix(path: impl Into<PathBuf>, user: impl Into<String>) -> Self {
+        Self::new(Address::Unix(path.into()), user)
+    }
+}
+
+impl fmt::Debug for ConnectOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectOptions")
+            .field("address", &self.address)
+            .field("user", &self.user)
+            .field("password", &self.password.as_ref().map(|_| "..."))
+            .field("database", &self.database)
+            .field("timeout", &self.timeout)
+            .field("charset", &self.charset)
+            .finish()
+    }
+}

@@ -1,0 +1,238 @@
+//! A connection that has been logged in: what was agreed on, and packets in and out.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use mysql_common::constants::{CapabilityFlags, Command};
+
+use super::codec::{HEADER, MAX_PAYLOAD, frame, header, packets, parse_header};
+use super::login::Login;
+use super::{Charset, ConnectOptions};
+use crate::Error;
+use crate::stream::Stream;
+
+/// Bytes received at once: well above what servers write at once.
+const BUFFER: usize = 64 << 10;
+/// A server that has not let a client in after so many packets never will.
+const MAX_LOGIN_STEPS: usize = 8;
+/// A statement's memory above this is given back after use.
+const KEEP: usize = 1 << 20;
+
+/// What the two sides agreed on, and the connection itself.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) stream: Stream,
+    pub(crate) inbox: Inbox,
+    outbox: Vec<u8>,
+    sequence: u8,
+    server_version: String,
+    connection_id: u32,
+    capabilities: CapabilityFlags,
+    auth_plugin: String,
+    charset: Charset,
+}
+
+impl Session {
+    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        let mut session = Self {
+            stream: Stream::connect(&options.address, options.timeout)?,
+            inbox: Inbox::new(),
+            outbox: Vec::new(),
+            sequence: 0,
+            server_version: String::new(),
+            connection_id: 0,
+            capabilities: CapabilityFlags::empty(),
+            auth_plugin: String::new(),
+            charset: options.charset,
+        };
+        session.log_in(options)?;
+        Ok(session)
+    }
+
+    fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
+        let mut packet = Vec::new();
+        self.read(&mut packet)?;
+        let (mut login, greeting, answer) = Login::start(options, &packet)?;
+        self.write(&answer)?;
+        for _ in 0..MAX_LOGIN_STEPS {
+            self.read(&mut packet)?;
+            if let Some(answer) = login.step(&packet)? {
+                self.write(&answer)?;
+            }
+            if login.is_done() {
+                self.server_version = greeting.server_version;
+                self.connection_id = greeting.connection_id;
+                self.capabilities = login.capabilities();
+                self.auth_plugin = login.plugin().to_owned();
+                return Ok(());
+            }
+        }
+        Err(Error::Protocol("a login without end"))
+    }
+
+    /// Version in the server's words, such as `10.11.19-MariaDB`.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// The server's number for this connection, as in `KILL`.
+    pub fn connection_id(&self) -> u32 {
+        self.connection_id
+    }
+
+    /// What was agreed on; the same with every server.
+    pub fn capabilities(&self) -> CapabilityFlags {
+        self.capabilities
+    }
+
+    /// The method by which the client logged in.
+    pub fn auth_plugin(&self) -> &str {
+        &self.auth_plugin
+    }
+
+    /// The character set asked for.
+    pub fn charset(&self) -> Charset {
+        self.charset
+    }
+
+    /// Bytes sent since the connection was made, packet headers and login included.
+    pub fn bytes_sent(&self) -> u64 {
+        self.stream.sent()
+    }
+
+    /// Bytes received since the connection was made, packet headers and login included.
+    pub fn bytes_received(&self) -> u64 {
+        self.stream.received()
+    }
+
+    pub(crate) fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
+        self.stream.set_limit(limit)
+    }
+
+    /// Sends a command, in as few writes as the socket takes.
+    pub(crate) fn command(&mut self, command: Command, body: &[u8]) -> Result<(), Error> {
+        self.sequence = 0;
+        if body.len() + 1 < MAX_PAYLOAD {
+            self.outbox.clear();
+            self.outbox.extend_from_slice(&header(body.len() + 1, 0));
+            self.outbox.push(command as u8);
+            self.outbox.extend_from_slice(body);
+            self.flush(1)
+        } else {
+            self.write(&[&[command as u8], body].concat())
+        }
+    }
+
+    /// Sends one message, numbered after the last packet received.
+    fn write(&mut self, payload: &[u8]) -> Result<(), Error> {
+        self.outbox.clear();
+        frame(payload, self.sequence, &mut self.outbox);
+        self.flush(packets(payload.len()))
+    }
+
+    fn flush(&mut self, packets: usize) -> Result<(), Error> {
+        self.sequence = self.sequence.wrapping_add(packets as u8);
+        let sent = self.stream.send(&self.outbox);
+        if self.outbox.capacity() > KEEP {
+            self.outbox = Vec::new();
+        }
+        sent
+    }
+
+    /// Receives one message, joined from as many packets as it takes.
+    pub(crate) fn read(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
+        message.clear();
+        loop {
+            let header = loop {
+                match self.inbox.bytes().first_chunk::<HEADER>() {
+                    Some(header) => break *header,
+                    None => self.receive()?,
+                }
+            };
+            self.inbox.consume(HEADER);
+            let (length, sequence) = parse_header(header);
+            if sequence != self.sequence {
+                return Err(Error::Protocol("packets out of order"));
+            }
+            self.sequence = sequence.wrapping_add(1);
+            self.append(length, message)?;
+            if length < MAX_PAYLOAD {
+                return Ok(());
+            }
+        }
+    }
+
+    fn append(&mut self, length: usize, message: &mut Vec<u8>) -> Result<(), Error> {
+        let mut left = length;
+        while left > 0 {
+            if self.inbox.bytes().is_empty() {
+                self.receive()?;
+            }
+            let bytes = self.inbox.bytes();
+            let bytes = bytes.get(..left.min(bytes.len())).unwrap_or_default();
+            message.extend_from_slice(bytes);
+            let used = bytes.len();
+            left -= used;
+            self.inbox.consume(used);
+        }
+        Ok(())
+    }
+
+    /// Waits for more bytes.
+    fn receive(&mut self) -> Result<(), Error> {
+        self.stream.wait()?;
+        self.inbox.receive(&mut self.stream)?;
+        Ok(())
+    }
+}
+
+/// Says goodbye, so that the server does not count the connection as aborted.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if !self.capabilities.is_empty() {
+            let [a, b, c, d] = header(1, 0);
+            self.stream.send_last(&[a, b, c, d, Command::COM_QUIT as u8]);
+        }
+    }
+}
+
+impl AsFd for Session {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+/// Bytes received and not used yet, in a buffer of fixed size.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    fn new() -> Self {
+        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.start = self.end.min(self.start + count);
+    }
+
+    /// Takes what is there, without waiting, behind the bytes that are left. True if there may be
+    /// more: the buffer was filled.
+    pub(crate) fn receive(&mut self, stream: &mut Stream) -> Result<bool, Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let size = room.len();
+        let count = stream.try_receive(room)?.unwrap_or(0);
+        self.end += count;
+        Ok(count == size)
+    }
+}

@@ -1,0 +1,188 @@
+//! A byte stream to a server: connect, send, wait, receive, each bounded in time.
+
+use std::fmt;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with,
+};
+
+use crate::Error;
+use crate::waiter::Waiter;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket.
+    Unix(PathBuf),
+    /// TCP.
+    Tcp {
+        /// Name or number of the host.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+/// A connected socket, in blocking mode, that never waits longer than its limit.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    socket: OwnedFd,
+    waiter: Waiter,
+    address: Address,
+    limit: Duration,
+    sent: u64,
+    received: u64,
+}
+
+impl Stream {
+    /// Connects within `limit`, which then bounds every wait of this stream.
+    pub(crate) fn connect(address: &Address, limit: Duration) -> Result<Self, Error> {
+        let connected = match address {
+            Address::Unix(path) => connect_unix(path, limit),
+            Address::Tcp { host, port } => connect_tcp(host, *port, limit),
+        };
+        let connected = connected.and_then(|socket| Ok((Waiter::new(&socket, limit)?, socket)));
+        match connected {
+            Ok((waiter, socket)) => {
+                Ok(Self { socket, waiter, address: address.clone(), limit, sent: 0, received: 0 })
+            }
+            Err(error) if is_timeout(error.kind()) => {
+                Err(Error::Timeout { address: address.to_string(), limit })
+            }
+            Err(source) => Err(Error::Connect { address: address.to_string(), source }),
+        }
+    }
+
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Changes how long the stream waits for the other side.
+    pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Error> {
+        self.limit = limit;
+        set_socket_timeout(&self.socket, Timeout::Send, Some(limit))
+            .and_then(|()| self.waiter.set_limit(limit))
+            .map_err(|errno| self.failed("set the timeout of", errno))
+    }
+
+    /// Sends all of `bytes`.
+    pub(crate) fn send(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(count) => {
+                    self.sent += count as u64;
+                    bytes = bytes.get(count..).unwrap_or_default();
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Err(self.timed_out()),
+                Err(errno) => return Err(self.failed("send to", errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a last word to a server that may be gone or frozen: never waits, never fails.
+    pub(crate) fn send_last(&mut self, bytes: &[u8]) {
+        // Whoever is gone needs no goodbye.
+        send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
+    }
+
+    /// Waits until there is something to receive.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        match self.waiter.wait(&self.socket) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.timed_out()),
+            Err(errno) => Err(self.failed("wait for", errno)),
+        }
+    }
+
+    /// Takes what is there, without waiting: `None` if there is nothing.
+    pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
+        loop {
+            match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
+                Ok((0, _)) => {
+                    let source = io::Error::new(
+                        io::ErrorKind::UnexpectedEof,
+                        "the server closed the connection",
+                    );
+                    return Err(self.broken("receive from", source));
+                }
+                Ok((count, _)) => {
+                    self.received += count as u64;
+                    return Ok(Some(count));
+                }
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.failed("receive from", errno)),
+            }
+        }
+    }
+
+    fn timed_out(&self) -> Error {
+        Error::Timeout { address: self.address.to_string(), limit: self.limit }
+    }
+
+    fn failed(&self, action: &'static str, errno: Errno) -> Error {
+        self.broken(action, errno.into())
+    }
+
+    fn broken(&self, action: &'static str, source: io::Error) -> Error {
+        Error::Io { address: self.address.to_string(), action, source }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn is_timeout(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// The send timeout also bounds `connect`, which waits for ever when a frozen server's backlog is
+/// full.
+fn connect_unix(path: &Path, limit: Duration) -> io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
+fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<OwnedFd> {
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, limit) {
+            Ok(stream) => {
+                let socket = OwnedFd::from(stream);
+                set_tcp_nodelay(&socket, true)?;
+                set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
+                return Ok(socket);
+            }
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}

@@ -1,0 +1,75 @@
+//! The hot path does not allocate once it is warm.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use assay_wire::mysql::{Hot, Param, ParamType, Reply};
+
+assay_testkit::supervisor_entry!();
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn count() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written otherwise")]
+// SAFETY: every call is handed to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_warm_hot_connection_does_not_allocate() {
+    let server = assay_testkit::mariadb();
+    let mut control = server.connect();
+    control.query("CREATE TABLE t (id INT PRIMARY KEY, c CHAR(120))").unwrap();
+    let values: Vec<String> = (0..2000).map(|id| format!("({id}, REPEAT('x', 119))")).collect();
+    control.query(&format!("INSERT INTO t VALUES {}", values.join(","))).unwrap();
+
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let point = hot.prepare("SELECT c FROM t WHERE id = ?", &[ParamType::Int]).unwrap();
+    let range =
+        hot.prepare("SELECT id, c FROM t WHERE id BETWEEN ? AND ?", &[ParamType::Int; 2]).unwrap();
+    let update =
+        hot.prepare("UPDATE t SET c = ? WHERE id = ?", &[ParamType::Text, ParamType::Int]).unwrap();
+    let mut round = |number: i64| {
+        let text = format!("{number:0>119}");
+        let before = ALLOCATIONS.get();
+        let replies = [
+            hot.execute(point, &[Param::Int(number)]).unwrap(),
+            hot.execute(range, &[Param::Int(0), Param::Int(1999)]).unwrap(),
+            hot.execute(update, &[Param::Text(text.as_bytes()), Param::Int(number)]).unwrap(),
+            hot.query(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap(),
+        ];
+        (ALLOCATIONS.get() - before, replies)
+    };
+    let read = |rows| Reply { result_set: true, rows, affected: 0 };
+    let expected = [read(1), read(2000), Reply { affected: 1, ..Reply::default() }, read(0)];
+    assert_eq!(round(1).1, expected);
+    for number in 2..50 {
+        assert_eq!(round(number), (0, expected));
+    }
+}

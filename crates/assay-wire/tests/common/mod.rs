@@ -1,0 +1,96 @@
+//! A scripted peer, for faults that no real server can be made to have.
+
+#![allow(dead_code, clippy::unwrap_used, reason = "a part of each test and bench")]
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use assay_wire::mysql::ConnectOptions;
+use assay_wire::mysql::codec::{HEADER, frame, parse_header};
+use tempfile::TempDir;
+
+/// A peer that lets anybody in and then does as it is told.
+pub(crate) struct Peer {
+    /// How to reach it.
+    pub(crate) options: ConnectOptions,
+    thread: JoinHandle<()>,
+    _directory: TempDir,
+}
+
+impl Peer {
+    /// Logs one client in, then runs `script` on the connection.
+    pub(crate) fn new(script: impl FnOnce(UnixStream) + Send + 'static) -> Self {
+        Self::raw(|mut stream| {
+            log_in(&mut stream);
+            script(stream);
+        })
+    }
+
+    /// Runs `script` on the first connection.
+    pub(crate) fn raw(script: impl FnOnce(UnixStream) + Send + 'static) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let thread = std::thread::spawn(move || script(listener.accept().unwrap().0));
+        let mut options = ConnectOptions::unix(path, "root");
+        options.timeout = Duration::from_secs(20);
+        Self { options, thread, _directory: directory }
+    }
+
+    /// Waits until the script is through, and fails if it failed.
+    pub(crate) fn join(self) {
+        self.thread.join().unwrap();
+    }
+}
+
+/// The payload with which the peer greets.
+pub(crate) fn greeting() -> Vec<u8> {
+    let mut greeting = b"\x0a10.11.0-Peer\0\x01\0\0\0abcdefgh\0".to_vec();
+    greeting.extend_from_slice(&[0xfe, 0xf7, 8, 2, 0, 0xff, 0x81, 21]);
+    greeting.extend_from_slice(&[0; 10]);
+    greeting.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+    greeting
+}
+
+/// The server's half of a login without password.
+pub(crate) fn log_in(stream: &mut UnixStream) {
+    stream.write_all(&packet(&greeting(), 0)).unwrap();
+    read_packet(stream).unwrap();
+    stream.write_all(&packet(OK, 2)).unwrap();
+}
+
+/// An OK packet's payload: 3 rows changed.
+pub(crate) const OK: &[u8] = &[0, 3, 0, 2, 0, 0, 0];
+/// The payload that ends a list.
+pub(crate) const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
+
+/// `payload` as packets.
+pub(crate) fn packet(payload: &[u8], sequence: u8) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame(payload, sequence, &mut out);
+    out
+}
+
+/// Payloads as a reply to a request of one packet.
+pub(crate) fn reply(payloads: &[&[u8]]) -> Vec<u8> {
+    let mut sequence = 1_u8;
+    let mut out = Vec::new();
+    for payload in payloads {
+        let before = out.len();
+        frame(payload, sequence, &mut out);
+        let packets = (out.len() - before - payload.len()) / HEADER;
+        sequence = sequence.wrapping_add(packets as u8);
+    }
+    out
+}
+
+/// One packet's payload; `None` at the end of the stream.
+pub(crate) fn read_packet(stream: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; parse_header(header).0];
+    stream.read_exact(&mut payload).ok()?;
+    Some(payload)
+}

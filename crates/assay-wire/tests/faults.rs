@@ -1,0 +1,212 @@
+//! What no real server can be made to do: torn, late, missing and wrong bytes.
+
+mod common;
+
+use std::io::Write as _;
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use assay_wire::Error;
+use assay_wire::mysql::{Address, ConnectOptions, Control, Hot, Reply};
+use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+
+const ROWS: &[&[u8]] = &[&[1], b"\x03def\0\0\0\x01c\0", EOF, b"\x01a", b"\x01b", EOF];
+
+#[test]
+fn a_torn_reply_is_put_together() {
+    let peer = Peer::new(|mut stream| {
+        for _ in 0..2 {
+            read_packet(&mut stream).unwrap();
+            for byte in reply(ROWS) {
+                stream.write_all(&[byte]).unwrap();
+            }
+        }
+        assert_eq!(read_packet(&mut stream), Some(vec![1]), "a goodbye");
+    });
+    let mut hot = Hot::connect(&peer.options).unwrap();
+    for _ in 0..2 {
+        let expected = Reply { result_set: true, rows: 2, affected: 0 };
+        assert_eq!(hot.query(b"SELECT").unwrap(), expected);
+    }
+    drop(hot);
+    peer.join();
+}
+
+#[test]
+fn a_torn_reply_is_kept_whole() {
+    let peer = Peer::new(|mut stream| {
+        read_packet(&mut stream).unwrap();
+        for byte in reply(ROWS) {
+            stream.write_all(&[byte]).unwrap();
+        }
+        read_packet(&mut stream);
+    });
+    let result = Control::connect(&peer.options).unwrap().query("SELECT").unwrap();
+    assert_eq!((result.columns.as_slice(), result.rows.len()), (&["c".to_owned()][..], 2));
+    assert_eq!(result.text(1, 0), Some("b"));
+    peer.join();
+}
+
+#[test]
+fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
+    let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
+    peer.options.timeout = Duration::from_millis(20);
+    let mut hot = Hot::connect(&peer.options).unwrap();
+    assert!(matches!(hot.query(b"SELECT"), Err(Error::Timeout { .. })));
+    assert!(matches!(hot.query(b"SELECT"), Err(Error::Usage(_))));
+    drop(hot);
+    peer.join();
+
+    let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
+    peer.options.timeout = Duration::from_millis(20);
+    let mut control = Control::connect(&peer.options).unwrap();
+    assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
+    assert!(matches!(control.query("SELECT"), Err(Error::Usage(_))));
+    drop(control);
+    peer.join();
+}
+
+#[test]
+fn silence_instead_of_a_greeting_is_a_timeout() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let mut options = ConnectOptions::unix(path, "root");
+    options.timeout = Duration::from_millis(20);
+    assert!(matches!(Hot::connect(&options), Err(Error::Timeout { .. })));
+}
+
+#[test]
+fn a_full_queue_of_a_frozen_server_is_a_timeout() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+    bind(&listener, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+    listen(&listener, 0).unwrap();
+    let _queued = std::os::unix::net::UnixStream::connect(&path).unwrap();
+    let mut options = ConnectOptions::unix(path, "root");
+    options.timeout = Duration::from_millis(20);
+    assert!(matches!(Control::connect(&options), Err(Error::Timeout { .. })));
+}
+
+#[test]
+fn a_server_that_does_not_read_is_a_timeout() {
+    let (done, wait) = std::sync::mpsc::channel::<()>();
+    let mut peer = Peer::new(move |_stream| assert!(wait.recv().is_err()));
+    peer.options.timeout = Duration::from_millis(20);
+    let mut control = Control::connect(&peer.options).unwrap();
+    let sql = "x".repeat(20 << 20);
+    assert!(matches!(control.query(&sql), Err(Error::Timeout { .. })));
+    drop((control, done));
+    peer.join();
+}
+
+#[test]
+fn a_connection_closed_amid_a_reply_is_an_error_that_names_the_socket() {
+    for length in [0, 3, 12, reply(ROWS).len() - 1] {
+        let peer = Peer::new(move |mut stream| {
+            read_packet(&mut stream).unwrap();
+            stream.write_all(&reply(ROWS)[..length]).unwrap();
+        });
+        let mut hot = Hot::connect(&peer.options).unwrap();
+        let error = hot.query(b"SELECT").unwrap_err();
+        let expected = format!("cannot receive from `{}`", peer.options.address);
+        assert_eq!(error.to_string(), expected);
+        assert!(matches!(hot.query(b"SELECT"), Err(Error::Usage(_))));
+        peer.join();
+    }
+}
+
+#[test]
+fn garbage_is_a_protocol_error() {
+    for garbage in [packet(OK, 2), packet(&[0xfb, b'/', b'x'], 1), packet(&[0xff], 1)] {
+        let peer = Peer::new(move |mut stream| {
+            for _ in 0..2 {
+                read_packet(&mut stream);
+                stream.write_all(&garbage).ok();
+            }
+        });
+        let mut hot = Hot::connect(&peer.options).unwrap();
+        assert!(matches!(hot.query(b"SELECT"), Err(Error::Protocol(_))));
+        assert!(matches!(hot.prepare("SELECT", &[]), Err(Error::Usage(_))));
+        drop(hot);
+        peer.join();
+    }
+    for greeting in [packet(b"\x09old", 0), packet(b"", 0), packet(b"\x0a8", 0), packet(OK, 1)] {
+        let peer = Peer::raw(move |mut stream| stream.write_all(&greeting).unwrap());
+        assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+        peer.join();
+    }
+}
+
+#[test]
+fn a_login_that_never_ends_is_ended() {
+    let peer = Peer::raw(|mut stream| {
+        stream.write_all(&packet(&greeting(), 0)).unwrap();
+        let again = b"\xfemysql_native_password\0abcdefghijklmnopqrst\0";
+        for number in 1.. {
+            let answered = read_packet(&mut stream).is_some();
+            if !answered || stream.write_all(&packet(again, 2 * number)).is_err() {
+                return;
+            }
+        }
+    });
+    assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+    peer.join();
+}
+
+#[test]
+fn a_refusal_at_the_door_is_the_servers_error() {
+    let peer = Peer::raw(|mut stream| {
+        stream.write_all(&packet(b"\xff\x10\x04Too many connections", 0)).unwrap();
+    });
+    let error = Hot::connect(&peer.options).unwrap_err();
+    assert_eq!(error.server_code(), Some(1040));
+    peer.join();
+}
+
+#[test]
+fn nobody_there_is_a_connect_error_that_names_the_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("none");
+    let error = Control::connect(&ConnectOptions::unix(&path, "root")).unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot connect to `{}`", path.display()));
+
+    let long = directory.path().join("x".repeat(200));
+    let error = Control::connect(&ConnectOptions::unix(long, "root")).unwrap_err();
+    assert!(matches!(error, Error::Connect { .. }));
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+    let error = Control::connect(&ConnectOptions::new(address, "root")).unwrap_err();
+    assert_eq!(error.to_string(), format!("cannot connect to `127.0.0.1:{port}`"));
+}
+
+#[test]
+fn options_do_not_show_the_password() {
+    let mut options = ConnectOptions::unix("s", "root");
+    options.password = Some("hunter2".to_owned());
+    assert!(!format!("{options:?}").contains("hunter2"));
+}
+
+#[test]
+fn tcp_speaks_the_same_protocol() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let fd = std::os::fd::OwnedFd::from(listener.accept().unwrap().0);
+        let mut stream = std::os::unix::net::UnixStream::from(fd);
+        log_in(&mut stream);
+        read_packet(&mut stream).unwrap();
+        stream.write_all(&reply(&[OK])).unwrap();
+        read_packet(&mut stream);
+    });
+    let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+    let mut hot = Hot::connect(&ConnectOptions::new(address, "root")).unwrap();
+    assert_eq!(hot.query(b"UPDATE").unwrap().affected, 3);
+    drop(hot);
+    thread.join().unwrap();
+}

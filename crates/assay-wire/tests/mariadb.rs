@@ -1,0 +1,282 @@
+//! Both connections against a real MariaDB server.
+
+use assay_testkit::{mariadb, mariadb_version};
+use assay_wire::Error;
+use assay_wire::mysql::{Control, Counted, Hot, Param, ParamType, Reply, ResultSet};
+use rustix::event::{PollFd, PollFlags, poll};
+
+assay_testkit::supervisor_entry!();
+
+#[test]
+fn a_session_knows_what_was_agreed_on() {
+    let server = mariadb();
+    let mut control = server.connect();
+    assert!(control.server_version().contains("MariaDB"));
+    let id = control.query("SELECT CONNECTION_ID()").unwrap().first_string().unwrap();
+    assert_eq!(id, control.connection_id().to_string());
+    let variables = control.query("SHOW VARIABLES LIKE 'character_set_client'").unwrap();
+    assert_eq!(variables.named(0, "VALUE"), Some("latin1"));
+    let tls = control.query("SHOW STATUS LIKE 'Ssl_cipher'").unwrap();
+    assert_eq!(tls.text(0, 1), Some(""));
+    let hot = Hot::connect(&server.connect_options()).unwrap();
+    assert_eq!(control.capabilities(), hot.capabilities());
+    assert_ne!(control.connection_id(), hot.connection_id());
+}
+
+#[test]
+fn control_keeps_what_it_reads() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, c VARCHAR(20), b BLOB)");
+    let inserted = run("INSERT INTO t (c, b) VALUES ('a', x'00ff'), (NULL, ''), ('c', NULL)");
+    assert_eq!((inserted.affected, inserted.last_insert_id), (3, 1));
+    let rows = run("SELECT id, c, b AS bytes FROM t ORDER BY id");
+    assert_eq!(rows.columns, ["id", "c", "bytes"]);
+    let texts: Vec<_> = (0..4).map(|row| rows.text(row, 1)).collect();
+    assert_eq!(texts, [Some("a"), None, Some("c"), None]);
+    assert_eq!(rows.rows[0][2].as_deref(), Some(&[0, 0xff][..]));
+    assert_eq!(rows.rows[1][2].as_deref(), Some(&[][..]));
+    assert_eq!(rows.rows[2][2], None);
+    assert_eq!(run("UPDATE t SET c = 'a' WHERE id = 1").affected, 0, "changed, not found, rows");
+    assert_eq!(run("SELECT id FROM t WHERE id > 9").columns, ["id"]);
+    assert_eq!(run("DO 1"), ResultSet::default());
+}
+
+#[test]
+fn a_failed_statement_leaves_the_connection_in_order() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let error = control.query("SELECT * FROM nowhere.nothing").unwrap_err();
+    assert_eq!(error.server_code(), Some(1146));
+    assert!(error.to_string().contains("`42S02`"), "{error}");
+    assert_eq!(control.query("SELECT 1; SELECT 2").unwrap_err().server_code(), Some(1064));
+    assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
+}
+
+#[test]
+fn messages_of_any_length_come_through_whole() {
+    let server = mariadb();
+    let mut control = server.connect();
+    control.query("SET GLOBAL max_allowed_packet = 64 << 20").unwrap();
+    let mut control = server.connect();
+    let overhead = "SELECT LENGTH('')".len() + 1;
+    for length in [512 << 10, 0xff_ffff - overhead - 1, 0xff_ffff - overhead, 40 << 20] {
+        let sql = format!("SELECT LENGTH('{}')", "x".repeat(length));
+        let result = control.query(&sql).unwrap();
+        assert_eq!(result.first_string(), Some(length.to_string()));
+        let sql = format!("SELECT REPEAT('x', {length}), 'end'");
+        let result = control.query(&sql).unwrap();
+        assert_eq!(result.rows[0][0].as_ref().map(Vec::len), Some(length));
+        assert_eq!(result.text(0, 1), Some("end"));
+        let mut hot = Hot::connect(&server.connect_options()).unwrap();
+        assert_eq!(hot.query(sql.as_bytes()).unwrap().rows, 1);
+    }
+    let sql = format!("SELECT LENGTH('{}')", "x".repeat(40 << 20));
+    assert_eq!(
+        Hot::connect(&server.connect_options()).unwrap().query(sql.as_bytes()).unwrap().rows,
+        1
+    );
+}
+
+#[test]
+fn a_procedure_gives_its_first_rows() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE PROCEDURE p() BEGIN SELECT 7 AS n; SELECT 8; DO 1; END");
+    let result = run("CALL p()");
+    assert_eq!((result.columns, result.rows.len()), (vec!["n".to_owned()], 1));
+    assert_eq!(run("SELECT 1").first_string().as_deref(), Some("1"));
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    assert_eq!(hot.query(b"CALL p()").unwrap().rows, 2);
+    let call = hot.prepare("CALL p()", &[]).unwrap();
+    for _ in 0..3 {
+        assert_eq!(hot.execute(call, &[]).unwrap().rows, 2);
+    }
+}
+
+#[test]
+fn logins_with_passwords_are_checked() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE OR REPLACE USER wire_user@localhost IDENTIFIED BY 'secret'");
+    let mut options = server.connect_options();
+    options.user = "wire_user".to_owned();
+    options.password = Some("secret".to_owned());
+    options.database = None;
+    let control = Control::connect(&options).unwrap();
+    assert_eq!(control.session().auth_plugin(), "mysql_native_password");
+    options.password = Some("wrong".to_owned());
+    assert_eq!(Control::connect(&options).unwrap_err().server_code(), Some(1045));
+    options.password = None;
+    assert_eq!(Hot::connect(&options).unwrap_err().server_code(), Some(1045));
+    options.password = Some("secret".to_owned());
+    options.database = Some("wire_no_such_database".to_owned());
+    let code = Control::connect(&options).unwrap_err().server_code();
+    assert!(matches!(code, Some(1044 | 1049)), "{code:?}");
+    run("DROP USER wire_user@localhost");
+}
+
+#[test]
+fn statements_count_by_their_result() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE TABLE t (id INT PRIMARY KEY, k INT) ENGINE=InnoDB");
+    run("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)");
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut statement = |sql, params: &[i64]| {
+        let id = hot.prepare(sql, &vec![ParamType::Int; params.len()]).unwrap();
+        let params: Vec<Param<'_>> = params.iter().copied().map(Param::Int).collect();
+        let reply = hot.execute(id, &params).unwrap();
+        assert_eq!(hot.execute(id, &params).unwrap().counted(), reply.counted(), "{sql}");
+        (reply.rows, reply.affected, reply.counted())
+    };
+    assert_eq!(statement("BEGIN", &[]), (0, 0, Counted::Other));
+    assert_eq!(statement("SELECT k FROM t WHERE id <= ?", &[2]), (2, 0, Counted::Read));
+    assert_eq!(statement("SELECT k FROM t WHERE id = ?", &[9]), (0, 0, Counted::Read));
+    assert_eq!(statement("UPDATE t SET k=k+1 WHERE id > ?", &[1]), (0, 2, Counted::Write));
+    assert_eq!(statement("UPDATE t SET k=1 WHERE id = ?", &[1]), (0, 0, Counted::Other));
+    assert_eq!(statement("DELETE FROM t WHERE id = ?", &[9]), (0, 0, Counted::Other));
+    assert_eq!(statement("COMMIT", &[]), (0, 0, Counted::Other));
+}
+
+#[test]
+fn parameters_arrive_as_they_were_given() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE TABLE t (id BIGINT PRIMARY KEY, c LONGBLOB)");
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let types = [ParamType::Int, ParamType::Text];
+    let insert = hot.prepare("INSERT INTO t VALUES (?, ?)", &types).unwrap();
+    let lengths = [0, 1, 250, 251, 65_535, 65_536, 119, 3];
+    for (number, length) in lengths.into_iter().enumerate() {
+        let id = -(number as i64);
+        let reply =
+            hot.execute(insert, &[Param::Int(id), Param::Text(&vec![0xe9; length])]).unwrap();
+        assert_eq!(reply, Reply { affected: 1, ..Reply::default() });
+        let stored = run(&format!("SELECT c FROM t WHERE id = {id}"));
+        assert_eq!(stored.rows, [[Some(vec![0xe9; length])]]);
+    }
+    let error = hot.execute(insert, &[Param::Int(0), Param::Text(b"")]).unwrap_err();
+    assert_eq!(error.server_code(), Some(1062));
+    hot.execute(insert, &[Param::Int(i64::MIN), Param::Text(b"")]).unwrap();
+    let smallest = run("SELECT MIN(id) FROM t").first_string();
+    assert_eq!(smallest, Some(i64::MIN.to_string()));
+}
+
+#[test]
+fn the_first_execution_may_fail() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE TABLE t (id INT PRIMARY KEY)");
+    run("INSERT INTO t VALUES (1)");
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let insert = hot.prepare("INSERT INTO t VALUES (?)", &[ParamType::Int]).unwrap();
+    assert_eq!(hot.execute(insert, &[Param::Int(1)]).unwrap_err().server_code(), Some(1062));
+    assert_eq!(hot.execute(insert, &[Param::Int(2)]).unwrap().affected, 1);
+    // The server prepares the statement anew by itself.
+    run("ALTER TABLE t ADD COLUMN c INT DEFAULT 0 INVISIBLE");
+    assert_eq!(hot.execute(insert, &[Param::Int(3)]).unwrap().affected, 1);
+}
+
+#[test]
+fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, c CHAR(120) DEFAULT 'x')");
+    run("INSERT INTO t (id) SELECT seq FROM seq_1_to_10000");
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let marks = vec!["?"; 1000].join(",");
+    let sql = format!("SELECT c FROM t WHERE id IN ({marks})");
+    let points = hot.prepare(&sql, &[ParamType::Int; 1000]).unwrap();
+    let ids: Vec<Param<'_>> = (1..=1000).map(Param::Int).collect();
+    for _ in 0..3 {
+        assert_eq!(hot.execute(points, &ids).unwrap().rows, 1000);
+    }
+    let before = hot.bytes_received();
+    assert_eq!(hot.query(b"SELECT id, RPAD(c, 120, 'y') FROM t").unwrap().rows, 10_000);
+    assert!(hot.bytes_received() - before > 10_000 * 120);
+}
+
+#[test]
+fn wrong_use_is_told_and_harmless() {
+    let server = mariadb();
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));
+    assert!(matches!(hot.prepare("SELECT ?", &[]), Err(Error::Usage(_))));
+    let select = hot.prepare("SELECT ?", &[ParamType::Int]).unwrap();
+    assert!(matches!(hot.execute(select, &[]), Err(Error::Usage(_))));
+    assert!(matches!(hot.execute(select, &[Param::Text(b"1")]), Err(Error::Usage(_))));
+    assert!(matches!(hot.try_receive(), Err(Error::Usage(_))));
+    let sent = hot.bytes_sent();
+    assert_eq!(hot.execute(select, &[Param::Int(1)]).unwrap().rows, 1);
+    let first = hot.bytes_sent() - sent;
+    hot.execute(select, &[Param::Int(2)]).unwrap();
+    assert_eq!(hot.bytes_sent() - sent, 2 * first - 2, "types are sent once");
+    hot.send_execute(select, &[Param::Int(1)]).unwrap();
+    assert!(matches!(hot.send_execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
+    let mut other = Hot::connect(&server.connect_options()).unwrap();
+    assert!(matches!(other.execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
+}
+
+#[test]
+fn one_loop_drives_many_connections() {
+    let server = mariadb();
+    let options = server.connect_options();
+    let mut connections: Vec<_> = (0..8)
+        .map(|number| {
+            let mut hot = Hot::connect(&options).unwrap();
+            let sql = format!("SELECT ? FROM seq_1_to_{}", 1 + number * 5000);
+            let id = hot.prepare(&sql, &[ParamType::Int]).unwrap();
+            hot.send_execute(id, &[Param::Int(number)]).unwrap();
+            (hot, None)
+        })
+        .collect();
+    while connections.iter().any(|(_, reply)| reply.is_none()) {
+        let mut waiting: Vec<_> =
+            connections.iter_mut().filter(|(_, reply)| reply.is_none()).collect();
+        let mut sockets: Vec<_> =
+            waiting.iter().map(|(hot, _)| PollFd::new(hot, PollFlags::IN)).collect();
+        poll(&mut sockets, None).unwrap();
+        let ready: Vec<bool> = sockets.iter().map(|socket| !socket.revents().is_empty()).collect();
+        for ((hot, reply), _) in waiting.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
+            *reply = hot.try_receive().unwrap();
+        }
+    }
+    let rows: Vec<u64> =
+        connections.iter().flat_map(|(_, reply)| reply.map(|reply| reply.rows)).collect();
+    assert_eq!(rows, (0..8).map(|number| 1 + number * 5000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_killed_connection_is_an_error() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    control.query(&format!("KILL {}", hot.connection_id())).unwrap();
+    let error = hot.query(b"SELECT 1").unwrap_err();
+    assert!(matches!(error, Error::Io { .. }) || error.server_code() == Some(1927), "{error}");
+}
+
+#[test]
+fn all_versions_agree_on_the_same_capabilities() {
+    let capabilities = ["10.5", "10.11", "11.8"].map(|version| {
+        let server = mariadb_version(version, &[]);
+        let mut hot = Hot::connect(&server.connect_options()).unwrap();
+        assert!(hot.session().server_version().contains(version));
+        let select = hot.prepare("SELECT seq FROM seq_1_to_9 WHERE seq > ?", &[ParamType::Int]);
+        let select = select.unwrap();
+        for _ in 0..2 {
+            assert_eq!(hot.execute(select, &[Param::Int(2)]).unwrap().rows, 7);
+        }
+        hot.capabilities()
+    });
+    assert_eq!(capabilities[0], capabilities[1]);
+    assert_eq!(capabilities[0], capabilities[2]);
+}

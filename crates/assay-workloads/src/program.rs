@@ -1,0 +1,134 @@
+//! A microbenchmark made ready for one product and one setup: its statements and the recipe of its
+//! events.
+
+use assay_model::{Kind, Microbenchmark, Product, Setup};
+
+use crate::distribution::{Distribution, Sampler};
+use crate::step::{Fill, Step, Table, steps};
+
+/// The exponent of `update-zipf`.
+const ZIPF_EXPONENT: f64 = 0.8;
+
+/// What a parameter is bound as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamType {
+    /// A 64-bit integer.
+    Int,
+    /// A string.
+    Text,
+}
+
+/// How a statement is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Prepared once per connection, then executed. Where the server refuses to prepare it (MySQL
+    /// and `BEGIN`, error 1295) the text is sent each time.
+    Prepared,
+    /// Rendered as text each time.
+    Text,
+}
+
+/// One statement on one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// SQL with the product's parameter marks (of a text statement: the pattern of what is sent).
+    pub sql: String,
+    /// Parameters in order.
+    pub params: Vec<ParamType>,
+    /// How it is sent.
+    pub mode: Mode,
+}
+
+/// The statements of a microbenchmark and the recipe of its events, shared by all clients of all
+/// systems of a product.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub(crate) test: Microbenchmark,
+    pub(crate) recipe: Vec<Recipe>,
+    pub(crate) tables: u32,
+    pub(crate) rows: u32,
+    pub(crate) draw: Sampler,
+    statements: Vec<Statement>,
+}
+
+/// A step bound to the statements it uses.
+#[derive(Debug, Clone)]
+pub(crate) struct Recipe {
+    /// Index of the statement on table 1; those on the other tables follow.
+    pub(crate) first_statement: usize,
+    pub(crate) table: Table,
+    pub(crate) times: u32,
+    pub(crate) fill: Vec<Fill>,
+    /// For steps sent as text: per table the pieces of text around the parameters.
+    pub(crate) pieces: Option<Vec<Vec<String>>>,
+}
+
+impl Program {
+    /// The program of `test` for servers of `product` that hold the data of `setup`.
+    #[must_use]
+    pub fn new(product: Product, test: Microbenchmark, setup: Setup) -> Self {
+        let tables = setup.tables.max(1);
+        // `update-one` is `update-nonindex` on a table believed to have one row.
+        let rows = if test.kind == Kind::UpdateOne { 1 } else { setup.rows.max(1) };
+        let distribution = match test.kind {
+            Kind::UpdateZipf => Distribution::Zipfian { s: ZIPF_EXPONENT },
+            _ => Distribution::Uniform,
+        };
+        let mut program = Self {
+            test,
+            recipe: Vec::new(),
+            tables,
+            rows,
+            draw: Sampler::new(distribution, 1, rows),
+            statements: Vec::new(),
+        };
+        steps(product, test).into_iter().for_each(|step| program.add(product, step));
+        program
+    }
+
+    /// Every statement, on every table; operations refer to them by index.
+    #[must_use]
+    pub fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn add(&mut self, product: Product, step: Step) {
+        let tables = if step.table == Table::None { 1 } else { self.tables };
+        let texts: Vec<String> = (1..=tables)
+            .map(|table| step.sql.replace("sbtest", &format!("sbtest{table}")))
+            .collect();
+        self.recipe.push(Recipe {
+            first_statement: self.statements.len(),
+            table: step.table,
+            times: step.times,
+            pieces: step.text.then(|| texts.iter().map(|text| pieces(text)).collect()),
+            fill: step.fill.clone(),
+        });
+        let mode = if step.text { Mode::Text } else { Mode::Prepared };
+        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
+        self.statements.extend(texts.into_iter().map(|text| Statement {
+            sql: if product == Product::Postgres { number_marks(&text) } else { text },
+            params: params.clone(),
+            mode,
+        }));
+    }
+}
+
+fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
+    let param = if matches!(fill, Fill::Digits(_)) { ParamType::Text } else { ParamType::Int };
+    std::iter::repeat_n(param, fill.count() as usize)
+}
+
+fn pieces(sql: &str) -> Vec<String> {
+    sql.split('?').map(str::to_owned).collect()
+}
+
+/// `?`, `?` becomes `$1`, `$2`.
+fn number_marks(sql: &str) -> String {
+    let mut pieces = sql.split('?');
+    let mut numbered = pieces.next().unwrap_or_default().to_owned();
+    for (index, piece) in pieces.enumerate() {
+        numbered.push_str(&format!("${}{piece}", index + 1));
+    }
+    numbered
+}

@@ -1,0 +1,200 @@
+//! The rows of the tables and the statements that load them.
+
+use crate::random::{Stream, mix, mix_word};
+
+/// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
+pub const MAX_STATEMENT: usize = 524_287;
+
+/// Longest row literal with its separator: a ten-digit `k`, 119 and 59 digits and dashes,
+/// punctuation.
+const MAX_ROW: usize = 1 + 1 + 10 + 2 + 121 + 2 + 61 + 1;
+
+/// Groups of digits in `c` and `pad`.
+pub(crate) const C_GROUPS: usize = 10;
+pub(crate) const PAD_GROUPS: usize = 5;
+
+/// One row as loaded; its `id` is its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Uniform in [1, rows].
+    pub k: u32,
+    /// 119 characters: ten groups of eleven digits.
+    pub c: Vec<u8>,
+    /// 59 characters: five groups of eleven digits.
+    pub pad: Vec<u8>,
+}
+
+impl Row {
+    /// The row with number `id` (from 1) of table number `table`: a pure function of its arguments.
+    #[must_use]
+    pub fn new(seed: u64, table: u32, id: u32, rows: u32) -> Self {
+        let mut row = Self::empty();
+        row.refill(table_key(seed, table), id, rows);
+        row
+    }
+
+    fn empty() -> Self {
+        Self { k: 0, c: Vec::new(), pad: Vec::new() }
+    }
+
+    fn refill(&mut self, table_key: u64, id: u32, rows: u32) {
+        let mut stream = Stream::new(mix(table_key, u64::from(id)));
+        self.c.clear();
+        stream.digit_groups(C_GROUPS, &mut self.c);
+        self.pad.clear();
+        stream.digit_groups(PAD_GROUPS, &mut self.pad);
+        self.k = 1 + stream.below(u64::from(rows)) as u32;
+    }
+}
+
+fn table_key(seed: u64, table: u32) -> u64 {
+    mix(mix_word(seed, "row"), u64::from(table))
+}
+
+/// The `INSERT` statements that load one table, in order.
+#[derive(Debug)]
+pub struct InsertBatches {
+    table_key: u64,
+    head: String,
+    next: u32,
+    rows: u32,
+    row: Row,
+}
+
+impl InsertBatches {
+    /// For table number `table` of `rows` rows. The server numbers the rows.
+    #[must_use]
+    pub fn new(seed: u64, table: u32, rows: u32) -> Self {
+        Self {
+            table_key: table_key(seed, table),
+            head: format!("INSERT INTO sbtest{table}(k, c, pad) VALUES"),
+            next: 1,
+            rows,
+            row: Row::empty(),
+        }
+    }
+
+    /// Replaces `statement` with the next one and returns how many rows are in it; 0 (and an empty
+    /// statement) at the end. Each statement takes as many rows as fit in [`MAX_STATEMENT`] bytes.
+    pub fn next_into(&mut self, statement: &mut Vec<u8>) -> u32 {
+        statement.clear();
+        let first = self.next;
+        while self.next <= self.rows && statement.len() + MAX_ROW <= MAX_STATEMENT {
+            if statement.is_empty() {
+                statement.extend_from_slice(self.head.as_bytes());
+            } else {
+                statement.push(b',');
+            }
+            self.row.refill(self.table_key, self.next, self.rows);
+            statement.push(b'(');
+            push_decimal(statement, self.row.k);
+            push_texts(statement, &self.row.c, &self.row.pad);
+            self.next += 1;
+        }
+        self.next - first
+    }
+}
+
+/// Appends a number in decimal.
+pub(crate) fn push_decimal(out: &mut Vec<u8>, mut value: u32) {
+    let start = out.len();
+    loop {
+        out.push(b'0' + (value % 10) as u8);
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
+}
+
+/// Appends the end of a row literal: `c` and `pad` after the numbers.
+pub(crate) fn push_texts(out: &mut Vec<u8>, c: &[u8], pad: &[u8]) {
+    for (before, text) in [(", '", c), ("', '", pad)] {
+        out.extend_from_slice(before.as_bytes());
+        out.extend_from_slice(text);
+    }
+    out.extend_from_slice(b"')");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn statements(seed: u64, table: u32, rows: u32) -> Vec<Vec<u8>> {
+        let mut batches = InsertBatches::new(seed, table, rows);
+        let (mut all, mut statement) = (Vec::new(), Vec::new());
+        while batches.next_into(&mut statement) > 0 {
+            all.push(statement.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn decimals() {
+        for value in [0, 7, 10, 4_294_967_295] {
+            let mut out = Vec::new();
+            push_decimal(&mut out, value);
+            assert_eq!(out, value.to_string().as_bytes());
+        }
+    }
+
+    fn has_digit_groups(text: &[u8], groups: usize) -> bool {
+        let parts: Vec<&[u8]> = text.split(|byte| *byte == b'-').collect();
+        parts.len() == groups
+            && parts.iter().all(|part| part.len() == 11 && part.iter().all(u8::is_ascii_digit))
+    }
+
+    proptest! {
+        #[test]
+        fn rows_have_the_form(seed: u64, table in 1..9u32, rows in 1..=u32::MAX, at: f64) {
+            let id = 1 + (at.abs().fract() * f64::from(rows - 1)) as u32;
+            let row = Row::new(seed, table, id, rows);
+            prop_assert!((1..=rows).contains(&row.k));
+            prop_assert!(has_digit_groups(&row.c, 10) && has_digit_groups(&row.pad, 5));
+            prop_assert_eq!(&row, &Row::new(seed, table, id, rows));
+            prop_assert_ne!(&row.c, &Row::new(seed, table + 1, id, rows).c);
+            prop_assert_ne!(&row.c, &Row::new(seed.wrapping_add(1), table, id, rows).c);
+        }
+    }
+
+    #[test]
+    fn statements_hold_the_rows_in_order() {
+        let row = |id| {
+            let Row { k, c, pad } = Row::new(5, 2, id, 3);
+            let text = |bytes| String::from_utf8(bytes).unwrap();
+            format!("({k}, '{}', '{}')", text(c), text(pad))
+        };
+        let all = statements(5, 2, 3);
+        let expected =
+            format!("INSERT INTO sbtest2(k, c, pad) VALUES{},{},{}", row(1), row(2), row(3));
+        assert_eq!(all, [expected.into_bytes()]);
+        assert!(statements(5, 2, 0).is_empty());
+    }
+
+    /// Published: about 2,674 rows of a seven-digit k fill 512 KiB.
+    #[test]
+    fn statements_are_filled_up_to_the_limit() {
+        let rows = 9_000_000;
+        let mut batches = InsertBatches::new(1, 1, rows);
+        let mut statement = Vec::new();
+        let mut last = 0;
+        for _ in 0..3 {
+            last = batches.next_into(&mut statement);
+            assert!(statement.len() <= MAX_STATEMENT && statement.len() + MAX_ROW > MAX_STATEMENT);
+        }
+        assert!((2_660..2_690).contains(&last), "{last}");
+    }
+
+    /// Published: 36.8 % of the values of k occur in no row after the load.
+    #[test]
+    fn k_is_spread_as_a_poisson_of_mean_one() {
+        let rows = 100_000;
+        let mut seen = vec![false; rows as usize];
+        (1..=rows).for_each(|id| seen[Row::new(1, 1, id, rows).k as usize - 1] = true);
+        let missing = seen.iter().filter(|seen| !**seen).count() as f64 / f64::from(rows);
+        assert!((missing - 0.3679).abs() < 0.005, "{missing}");
+    }
+}

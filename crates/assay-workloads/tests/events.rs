@@ -1,0 +1,266 @@
+//! Statements and parameters of every microbenchmark, against the published definition.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use assay_model::{Kind, Microbenchmark, Product, Setup};
+use assay_workloads::{
+    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, queries_per_event,
+};
+
+const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
+
+/// An operation as text, parameters in place of their marks.
+fn render(program: &Program, operation: &Operation<'_>) -> String {
+    match operation {
+        Operation::Query { sql, .. } => String::from_utf8(sql.to_vec()).unwrap(),
+        Operation::Execute { statement, arguments } => {
+            let statement = &program.statements()[*statement];
+            let mut pieces = statement.sql.split('?');
+            let mut text = pieces.next().unwrap().to_owned();
+            assert_eq!(arguments.len(), statement.params.len());
+            for ((argument, param), piece) in arguments.clone().zip(&statement.params).zip(pieces) {
+                match (argument, param) {
+                    (Argument::Int(value), ParamType::Int) => text += &value.to_string(),
+                    (Argument::Text(value), ParamType::Text) => {
+                        text += &format!("'{}'", std::str::from_utf8(value).unwrap());
+                    }
+                    (argument, param) => panic!("{argument:?} bound as {param:?}"),
+                }
+                text += piece;
+            }
+            text
+        }
+    }
+}
+
+fn event(test: Microbenchmark, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
+    let program = Arc::new(Program::new(Product::MariaDb, test, setup));
+    let mut buf = EventBuf::default();
+    Client::new(Arc::clone(&program), 1, client).write_event(sequence, 0, &mut buf);
+    buf.operations().map(|operation| render(&program, &operation)).collect()
+}
+
+fn test(name: &str) -> Microbenchmark {
+    Microbenchmark::by_name(name).unwrap()
+}
+
+/// Replaces table numbers by `#`, numbers by `N`, digit strings by `S`: what is left is the
+/// published text.
+fn shape(sql: &str) -> String {
+    let mut shape = String::new();
+    let mut rest = sql;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let digits = rest[start..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        shape += &rest[..start];
+        shape.push(if shape.ends_with("sbtest") { '#' } else { 'N' });
+        rest = digits;
+    }
+    shape + rest
+}
+
+/// The statements of one event of each microbenchmark: sysbench microbenchmarks as published,
+/// sections 4.1 to 4.4.
+#[test]
+fn statements_are_the_published_ones() {
+    let points = "SELECT c FROM sbtest# WHERE id=N";
+    let simple = "SELECT c FROM sbtest# WHERE id BETWEEN N AND N";
+    let sum = "SELECT SUM(k) FROM sbtest# WHERE id BETWEEN N AND N";
+    let order = "SELECT c FROM sbtest# WHERE id BETWEEN N AND N ORDER BY c";
+    let distinct = "SELECT DISTINCT c FROM sbtest# WHERE id BETWEEN N AND N ORDER BY c";
+    let index = "UPDATE sbtest# SET k=k+N WHERE id=N";
+    let nonindex = "UPDATE sbtest# SET c='N' WHERE id=N";
+    let delete = "DELETE FROM sbtest# WHERE id=N";
+    let insert = "INSERT INTO sbtest# (id, k, c, pad) VALUES (N, N, 'N', 'N')";
+    let list = |columns: &str, key: &str, count: usize| {
+        format!("SELECT {columns} FROM sbtest# WHERE {key} IN ({})", ["N"].repeat(count).join(", "))
+    };
+    let between = |columns: &str, key: &str| {
+        format!("SELECT {columns} FROM sbtest# WHERE {key} BETWEEN N AND N")
+    };
+    let inlist = format!("UPDATE sbtest# SET c='N' WHERE id IN ({})", ["N"; 10].join(", "));
+    let transaction = |parts: &[&str]| {
+        let mut all = vec!["BEGIN"];
+        all.extend(parts);
+        all.push("COMMIT");
+        all.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let with_points = |parts: &[&str]| transaction(&[&[points; 10], parts].concat());
+    let one = |sql: &str| vec![sql.to_owned()];
+    for test in Microbenchmark::ALL {
+        let range = test.range as usize;
+        let expected = match test.kind {
+            Kind::PointQuery => one(points),
+            Kind::RandomPoints | Kind::HotPoints => one(&list("c", "id", range)),
+            Kind::PointsCoveredPk => one(&list("id", "id", 100)),
+            Kind::PointsCoveredSi => one(&list("k", "k", 100)),
+            Kind::PointsNotcoveredPk => one(&list("id, c", "id", 100)),
+            Kind::PointsNotcoveredSi => one(&list("k, c", "k", 100)),
+            Kind::RangeCoveredPk => one(&between("id", "id")),
+            Kind::RangeCoveredSi => one(&between("k", "k")),
+            Kind::RangeNotcoveredPk => one(&between("id, c", "id")),
+            Kind::RangeNotcoveredSi => one(&between("k, c", "k")),
+            Kind::Scan => one("SELECT * from sbtest# WHERE LENGTH(c) < N"),
+            Kind::ReadOnly => with_points(&[simple, sum, order, distinct]),
+            Kind::ReadOnlySimple => with_points(&[simple]),
+            Kind::ReadOnlySum => with_points(&[sum]),
+            Kind::ReadOnlyOrder => with_points(&[order]),
+            Kind::ReadOnlyDistinct => with_points(&[distinct]),
+            Kind::ReadOnlyCount => one(&between("count(c)", "id")),
+            Kind::UpdateInlist => one(&inlist),
+            Kind::UpdateIndex => one(index),
+            Kind::UpdateNonindex | Kind::UpdateOne | Kind::UpdateZipf => one(nonindex),
+            Kind::WriteOnly => transaction(&[index, nonindex, delete, insert]),
+            Kind::ReadWrite => {
+                with_points(&[simple, sum, order, distinct, index, nonindex, delete, insert])
+            }
+            Kind::Delete => one(delete),
+            Kind::Insert => one(insert),
+        };
+        let sent: Vec<String> = event(test, SETUP, 0, 0).iter().map(|sql| shape(sql)).collect();
+        assert_eq!(sent, expected, "{test}");
+        assert_eq!(sent.len() as u64, queries_per_event(test.kind).total(), "{test}");
+    }
+}
+
+/// The `n`-th number in a statement, after table numbers are gone.
+fn numbers(sql: &str) -> Vec<u64> {
+    sql.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty() && word.len() < 11)
+        .filter_map(|word| word.parse().ok())
+        .collect()
+}
+
+fn table(sql: &str) -> &str {
+    sql.split_whitespace().find(|word| word.starts_with("sbtest")).unwrap()
+}
+
+#[test]
+fn range_tests_read_101_values_and_transactions_read_their_label() {
+    for (name, operation, span) in [
+        ("range-covered-pk", 0, 100),
+        ("range-notcovered-si", 0, 100),
+        ("read-only_range=10", 11, 9),
+        ("read-only_range=10000", 14, 9999),
+        ("read-only-sum", 11, 999),
+        ("read-only-count", 0, 999),
+        ("read-write_range=100", 13, 99),
+    ] {
+        for sequence in 0..50 {
+            let ends = numbers(&event(test(name), SETUP, 0, sequence)[operation]);
+            assert!((1..=1000).contains(&ends[0]) && ends[1] == ends[0] + span, "{name}: {ends:?}");
+        }
+    }
+}
+
+#[test]
+fn hot_points_are_those_above_the_middle() {
+    let ids = numbers(&event(test("hot-points"), SETUP, 2, 9)[0]);
+    assert_eq!(ids, (501..=600).collect::<Vec<_>>());
+}
+
+#[test]
+fn update_one_knows_only_the_first_row() {
+    for sequence in 0..50 {
+        assert!(event(test("update-one"), SETUP, 0, sequence)[0].ends_with("WHERE id=1"));
+    }
+}
+
+#[test]
+fn update_zipf_prefers_low_ids() {
+    let hot = (0..1000)
+        .filter(|sequence| {
+            let sql = &event(test("update-zipf"), SETUP, 0, *sequence)[0];
+            numbers(sql)[0] <= 10
+        })
+        .count();
+    // P(<= 10) at n = 1000, s = 0.8 is .230456.
+    assert!((180..285).contains(&hot), "{hot}");
+}
+
+#[test]
+fn the_row_deleted_is_the_row_inserted() {
+    for sequence in 0..50 {
+        let event = event(test("write-only"), SETUP, 1, sequence);
+        let (delete, insert) = (&event[3], &event[4]);
+        assert_eq!(table(delete), table(insert));
+        assert_eq!(numbers(delete)[0], numbers(insert)[0]);
+    }
+}
+
+#[test]
+fn ten_point_selects_share_a_table_and_each_step_draws_its_own() {
+    let mut tables_per_event = BTreeSet::new();
+    for sequence in 0..500 {
+        let event = event(test("read-only_range=10"), SETUP, 0, sequence);
+        let of_points: BTreeSet<&str> = event[1..11].iter().map(|sql| table(sql)).collect();
+        assert_eq!(of_points.len(), 1);
+        let all: BTreeSet<&str> = event[1..15].iter().map(|sql| table(sql)).collect();
+        tables_per_event.insert(all.len());
+    }
+    assert_eq!(tables_per_event, BTreeSet::from([1, 2, 3]));
+}
+
+#[test]
+fn scan_stays_on_the_table_of_its_client() {
+    for client in 0..7 {
+        let expected = format!("SELECT * from sbtest{} WHERE LENGTH(c) < 0", client % 3 + 1);
+        assert_eq!(event(test("scan"), SETUP, client, 5), [expected]);
+    }
+}
+
+#[test]
+fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
+    let texts = |seed, name, client, sequence, attempt| {
+        let program = Arc::new(Program::new(Product::MariaDb, test(name), SETUP));
+        let mut buf = EventBuf::default();
+        let client = Client::new(Arc::clone(&program), seed, client);
+        // What the buffer held before must not matter.
+        client.write_event(sequence + 17, 3, &mut buf);
+        client.write_event(sequence, attempt, &mut buf);
+        buf.operations().map(|operation| render(&program, &operation)).collect::<Vec<_>>()
+    };
+    let base = texts(1, "update-index", 0, 0, 0);
+    assert_eq!(base, texts(1, "update-index", 0, 0, 0));
+    for other in [
+        texts(2, "update-index", 0, 0, 0),
+        texts(1, "update-index", 1, 0, 0),
+        texts(1, "update-index", 0, 1, 0),
+        texts(1, "update-index", 0, 0, 1),
+    ] {
+        assert_ne!(base, other);
+    }
+    assert_ne!(texts(1, "point-query", 0, 0, 0)[0], texts(1, "point-query.pre", 0, 0, 0)[0]);
+}
+
+/// Written down once: a change here is a change of the work, and needs a new workload version.
+#[test]
+fn events_are_pinned() {
+    let sent = event(test("delete"), SETUP, 1, 2);
+    assert_eq!(sent, ["DELETE FROM sbtest1 WHERE id=570"]);
+}
+
+#[test]
+fn statements_are_prepared_but_for_scan_and_insert() {
+    for test in Microbenchmark::ALL {
+        let program = Program::new(Product::MySql, test, SETUP);
+        let text = matches!(test.kind, Kind::Scan | Kind::Insert);
+        let mode = if text { Mode::Text } else { Mode::Prepared };
+        assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
+    }
+    let program = Program::new(Product::MySql, test("read-only_range=10"), SETUP);
+    assert_eq!(program.statements().len(), 2 + 3 * 5);
+}
+
+#[test]
+fn postgres_gets_its_own_marks_and_insert() {
+    let program = Program::new(Product::Postgres, test("update-nonindex"), SETUP);
+    assert_eq!(program.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
+    let program = Arc::new(Program::new(Product::Postgres, test("insert"), SETUP));
+    let mut buf = EventBuf::default();
+    Client::new(Arc::clone(&program), 1, 0).write_event(0, 0, &mut buf);
+    let sql = render(&program, &buf.operations().next().unwrap());
+    assert_eq!(shape(&sql), "INSERT INTO sbtest# (k, c, pad) VALUES (N, 'N', 'N')");
+}

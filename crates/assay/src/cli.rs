@@ -1,0 +1,229 @@
+//! The command line as typed. Words only: `request` gives what the plan needs.
+
+use std::path::PathBuf;
+
+use assay_model::{CpuPlacement, Preset, TestSet};
+use assay_plan::{Request, parse_duration_s, parse_percent};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Find where a database got slower, and why.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Where servers and templates are kept [default: the user's cache directory]
+    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_CACHE")]
+    pub(crate) cache_dir: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Get, start, load and measure systems in turn, and say which is slower
+    Compare(Compare),
+    /// Render what the ledger holds on a study
+    Report(Report),
+    /// Watch over one server process: started by assay for each server it runs
+    #[command(hide = true)]
+    Supervise,
+}
+
+/// `assay compare`.
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The base and the systems to compare with it, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    systems: Vec<String>,
+
+    /// How much effort
+    #[arg(long, value_enum, default_value = "quick")]
+    preset: PresetWord,
+
+    /// Run only the tests whose name matches
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
+    tests: Vec<String>,
+
+    /// Which published selection of tests
+    #[arg(long, value_enum, default_value = "32")]
+    set: SetWord,
+
+    /// Connections that send work at the same time; several counts make several setups
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    clients: Option<Vec<u32>>,
+
+    /// Tables [default: by preset]
+    #[arg(long, value_name = "N")]
+    tables: Option<u32>,
+
+    /// Rows in each table [default: by preset]
+    #[arg(long, value_name = "N")]
+    rows: Option<u32>,
+
+    /// Time the study may take, such as `10m` [default: by preset]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s)]
+    budget: Option<f64>,
+
+    /// Smallest change of practical interest
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
+    threshold: f64,
+
+    /// Which CPUs clients and servers share [default: by test and clients]
+    #[arg(long, value_enum)]
+    placement: Option<PlacementWord>,
+
+    /// Seed of every random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Measured part of every slice, such as `100ms` [default: by preset and test]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
+    slice: Option<f64>,
+
+    /// Fresh instances of every system this many times [default: by preset]
+    #[arg(long, value_name = "N", help_heading = "Experiment")]
+    blocks: Option<u32>,
+
+    /// Slices of each test in a block, per system, at most [default: by preset]
+    #[arg(long, value_name = "N", help_heading = "Experiment")]
+    rounds: Option<u32>,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity; the report says so
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay report`.
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// The study [default: the latest]
+    pub(crate) study: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// Where the ledger is.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerArg {
+    /// The file that keeps every slice [default: `ledger.db` in the user's data directory]
+    #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// How and where the result is written.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Shape of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FormatWord,
+
+    /// Write the result to a file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatWord {
+    /// A table for the terminal
+    Text,
+    /// For scripts: schema 1
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PresetWord {
+    /// Does it all work: 10,000 rows, under a minute
+    Smoke,
+    /// A first honest answer: 100,000 rows, at most ten minutes
+    Quick,
+    /// A release check: 8 tables of 1,000,000 rows, at most an hour
+    Standard,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SetWord {
+    #[value(name = "27")]
+    Set27,
+    #[value(name = "32")]
+    Set32,
+    #[value(name = "42")]
+    Set42,
+    #[value(name = "47")]
+    Set47,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PlacementWord {
+    /// Client and whole server on one CPU
+    OneCpu,
+    /// Client and the threads that serve it on one CPU, background threads anywhere
+    ConnectionsOnOneCpu,
+    /// Nothing pinned
+    Free,
+}
+
+impl Compare {
+    /// The words as the plan takes them.
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            systems: self.systems.clone(),
+            preset: match self.preset {
+                PresetWord::Smoke => Preset::Smoke,
+                PresetWord::Quick => Preset::Quick,
+                PresetWord::Standard => Preset::Standard,
+            },
+            set: match self.set {
+                SetWord::Set27 => TestSet::Set27,
+                SetWord::Set32 => TestSet::Set32,
+                SetWord::Set42 => TestSet::Set42,
+                SetWord::Set47 => TestSet::Set47,
+            },
+            tests: self.tests.clone(),
+            clients: self.clients.clone(),
+            tables: self.tables,
+            rows: self.rows,
+            budget_s: self.budget,
+            threshold: Some(self.threshold),
+            placement: self.placement.map(|word| match word {
+                PlacementWord::OneCpu => CpuPlacement::OneCpu,
+                PlacementWord::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
+                PlacementWord::Free => CpuPlacement::Free,
+            }),
+            seed: self.seed,
+            slice_s: self.slice,
+            blocks: self.blocks,
+            rounds: self.rounds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

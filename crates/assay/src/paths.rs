@@ -1,0 +1,34 @@
+//! Where assay keeps things: the XDG base directories, overridable by option and environment.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The cache of servers and templates.
+pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
+    absolute(given, "XDG_CACHE_HOME", ".cache", "assay")
+}
+
+/// The ledger file.
+pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
+    absolute(given, "XDG_DATA_HOME", ".local/share", "assay/ledger.db")
+}
+
+fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) -> Result<PathBuf> {
+    let path = match given {
+        Some(path) => path.to_owned(),
+        None => base(variable, below_home)?.join(name),
+    };
+    std::path::absolute(&path).with_context(|| format!("`{}` is not a path", path.display()))
+}
+
+fn base(variable: &str, below_home: &str) -> Result<PathBuf> {
+    if let Some(dir) = std::env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute())
+    {
+        return Ok(dir);
+    }
+    let home = std::env::home_dir()
+        .filter(|home| home.is_absolute())
+        .with_context(|| format!("neither `{variable}` nor `HOME` names a directory"))?;
+    Ok(home.join(below_home))
+}

@@ -1,0 +1,153 @@
+//! The systems of a study: their binaries, their configuration, where they run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use assay_model::{Setup, StartFrom, System};
+use assay_plan::Plan;
+use assay_provision::{Options, Progress as Fetching, Provisioner};
+use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
+use assay_wire::mysql::ConnectOptions;
+
+use super::Environment;
+use super::template::Template;
+
+/// Where the tables are.
+const DATABASE: &str = "sbtest";
+
+/// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
+const CONNECTIONS_SPARE: u32 = 64;
+
+/// A system, ready to be started as often as needed.
+pub(crate) struct Participant {
+    pub(crate) system: System,
+    /// What the system's version has no option for, in words.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// Where the servers of a study run.
+pub(crate) struct Stage {
+    pub(crate) site: Site,
+    /// The CPU that clients and servers share when they share one.
+    pub(crate) cpu: usize,
+}
+
+impl Stage {
+    /// Supervisors are this very program; data directories are beside the templates they are copied from.
+    pub(crate) fn new(env: &Environment) -> Result<Self> {
+        let program = std::env::current_exe().context("cannot find assay's own program file")?;
+        let args = vec![OsString::from("supervise")];
+        let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let site = Site {
+            supervisor: Supervisor { program, args },
+            run_root: assay_servers::run_root(runtime_dir.as_deref()),
+            data_root: env.cache_dir.join("instances"),
+        };
+        let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
+        Ok(Self { site, cpu })
+    }
+}
+
+/// Gets the binaries of all systems and renders their configuration.
+pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+    let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
+    let provisioner = Provisioner::new(&env.cache_dir, options)?;
+    let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
+    let intent = Intent {
+        buffer_pool_mb: plan.buffer_pool_mb,
+        log_mb: plan.redo_log_mb,
+        durability: Durability::Relaxed,
+        charset: Charset::Latin1,
+        connections_max: clients + CONNECTIONS_SPARE,
+    };
+    let mut participants = Vec::with_capacity(plan.systems.len());
+    for (index, (name, spec)) in plan.systems.iter().enumerate() {
+        env.interrupt.check()?;
+        env.progress.begin(&format!("fetching {name}"));
+        let prefix = provisioner
+            .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
+            .with_context(|| format!("cannot get `{name}`"))?;
+        let build = &prefix.build;
+        env.progress.done(&format!(
+            "{name} is {} {} from {} ({})",
+            prefix.product, prefix.version, build.channel, build.source
+        ));
+        let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
+        let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
+        participants.push(Participant {
+            left_out: left_out.collect(),
+            system: System {
+                name: name.clone(),
+                spec: spec.clone(),
+                prefix,
+                is_base: index == 0,
+                is_twin: false,
+                options: rendered.options,
+            },
+        });
+    }
+    Ok(participants)
+}
+
+fn fetching(name: &str, step: &Fetching) -> String {
+    match step {
+        Fetching::Waiting => format!("{name}: waiting for another assay that fills the cache"),
+        Fetching::RefreshingIndex { release } => format!("{name}: package index of {release}"),
+        Fetching::Resolving { release } => format!("{name}: resolving in {release}"),
+        Fetching::Downloading { done, total } => {
+            format!("{name}: downloading {} of {} MB", done >> 20, total >> 20)
+        }
+        Fetching::Unpacking { done, total } => {
+            format!("{name}: unpacking {done} of {total} packages")
+        }
+        Fetching::Cached => format!("{name}: in the cache"),
+    }
+}
+
+impl Participant {
+    /// Starts a server on a copy of one of the templates.
+    pub(crate) fn start(
+        &self,
+        stage: &Stage,
+        template: &Template,
+        start_from: StartFrom,
+    ) -> Result<Server> {
+        let data = match start_from {
+            StartFrom::Fresh => &template.fresh,
+            StartFrom::Aged => &template.aged,
+        };
+        let system = &self.system;
+        Server::start(&stage.site, &system.prefix, &system.options, data)
+            .with_context(|| format!("cannot start `{}`", system.name))
+    }
+}
+
+/// How the clients connect.
+pub(crate) fn connect_options(server: &Server) -> ConnectOptions {
+    ConnectOptions { database: Some(DATABASE.to_owned()), ..server.connect_options() }
+}
+
+/// Creates the database that the tables go into.
+pub(crate) fn create_database(server: &Server) -> Result<()> {
+    server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
+    Ok(())
+}
+
+/// Names of the tables of a setup.
+pub(crate) fn tables(setup: Setup) -> Vec<String> {
+    (1..=setup.tables).map(|number| format!("sbtest{number}")).collect()
+}
+
+/// Reads both indexes of every table once, so that the first slices do not measure an empty cache.
+pub(crate) fn fill_caches(server: &Server, setup: Setup) -> Result<()> {
+    let mut control = assay_wire::mysql::Control::connect(&connect_options(server))?;
+    for number in 1..=setup.tables {
+        control
+            .query(&format!("SELECT SUM(LENGTH(c)) FROM sbtest{number} FORCE INDEX (PRIMARY)"))?;
+        control.query(&format!(
+            "SELECT SUM(k) FROM sbtest{number} FORCE INDEX (k_{number}) WHERE k > 0"
+        ))?;
+    }
+    Ok(())
+}

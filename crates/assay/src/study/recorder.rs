@@ -1,0 +1,137 @@
+//! Everything measured, committed to the ledger at once and kept for the stop rule.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::{CellId, Instance, Slice, Study, StudyEvent, StudyRecord};
+use jiff::Timestamp;
+
+use super::participant::Participant;
+
+/// What a server says of its own settings, by name.
+type Settings = BTreeMap<String, String>;
+
+/// Writes a study as it happens.
+pub(crate) struct Recorder<'a> {
+    ledger: &'a mut Ledger,
+    record: StudyRecord,
+    began: Instant,
+    /// Effective settings by system, until all are known.
+    settings: BTreeMap<usize, Settings>,
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+impl<'a> Recorder<'a> {
+    /// Opens a study in the ledger.
+    pub(crate) fn begin(
+        ledger: &'a mut Ledger,
+        mut study: Study,
+        participants: &[Participant],
+        data_dir: &Path,
+    ) -> Result<Self> {
+        let now = Timestamp::now();
+        study.started_ms = now.as_millisecond();
+        study.id =
+            format!("{}-{:03}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 1_000_000);
+        let host = assay_probe::host(data_dir)?;
+        ledger.create_study(&study, &host)?;
+        let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
+        for (index, system) in systems.iter().enumerate() {
+            ledger.add_system(&study.id, index, system)?;
+        }
+        let record = StudyRecord {
+            updated_ms: study.started_ms,
+            study,
+            host,
+            systems,
+            instances: Vec::new(),
+            slices: Vec::new(),
+            events: Vec::new(),
+            audit: Vec::new(),
+            finished: false,
+        };
+        let settings = BTreeMap::new();
+        let mut recorder = Self { ledger, record, began: Instant::now(), settings };
+        for (index, participant) in participants.iter().enumerate() {
+            for left_out in &participant.left_out {
+                recorder.event(Some(index), format!("no such option: {left_out}"))?;
+            }
+        }
+        Ok(recorder)
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.record.study.id
+    }
+
+    pub(crate) fn study(&self) -> &Study {
+        &self.record.study
+    }
+
+    pub(crate) fn record(&self) -> &StudyRecord {
+        &self.record
+    }
+
+    pub(crate) fn slice(&mut self, slice: Slice) -> Result<()> {
+        self.ledger.add_slice(&self.record.study.id, &slice)?;
+        self.record.slices.push(slice);
+        Ok(())
+    }
+
+    pub(crate) fn instance(&mut self, instance: Instance) -> Result<()> {
+        self.ledger.add_instance(&self.record.study.id, &instance)?;
+        self.record.instances.push(instance);
+        Ok(())
+    }
+
+    pub(crate) fn event(&mut self, system: Option<usize>, what: String) -> Result<()> {
+        let event = StudyEvent { when_ms: now_ms(), system, what };
+        self.ledger.add_event(&self.record.study.id, &event)?;
+        self.record.events.push(event);
+        Ok(())
+    }
+
+    /// Whether a system's effective settings are known.
+    pub(crate) fn is_audited(&self, system: usize) -> bool {
+        self.settings.contains_key(&system)
+    }
+
+    /// Notes a system's effective settings; once all are known, their differences are the audit.
+    pub(crate) fn settings(&mut self, system: usize, settings: Settings) -> Result<()> {
+        self.settings.insert(system, settings);
+        let systems = &self.record.systems;
+        if self.settings.len() < systems.len() {
+            return Ok(());
+        }
+        let settings: Vec<_> = self.settings.values().cloned().collect();
+        let builds: Vec<_> = systems.iter().map(|system| &system.prefix).collect();
+        let overrides: Vec<_> = systems.iter().map(|it| it.spec.overrides.as_slice()).collect();
+        let findings = assay_servers::audit::compare(&settings, &builds, &overrides);
+        self.ledger.set_audit(&self.record.study.id, &findings)?;
+        self.record.audit = findings;
+        Ok(())
+    }
+
+    /// Fixes how many events a write slice of a cell has.
+    pub(crate) fn calibrated(&mut self, cell: CellId, events: u64) -> Result<()> {
+        self.ledger.set_calibrated_events(&self.record.study.id, cell, events)?;
+        for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
+            planned.events = Some(events);
+        }
+        Ok(())
+    }
+
+    /// The study ran to its end.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.ledger.finish(&self.record.study.id, self.began.elapsed())?;
+        self.record.finished = true;
+        Ok(())
+    }
+}

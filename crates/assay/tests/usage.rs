@@ -1,0 +1,83 @@
+//! Wrong use: a clear message, a hint, exit code 2, nothing on stdout.
+
+use assert_cmd::Command;
+
+fn assay(args: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::cargo_bin("assay")
+        .unwrap()
+        .args(args)
+        .env("ASSAY_CACHE", folder.path().join("cache"))
+        .env("ASSAY_LEDGER", folder.path().join("ledger.db"))
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[track_caller]
+fn refused(args: &[&str], message: &str, hint: &str) {
+    let (code, stdout, stderr) = assay(args);
+    assert_eq!(code, 2, "{stderr}");
+    assert_eq!(stdout, "");
+    assert!(stderr.contains(message), "no `{message}` in: {stderr}");
+    assert!(stderr.contains(hint), "no `{hint}` in: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn names_that_cannot_be_read() {
+    refused(
+        &["compare", "mariabd@10.11", "mariadb@11.8"],
+        "not a product",
+        "hint: did you mean `mariadb@...`",
+    );
+    refused(&["compare", "mariadb", "mariadb@11.8"], "no `@`", "hint: a system is written");
+    refused(&["compare", "mariadb@10.11/heap", "mariadb@11.8"], "not a storage engine", "rocksdb");
+    refused(&["compare", "mariadb@10.11"], "at least one other system", "hint: for example");
+}
+
+#[test]
+fn tests_that_match_nothing() {
+    refused(
+        &["compare", "mariadb@10.11", "mariadb@11.8", "--tests", "point-querry"],
+        "matches none",
+        "hint: did you mean `point-query`",
+    );
+}
+
+#[test]
+fn numbers_that_make_no_sense() {
+    let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];
+    for (option, value) in [
+        ("--rows", "0"),
+        ("--rows", "-1"),
+        ("--tables", "0"),
+        ("--clients", "0"),
+        ("--budget", "soon"),
+        ("--threshold", "2"),
+        ("--set", "33"),
+    ] {
+        refused(&[&systems[..], &[option, value]].concat(), option, "");
+    }
+}
+
+#[test]
+fn a_machine_that_is_too_small() {
+    refused(
+        &["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "2000000000"],
+        "not enough memory",
+        "would fit",
+    );
+}
+
+#[test]
+fn a_version_that_is_not_in_the_cache_while_offline() {
+    refused(&["compare", "mariadb@10.11", "mariadb@11.8", "--offline"], "mariadb@10.11", "hint: ");
+}
+
+#[test]
+fn a_report_without_a_study() {
+    refused(&["report"], "ledger", "");
+}

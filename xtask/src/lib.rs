@@ -1,0 +1,3 @@
+//! Rules of the code base, checked by a test.
+
+pub mod tidy;

@@ -1,0 +1,228 @@
+//! Rules with numbers: who may use whom, file sizes, first lines, READMEs, licences.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// Allowed arrows: crate, and the crates of this workspace it may use. Everything else is an error.
+///
+/// Stages do not use each other; only `assay` knows their order.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("assay-model", &[]),
+    ("assay-plan", &["assay-model"]),
+    ("assay-provision", &["assay-model"]),
+    ("assay-wire", &[]),
+    ("assay-servers", &["assay-model", "assay-wire"]),
+    ("assay-workloads", &["assay-model"]),
+    ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
+    ("assay-probe", &["assay-model"]),
+    ("assay-ledger", &["assay-model"]),
+    ("assay-verdict", &["assay-model"]),
+    ("assay-report", &["assay-model", "assay-verdict"]),
+    ("assay-testkit", &["assay-model", "assay-provision", "assay-servers", "assay-wire"]),
+    ("xtask", &[]),
+];
+
+/// Crates that compute and nothing else: they may not use what reads clocks, files or processes.
+const PURE: &[&str] =
+    &["assay-model", "assay-plan", "assay-workloads", "assay-verdict", "assay-report"];
+
+/// What a pure crate may not name.
+const IMPURE_WORDS: &[&str] = &[
+    "std::fs",
+    "fs_err",
+    "std::net",
+    "std::process",
+    "Instant::now",
+    "SystemTime::now",
+    "std::env::var",
+];
+
+/// Most lines of a source file.
+const LINES_MAX: usize = 600;
+
+/// Most columns of a source line; string literals and tables of data may not exceed it either.
+const COLUMNS_MAX: usize = 120;
+
+/// Licences that dependencies may have (SPDX words).
+const LICENCES: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "Zlib",
+    "Unicode-3.0",
+    "Unlicense",
+    "CC0-1.0",
+    "0BSD",
+    "BSL-1.0",
+    "MPL-2.0",
+    "CDDL-1.0",
+    "LLVM-exception",
+    "MIT-0",
+    "CDLA-Permissive-2.0",
+];
+
+/// Checks every rule and reports every offence at once.
+///
+/// # Errors
+/// All offences, one a line; or that the repository cannot be read.
+pub fn check() -> Result<()> {
+    let root = root()?;
+    let metadata = metadata(&root)?;
+    let mut offences = arrows(&metadata)?;
+    offences.extend(licences(&metadata)?);
+    for file in source_files(&root)? {
+        offences.extend(source(&root, &file)?);
+    }
+    offences.extend(readmes(&root)?);
+    if offences.is_empty() {
+        return Ok(());
+    }
+    bail!("{} offence(s):\n{}", offences.len(), offences.join("\n"))
+}
+
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
+}
+
+fn metadata(root: &Path) -> Result<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--offline"])
+        // Only what is built here is fetched here.
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .current_dir(root)
+        .output()
+        .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> Result<&'a Vec<Value>> {
+    value[key].as_array().with_context(|| format!("cargo metadata has no `{key}`"))
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn arrows(metadata: &Value) -> Result<Vec<String>> {
+    let members: BTreeSet<&str> =
+        list(metadata, "workspace_members")?.iter().filter_map(Value::as_str).collect();
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
+    let mut offences = Vec::new();
+    let packages = list(metadata, "packages")?;
+    let ours = packages.iter().filter(|package| members.contains(text(package, "id")));
+    for package in ours {
+        let name = text(package, "name");
+        if name == "assay" {
+            continue;
+        }
+        let Some(may_use) = allowed.get(name) else {
+            offences.push(format!("{name}: not in the table of arrows (xtask/src/tidy.rs)"));
+            continue;
+        };
+        for dependency in list(package, "dependencies")? {
+            let used = text(dependency, "name");
+            let is_ours = used.starts_with("assay");
+            let for_tests_only = text(dependency, "kind") == "dev";
+            if is_ours && !for_tests_only && !may_use.contains(&used) {
+                offences.push(format!("{name}: may not use {used}"));
+            }
+            if used == "assay-testkit" && !for_tests_only {
+                offences.push(format!("{name}: assay-testkit is for tests only"));
+            }
+        }
+    }
+    Ok(offences)
+}
+
+fn licences(metadata: &Value) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for package in list(metadata, "packages")? {
+        let licence = text(package, "license");
+        let permitted = licence.split(" OR ").any(|choice| {
+            choice
+                .split([' ', '/', '(', ')'])
+                .filter(|word| {
+                    !word.is_empty() && *word != "AND" && *word != "WITH" && *word != "OR"
+                })
+                .all(|word| LICENCES.contains(&word))
+        });
+        if !permitted {
+            offences
+                .push(format!("{}: licence `{licence}` is not in the list", text(package, "name")));
+        }
+    }
+    Ok(offences)
+}
+
+fn source_files(root: &Path) -> Result<Vec<PathBuf>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"])
+        .current_dir(root)
+        .output()
+        .context("cannot start git")?;
+    if !output.status.success() {
+        bail!("git ls-files failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let listed = String::from_utf8(output.stdout)?;
+    Ok(listed.lines().map(|line| root.join(line)).filter(|path| path.exists()).collect())
+}
+
+fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
+    let content = fs_err::read_to_string(path)?;
+    let shown = path.strip_prefix(root).unwrap_or(path).display();
+    let mut offences = Vec::new();
+    if !content.starts_with("//!") && !content.starts_with("#!") {
+        offences.push(format!("{shown}: the first line does not say what the file is for (`//!`)"));
+    }
+    let lines = content.lines().count();
+    if lines > LINES_MAX {
+        offences.push(format!("{shown}: {lines} lines, at most {LINES_MAX}"));
+    }
+    for (number, line) in content.lines().enumerate() {
+        if line.chars().count() > COLUMNS_MAX {
+            offences.push(format!("{shown}:{}: longer than {COLUMNS_MAX} columns", number + 1));
+        }
+    }
+    let is_pure =
+        PURE.iter().any(|name| path.starts_with(root.join("crates").join(name).join("src")));
+    if is_pure {
+        // Tests at the end of a file may read what they like.
+        let code = content.split("#[cfg(test)]").next().unwrap_or_default();
+        for word in IMPURE_WORDS.iter().filter(|word| code.contains(**word)) {
+            offences.push(format!("{shown}: `{word}` in a pure crate"));
+        }
+    }
+    Ok(offences)
+}
+
+fn readmes(root: &Path) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for entry in fs_err::read_dir(root.join("crates"))? {
+        let folder = entry?.path();
+        if folder.is_dir() && !folder.join("README.md").exists() {
+            offences.push(format!("{}: no README.md", folder.display()));
+        }
+    }
+    Ok(offences)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rules_hold() {
+        if let Err(offences) = super::check() {
+            panic!("{offences}");
+        }
+    }
+}
