@@ -51,6 +51,14 @@ impl Connection {
         reply
     }
 
+    /// Statements meant to be prepared that the server refuses to: they go as text each time.
+    pub(crate) fn unprepared(&self) -> Vec<String> {
+        let statements = self.program.statements().iter().zip(&self.handles);
+        let refused = statements
+            .filter(|(statement, handle)| statement.mode == Mode::Prepared && handle.is_none());
+        refused.map(|(statement, _)| statement.sql.clone()).collect()
+    }
+
     /// The text of a statement, with marks for its parameters.
     pub(crate) fn sql(&self, statement: usize) -> &str {
         &self.program.statements()[statement].sql

@@ -36,14 +36,14 @@ struct ClientThread {
     runs: Option<Sender<(Arc<Run>, Tally)>>,
     results: Receiver<(Tally, Result<Instant>)>,
     thread: Option<JoinHandle<()>>,
-    connection_id: u64,
-    tid: i32,
+    hello: Hello,
 }
 
 /// What a client thread reports once it is connected.
 struct Hello {
     connection_id: u64,
     tid: i32,
+    unprepared: Vec<String>,
 }
 
 impl Session {
@@ -75,13 +75,20 @@ impl Session {
     /// The server's ids of the connections, by client.
     #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
-        self.clients.iter().map(|client| client.connection_id).collect()
+        self.clients.iter().map(|client| client.hello.connection_id).collect()
     }
 
     /// Thread ids of the clients, by client.
     #[must_use]
     pub fn client_tids(&self) -> Vec<i32> {
-        self.clients.iter().map(|client| client.tid).collect()
+        self.clients.iter().map(|client| client.hello.tid).collect()
+    }
+
+    /// Statements meant to be prepared that the server refuses to prepare (`BEGIN`, on some): they go as text each
+    /// time, which costs the server a parse.
+    #[must_use]
+    pub fn unprepared(&self) -> &[String] {
+        self.clients.first().map_or(&[], |client| &client.hello.unprepared)
     }
 
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
@@ -133,7 +140,11 @@ impl ClientThread {
                 Err(error) => return drop(greetings.send(Err(error))),
             };
             let tid = gettid().as_raw_nonzero().get();
-            let hello = Hello { connection_id: worker.connection_id(), tid };
+            let hello = Hello {
+                connection_id: worker.connection_id(),
+                tid,
+                unprepared: worker.unprepared(),
+            };
             if greetings.send(Ok(hello)).is_err() {
                 return;
             }
@@ -151,8 +162,8 @@ impl ClientThread {
             .name(format!("assay-client-{number}"))
             .spawn(body)
             .map_err(Error::Thread)?;
-        let Hello { connection_id, tid } = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
-        Ok(Self { runs: Some(runs), results, thread: Some(thread), connection_id, tid })
+        let hello = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
+        Ok(Self { runs: Some(runs), results, thread: Some(thread), hello })
     }
 }
 

@@ -39,6 +39,10 @@ impl Worker {
         u64::from(self.connection.hot.connection_id())
     }
 
+    pub(crate) fn unprepared(&self) -> Vec<String> {
+        self.connection.unprepared()
+    }
+
     /// Runs events until the run is over, counts them, and returns when the last one ended.
     pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
         let bytes = |hot: &Hot| (hot.bytes_sent(), hot.bytes_received());

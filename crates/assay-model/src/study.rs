@@ -96,7 +96,7 @@ pub struct Study {
     pub threshold: f64,
     /// Time the study may take, seconds.
     pub budget_s: f64,
-    /// Blocks measured at least, if the budget allows.
+    /// Blocks at most; the budget is shared out over them.
     pub blocks: u32,
     /// Rounds of every cell per block at most.
     pub rounds: u32,

@@ -21,7 +21,10 @@ pub enum Error {
     #[error("no Debian archive in this machine's apt configuration, `{}`", .0.display())]
     NoDebianArchive(PathBuf),
     /// No source has that version.
-    #[error("no source has {product} `{wanted}`{}{}", list("; there are", .available), why(.unread))]
+    #[error(
+        "no source has {product} `{wanted}`{}{}",
+        list("; there are", .available), why(.unread)
+    )]
     NoVersion {
         /// The family.
         product: Product,

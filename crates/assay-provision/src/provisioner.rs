@@ -26,6 +26,9 @@ pub struct Options {
     pub accept_expired_index: bool,
 }
 
+/// Room for the index of a release, packed and unpacked, with a margin; bytes.
+const INDEX_ROOM: u64 = 200 << 20;
+
 /// What is going on, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
@@ -214,6 +217,8 @@ impl Provisioner {
         let refreshed = match apt.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
+                // apt waits for ever for its own helpers when they run out of room.
+                self.store.check_room(INDEX_ROOM)?;
                 progress(Progress::RefreshingIndex { release: release.name.clone() });
                 apt.refresh(release, accept)?
             }
@@ -280,7 +285,8 @@ impl Provisioner {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        self.check_room(&records)?;
+        let bytes = |record: &&Record| record.size.saturating_add(record.installed_kb << 10);
+        self.store.check_room(records.iter().map(bytes).fold(0, u64::saturating_add))?;
         let downloads = self.store.downloads()?;
         let total = records.iter().map(|record| record.size).sum::<u64>();
         apt.download(release, &records, downloads.path(), &mut |share| {
@@ -310,19 +316,6 @@ impl Provisioner {
         };
         tree.seal()?;
         self.store.keep(built, &name, &stored)
-    }
-
-    fn check_room(&self, records: &[&Record]) -> Result<(), Error> {
-        let bytes =
-            |record: &&Record| record.size.saturating_add(record.installed_kb.saturating_mul(1024));
-        let needed = records.iter().map(bytes).fold(0, u64::saturating_add);
-        let path = self.store.path("");
-        let room = rustix::fs::statvfs(&path).map_err(std::io::Error::from)?;
-        let free = room.f_bavail.saturating_mul(room.f_frsize);
-        if free < needed {
-            return Err(Error::DiskFull { path, needed_mb: needed >> 20, free_mb: free >> 20 });
-        }
-        Ok(())
     }
 }
 

@@ -72,6 +72,17 @@ impl Store {
         Ok(file)
     }
 
+    /// An error unless that many bytes can be written.
+    pub(crate) fn check_room(&self, needed: u64) -> Result<(), Error> {
+        let room = rustix::fs::statvfs(&self.root).map_err(std::io::Error::from)?;
+        let free = room.f_bavail.saturating_mul(room.f_frsize);
+        if free < needed {
+            let (needed_mb, free_mb) = (needed >> 20, free >> 20);
+            return Err(Error::DiskFull { path: self.root.clone(), needed_mb, free_mb });
+        }
+        Ok(())
+    }
+
     /// The prefix in a directory of that name, if it is there and whole.
     pub(crate) fn prefix(&self, directory: &str) -> Option<Prefix> {
         let path = self.path("prefixes").join(directory);

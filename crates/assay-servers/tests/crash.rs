@@ -1,4 +1,5 @@
 //! Nothing outlives whoever started it: not when it is killed, not when the supervisors are killed too.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
 
 #[test]
 fn kill_of_the_holder_at_any_moment_leaves_no_process_and_no_directory() {
-    template(&prefix("10.11"));
+    let _ = template(&prefix("10.11"));
     for round in 0..12_u32 {
         let dir = tempfile::tempdir().unwrap();
         let mut holder = hold(dir.path());

@@ -1,4 +1,5 @@
 //! A server's life: set up, started, asked, frozen, stopped; and what is left when it fails.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, Instant};
 

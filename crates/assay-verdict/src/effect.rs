@@ -1,5 +1,7 @@
 //! From a series to an estimate with its standard error.
 
+use std::collections::BTreeMap;
+
 use assay_model::Estimate;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -57,24 +59,46 @@ impl Reduced {
     }
 }
 
-/// Estimates many series of the same quantity together: they share what they know of the spread between blocks.
-pub(crate) fn estimate(reduced: &[Option<Reduced>]) -> Vec<Option<Effect>> {
-    let spreads: Vec<(f64, f64)> = reduced
-        .iter()
-        .flatten()
-        .filter_map(|one| variance(&one.centres()).map(|variance| (variance, one.degrees())))
-        .collect();
-    let prior = fit_prior(&spreads);
-    reduced.iter().map(|one| one.as_ref().and_then(|one| effect(one, prior))).collect()
+/// What the cells of a system know together.
+struct Shared {
+    prior: Option<Prior>,
+    /// Variance between blocks that is common to the cells: an instance shifts nearly all tests together.
+    variance: f64,
+    /// Its degrees of freedom.
+    df: f64,
 }
 
-fn effect(reduced: &Reduced, prior: Option<Prior>) -> Option<Effect> {
+/// Estimates the cells of one system together: they share what they know of the spread between blocks.
+pub(crate) fn estimate(reduced: &[Option<Reduced>]) -> Vec<Option<Effect>> {
+    let cells: Vec<&Reduced> = reduced.iter().flatten().collect();
+    let spreads: Vec<(f64, f64)> = cells
+        .iter()
+        .filter_map(|one| variance(&one.centres()).map(|variance| (variance, one.degrees())))
+        .collect();
+    let (common, df) = common_variance(&cells);
+    let shared = Shared { prior: fit_prior(&spreads), variance: common, df };
+    reduced.iter().map(|one| one.as_ref().and_then(|one| effect(one, &shared))).collect()
+}
+
+/// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
+fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
+    let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
+        for (block, centre) in &cell.blocks {
+            deviations.entry(*block).or_default().push(centre - cell.log());
+        }
+    }
+    let means: Vec<f64> = deviations.values().map(|of_block| mean(of_block)).collect();
+    (variance(&means).unwrap_or(0.0), means.len().saturating_sub(1) as f64)
+}
+
+fn effect(reduced: &Reduced, shared: &Shared) -> Option<Effect> {
     let centres = reduced.centres();
     let count = centres.len() as f64;
-    let (squared, df) = match (variance(&centres), prior) {
+    let (squared, df) = match (variance(&centres), shared.prior) {
         (own, Some(prior)) => {
             let (variance, df) = prior.moderate(own.unwrap_or(0.0), reduced.degrees());
-            (variance / count, df)
+            (variance / count, shared.limit(variance, df))
         }
         (Some(own), None) => (own / count, reduced.degrees()),
         (None, None) => {
@@ -88,6 +112,19 @@ fn effect(reduced: &Reduced, prior: Option<Prior>) -> Option<Effect> {
         df,
         blocks: centres.len() as u32,
     })
+}
+
+impl Shared {
+    /// Degrees of freedom of a moderated variance (Satterthwaite): its common part is seen once a block, however many
+    /// cells there are.
+    fn limit(&self, variance: f64, df: f64) -> f64 {
+        let common = self.variance.min(variance);
+        if common <= 0.0 || self.df <= 0.0 {
+            return df;
+        }
+        let rest = variance - common;
+        variance * variance / (common * common / self.df + rest * rest / df)
+    }
 }
 
 impl Effect {

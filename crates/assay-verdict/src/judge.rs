@@ -17,6 +17,9 @@ pub const SMOKE_GROSS: f64 = 0.10;
 /// Probability of being called that [`CellJudgement::detectable`] stands for.
 const POWER: f64 = 0.8;
 
+/// Looks beyond this one keep its level.
+const LOOKS_MAX: u32 = 32;
+
 /// One quantity in all cells and systems, estimated together; indexed as the judgement's cells.
 struct Quantity {
     reduced: Vec<Option<Reduced>>,
@@ -24,8 +27,16 @@ struct Quantity {
 }
 
 impl Quantity {
-    fn new(reduced: Vec<Option<Reduced>>) -> Self {
-        let effects = estimate(&reduced);
+    /// Takes the cells in order, in each the `systems` in theirs.
+    fn new(reduced: Vec<Option<Reduced>>, systems: usize) -> Self {
+        let mut effects = vec![None; reduced.len()];
+        for system in 0..systems {
+            let cells: Vec<_> = reduced.iter().skip(system).step_by(systems).cloned().collect();
+            let places = effects.iter_mut().skip(system).step_by(systems);
+            for (place, effect) in places.zip(estimate(&cells)) {
+                *place = effect;
+            }
+        }
         Self { reduced, effects }
     }
 }
@@ -49,6 +60,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
                     reduce(&slices.log_ratios(*system, base, quantity))
                 })
                 .collect(),
+            record.systems.len(),
         )
     };
     let qps = Quantity::new(
@@ -57,11 +69,13 @@ pub fn judge(record: &StudyRecord) -> Judgement {
                 reduce(&sorted.get(cell)?.logs(*system, assay_model::Slice::ops_per_second))
             })
             .collect(),
+        record.systems.len(),
     );
     let rqps = ratio(assay_model::Slice::ops_per_second);
     let cpu = ratio(server_cpu_per_op);
-    let verdicts = verdicts(record, &keys, &rqps.effects);
-    let cpu_verdicts = verdicts_of_cost(record, &keys, &cpu.effects);
+    let rules = Rules::new(record);
+    let verdicts = rules.verdicts(&keys, &rqps.effects);
+    let cpu_verdicts = rules.verdicts_of_cost(&keys, &cpu.effects);
     let failures = failures(record);
     let mut cells = Vec::with_capacity(keys.len());
     for (index, &(cell, system)) in keys.iter().enumerate() {
@@ -78,7 +92,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
         judged.cpu_ratio = cpu.effects[index].map(|effect| effect.shown());
         judged.cpu_verdict = cpu.effects[index].map(|_| cpu_verdicts[index]);
         judged.detectable = rqps.effects[index]
-            .map(|effect| effect.detectable(level(record, &effect), POWER).max(threshold(record)));
+            .map(|effect| effect.detectable(rules.level(&effect), POWER).max(rules.threshold));
         judged.verdict = verdict;
         judged.failure = failure;
         cells.push(judged);
@@ -136,75 +150,87 @@ fn failures(record: &StudyRecord) -> BTreeMap<(CellId, usize), String> {
     failures
 }
 
-/// Nominal level of the look that an effect's number of blocks is.
-fn level(record: &StudyRecord, effect: &Effect) -> f64 {
-    look_level(effect.blocks, record.study.blocks)
+/// How verdicts are reached in a study.
+struct Rules {
+    systems: usize,
+    /// Nominal level by number of blocks: every block is a look.
+    levels: Vec<f64>,
+    threshold: f64,
+    smoke: bool,
 }
 
-fn threshold(record: &StudyRecord) -> f64 {
-    match record.study.preset {
-        Preset::Smoke => record.study.threshold.max(SMOKE_GROSS),
-        _ => record.study.threshold,
-    }
-}
-
-/// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
-fn verdicts(
-    record: &StudyRecord,
-    keys: &[(CellId, usize)],
-    effects: &[Option<Effect>],
-) -> Vec<Verdict> {
-    let mut verdicts = vec![Verdict::Undecided; keys.len()];
-    for system in 0..record.systems.len() {
-        let judged: Vec<(usize, Effect)> = keys
-            .iter()
-            .zip(effects)
-            .enumerate()
-            .filter(|(_, ((_, of), _))| *of == system)
-            .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
-            .collect();
-        // A p-value is measured against what this look may spend.
-        let p_values: Vec<f64> = judged
-            .iter()
-            .map(|(_, effect)| (effect.p_value() * ALPHA / level(record, effect)).min(1.0))
-            .collect();
-        let changed = benjamini_hochberg(&p_values, ALPHA);
-        for ((index, effect), changed) in judged.into_iter().zip(changed) {
-            verdicts[index] = decide(record, &effect, changed);
+impl Rules {
+    fn new(record: &StudyRecord) -> Self {
+        let planned = record.study.blocks;
+        let seen = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
+        let smoke = record.study.preset == Preset::Smoke;
+        let threshold = record.study.threshold;
+        Self {
+            systems: record.systems.len(),
+            levels: (1..=planned.max(seen.min(LOOKS_MAX)))
+                .map(|l| look_level(l, planned))
+                .collect(),
+            threshold: if smoke { threshold.max(SMOKE_GROSS) } else { threshold },
+            smoke,
         }
     }
-    verdicts
-}
 
-fn decide(record: &StudyRecord, effect: &Effect, changed: bool) -> Verdict {
-    let wide = effect.interval(level(record, effect));
-    let limit = threshold(record);
-    if changed && wide.value > 1.0 + limit {
-        Verdict::Faster
-    } else if changed && wide.value < 1.0 - limit {
-        Verdict::Slower
-    } else if record.study.preset != Preset::Smoke
-        && wide.low >= 1.0 - limit
-        && wide.high <= 1.0 + limit
-    {
-        Verdict::Same
-    } else {
-        Verdict::Undecided
+    fn level(&self, effect: &Effect) -> f64 {
+        let look = effect.blocks.max(1) as usize - 1;
+        self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
     }
-}
 
-/// Verdicts on ratios of which less is better.
-fn verdicts_of_cost(
-    record: &StudyRecord,
-    keys: &[(CellId, usize)],
-    effects: &[Option<Effect>],
-) -> Vec<Verdict> {
-    let turned = |verdict| match verdict {
-        Verdict::Faster => Verdict::Slower,
-        Verdict::Slower => Verdict::Faster,
-        other => other,
-    };
-    verdicts(record, keys, effects).into_iter().map(turned).collect()
+    /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
+    fn verdicts(&self, keys: &[(CellId, usize)], effects: &[Option<Effect>]) -> Vec<Verdict> {
+        let mut verdicts = vec![Verdict::Undecided; keys.len()];
+        for system in 0..self.systems {
+            let judged: Vec<(usize, Effect)> = keys
+                .iter()
+                .zip(effects)
+                .enumerate()
+                .filter(|(_, ((_, of), _))| *of == system)
+                .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
+                .collect();
+            // A p-value is measured against what this look may spend.
+            let p_values: Vec<f64> = judged
+                .iter()
+                .map(|(_, effect)| (effect.p_value() * ALPHA / self.level(effect)).min(1.0))
+                .collect();
+            let changed = benjamini_hochberg(&p_values, ALPHA);
+            for ((index, effect), changed) in judged.into_iter().zip(changed) {
+                verdicts[index] = self.decide(&effect, changed);
+            }
+        }
+        verdicts
+    }
+
+    fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
+        let wide = effect.interval(self.level(effect));
+        let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);
+        if changed && wide.value > most {
+            Verdict::Faster
+        } else if changed && wide.value < least {
+            Verdict::Slower
+        } else if !self.smoke && wide.low >= least && wide.high <= most {
+            Verdict::Same
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Verdicts on ratios of which less is better.
+    fn verdicts_of_cost(
+        &self,
+        keys: &[(CellId, usize)],
+        effects: &[Option<Effect>],
+    ) -> Vec<Verdict> {
+        let turned = |verdict| match verdict {
+            Verdict::Faster => Verdict::Slower,
+            Verdict::Slower => Verdict::Faster,
+            other => other,
+        };
+        self.verdicts(keys, effects).into_iter().map(turned).collect()
+    }
 }
 
 fn summary(cells: &[CellJudgement], system: usize) -> SystemSummary {

@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 pub const ALPHA: f64 = 0.05;
 
 /// Points of the grid on which the density of the test statistic is followed from look to look.
-const GRID: usize = 400;
+const GRID: usize = 200;
 
 /// Half-width of that grid at the last look, standard deviations.
 const REACH: f64 = 8.0;

@@ -1,4 +1,5 @@
 //! Wrong use: a clear message, a hint, exit code 2, nothing on stdout.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 use assert_cmd::Command;
 

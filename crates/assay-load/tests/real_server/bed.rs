@@ -20,7 +20,11 @@ pub(crate) struct Bed {
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        let server = assay_testkit::mariadb();
+        Self::of_version("10.11")
+    }
+
+    pub(crate) fn of_version(version: &str) -> Self {
+        let server = assay_testkit::mariadb_version(version, &[]);
         Self { options: server.connect_options(), control: server.connect(), _server: server }
     }
 

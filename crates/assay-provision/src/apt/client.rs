@@ -4,7 +4,9 @@
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use crate::error::Error;
 
@@ -30,8 +32,8 @@ pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String
 /// Runs a program, hands its lines of standard output to `each`, and makes an error of its
 /// complaints if it fails.
 ///
-/// apt bounds every wait for the network by itself (see the private configuration), so no watchdog
-/// is needed here.
+/// apt bounds every wait for the network by itself (see the private configuration); one that
+/// nevertheless makes no progress, as for want of room, is killed.
 pub(super) fn run(
     program: &'static str,
     arguments: &[&str],
@@ -60,11 +62,28 @@ pub(super) fn run(
         let lines = stderr.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
         lines.map_while(Result::ok).collect::<Vec<_>>()
     });
+    let (progress, seen) = mpsc::channel();
+    let pid = rustix::process::Pid::from_child(&child);
+    let watch = thread::spawn(move || stalled(&seen, pid));
     let stdout = child.stdout.take();
     let lines = stdout.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
-    lines.map_while(Result::ok).for_each(|line| each(&line));
+    let mut last = String::new();
+    for line in lines.map_while(Result::ok).filter(|line| !line.is_empty()) {
+        // apt repeats itself while nothing moves.
+        if line != last {
+            let _ = progress.send(());
+        }
+        each(&line);
+        last = line;
+    }
+    drop(progress);
+    let stalled = watch.join().unwrap_or(false);
     let status = child.wait()?;
     let complaints = complaints.join().unwrap_or_default();
+    if stalled {
+        let detail = format!("no progress for {} s", PATIENCE.as_secs());
+        return Err(Error::Network { release: release.to_owned(), detail });
+    }
     if status.success() {
         for line in complaints.iter().filter(|line| !line.is_empty()) {
             log::debug!("{program}: {line}");
@@ -72,6 +91,24 @@ pub(super) fn run(
         return Ok(());
     }
     Err(failure(program, release, &complaints))
+}
+
+/// How long a program may go on without a new line of output. Longer than apt's own limits.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
+
+/// Kills the program when nothing was seen of it for too long, and says so. Ends with its output,
+/// before which the program is not waited for, so that its number cannot be another's.
+fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
+    loop {
+        match seen.recv_timeout(PATIENCE) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                return true;
+            }
+        }
+    }
 }
 
 /// The error that apt's complaints describe: the first kind that any of them is of, with that line.
@@ -151,5 +188,10 @@ mod tests {
     fn a_program_that_is_not_there_is_named() {
         let error = output("assay-no-such-program", &[]).unwrap_err();
         assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
+    }
+    #[test]
+    fn a_program_that_stalls_is_killed() {
+        let error = output("sleep", &["1000"]).unwrap_err();
+        assert!(matches!(&error, Error::Network { detail, .. } if detail.contains("no progress")));
     }
 }

@@ -87,7 +87,7 @@ fn parse(suite: &str, stanza: &str) -> Result<(Record, Vec<String>), Error> {
             "Version" => version = value,
             "SHA256" => sha256 = value.trim(),
             "Size" => size = value.trim().parse().unwrap_or(0),
-            "Installed-Size" => installed_kb = value.trim().parse().unwrap_or(0),
+            "Installed-Size" => installed_kb = value.trim().parse::<u32>().unwrap_or(0).into(),
             "Depends" | "Pre-Depends" => depends.extend(value.split(',').map(alternatives)),
             "Provides" => {
                 provides.extend(value.split(',').filter_map(dependency).map(|it| it.name));

@@ -85,7 +85,11 @@ impl<'a> Apt<'a> {
         let state = self.state(release);
         let notes = self.configure(release, &state)?;
         let update = |more: &[&str]| {
-            let arguments = [&["-qq", "-o", "pkgCacheFile::Generate=false"], more, &["update"]];
+            let arguments = [
+                &["-qq", "-o", "pkgCacheFile::Generate=false", "-o", "APT::Status-Fd=1"],
+                more,
+                &["update"],
+            ];
             state.run(release, "apt-get", &arguments.concat(), &state.directory, &mut |_| {})
         };
         let expired = match update(&[]) {

@@ -1,6 +1,6 @@
 //! Under which conditions it was measured, and how to do it again.
 
-use assay_model::{AuditClass, CpuPlacement, StudyRecord};
+use assay_model::{AuditClass, CpuPlacement, Setup, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
@@ -125,10 +125,24 @@ fn command(record: &StudyRecord) -> String {
         .map(|system| system.spec.to_string())
         .collect();
     let twin = if record.systems.iter().any(|s| s.is_twin) { " --twin" } else { "" };
+    let each = |of: fn(&Setup) -> u32| {
+        let mut values: Vec<u32> = study.setups.iter().map(of).collect();
+        values.dedup();
+        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    };
+    let tests: Vec<String> = study.cells.iter().map(|cell| cell.id.test.name()).collect();
+    let all = study.set.tests().iter().all(|test| tests.contains(&test.name()));
+    let tests = if all { String::new() } else { format!(" --tests {}", tests.join(",")) };
     format!(
-        "assay compare {} --preset {} --threshold {}% --seed {}{twin}",
+        "assay compare {} --preset {} --set {}{tests} --clients {} --tables {} --rows {} \
+         --budget {}s --threshold {}% --seed {}{twin}",
         names.join(" "),
         study.preset.word(),
+        study.set.len(),
+        each(|setup| setup.clients),
+        each(|setup| setup.tables),
+        each(|setup| setup.rows),
+        study.budget_s,
         (study.threshold * 1e4).round() / 100.0,
         study.seed
     )

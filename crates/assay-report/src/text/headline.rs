@@ -111,7 +111,7 @@ fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     let false_alarms =
         if called { "; of the calls at most 5 % are expected to be false" } else { "" };
     let smallest = detectable.map_or_else(String::new, |d| {
-        format!("; half the tests would show a change of {}", share(d))
+        format!("; in half the tests a change of {} would be found", share(d))
     });
     format!(
         "{slices} slices in {blocks} blocks of fresh servers, {}; changes under {} do not count{smallest}{false_alarms}",

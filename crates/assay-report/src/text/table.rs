@@ -24,6 +24,8 @@ const EXTRAS: [Extra; 5] =
 #[derive(Debug, Clone, Copy)]
 struct Columns<'a> {
     others: &'a [usize],
+    /// Whether the relative QPS of the others is among them.
+    verdicts: bool,
     extras: &'a [Extra],
     verdict_words: bool,
 }
@@ -40,7 +42,8 @@ pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -
             .flat_map(|other| {
                 let one = std::slice::from_ref(other);
                 let mut lines = fitting(record, judgement, one, width).unwrap_or_else(|| {
-                    let least = Columns { others: one, extras: &[], verdict_words: false };
+                    let least =
+                        Columns { others: one, verdicts: true, extras: &[], verdict_words: false };
                     laid_out(record, judgement, least)
                 });
                 lines.push(String::new());
@@ -52,7 +55,8 @@ pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -
         lines.pop();
     }
     lines.push(String::new());
-    lines.extend(legend(&lines));
+    let legend = legend(&lines);
+    lines.extend(legend);
     lines
 }
 
@@ -64,12 +68,29 @@ fn fitting(
 ) -> Option<Vec<String>> {
     let with_words = (0..=EXTRAS.len()).rev().map(|kept| (kept, true));
     let choices = with_words.chain(std::iter::once((0, false)));
-    choices
-        .map(|(kept, verdict_words)| {
-            let columns = Columns { others, extras: &EXTRAS[..kept], verdict_words };
-            laid_out(record, judgement, columns)
-        })
-        .find(|lines| lines.iter().all(|line| line.chars().count() <= width))
+    choices.into_iter().find_map(|(kept, verdict_words)| {
+        let (extras, left_out) = EXTRAS.split_at(kept);
+        let columns = Columns { others, verdicts: true, extras, verdict_words };
+        let mut lines = laid_out(record, judgement, columns);
+        if !fits(&lines, width) {
+            return None;
+        }
+        // What does not fit beside the verdicts stands in a table of its own.
+        let below = (1..=left_out.len()).rev().find_map(|count| {
+            let columns =
+                Columns { others, verdicts: false, extras: &left_out[..count], verdict_words };
+            Some(laid_out(record, judgement, columns)).filter(|lines| fits(lines, width))
+        });
+        if let Some(below) = below {
+            lines.push(String::new());
+            lines.extend(below);
+        }
+        Some(lines)
+    })
+}
+
+fn fits(lines: &[String], width: usize) -> bool {
+    lines.iter().all(|line| line.chars().count() <= width)
 }
 
 /// The table as lines, group headings between the rows.
@@ -100,9 +121,13 @@ fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Ve
 }
 
 fn group_heading(record: &StudyRecord, setup: Setup, group: Group) -> String {
+    let title = match group {
+        Group::Writes => group.word().to_owned(),
+        _ => format!("{}: {}", group.word(), group.title()),
+    };
     let several = record.study.cells.iter().any(|cell| cell.id.setup != setup);
     let of = if several { format!(", {setup} (clients × tables × rows)") } else { String::new() };
-    format!("{} ({}){of}", group.word(), group.title())
+    format!("{title}{of}")
 }
 
 fn plain_table() -> Table {
@@ -122,9 +147,9 @@ fn right(text: impl ToString) -> Cell {
 fn header(record: &StudyRecord, columns: Columns) -> Vec<Cell> {
     let mut cells = vec![left("test")];
     if columns.extras.contains(&Extra::Qps) {
-        cells.push(right(format!("QPS of {}", system_name(record, base_index(record)))));
+        cells.push(right("base QPS"));
     }
-    for &other in columns.others {
+    for &other in columns.others.iter().filter(|_| columns.verdicts) {
         cells.push(left(format!("{} rQPS", system_name(record, other))));
     }
     for extra in columns.extras {
@@ -147,7 +172,7 @@ fn row(record: &StudyRecord, judgement: &Judgement, id: CellId, columns: Columns
     if columns.extras.contains(&Extra::Qps) {
         cells.push(right(rate(base.and_then(|base| base.qps))));
     }
-    for other in &others {
+    for other in others.iter().filter(|_| columns.verdicts) {
         let verdict = other.map_or(Verdict::Undecided, |other| other.verdict);
         let word = if columns.verdict_words { verdict.word() } else { "" };
         let numbers = ratio(other.and_then(|other| other.rqps));
@@ -181,15 +206,23 @@ fn arrows(all: &[Option<&CellJudgement>], of: impl Fn(PerOp) -> Option<f64>) -> 
 }
 
 fn legend(lines: &[String]) -> Vec<String> {
-    let header = lines.first().map_or("", String::as_str);
+    let shows = |header: &str| lines.iter().any(|line| line.contains(header));
     let mut legend = vec![
-        "rQPS: QPS divided by that of the base, with 95 % interval; ▲ faster  ▼ slower  = same  ? undecided".into(),
+        "rQPS: QPS divided by that of the base, with 95 % interval; ▲ faster, ▼ slower, = same, \
+         ? undecided"
+            .to_owned(),
+        "undecided can be a change whose interval leaves out 1: the risk of error is shared by all \
+         tests and blocks"
+            .to_owned(),
     ];
-    if header.contains("µs/op") {
-        legend.push("µs/op: CPU time per operation; figures with → are means, base → other, without interval".into());
+    if shows("µs/op") {
+        legend.push(
+            "µs/op: CPU time per operation; figures with → are means, base → other, without interval"
+                .to_owned(),
+        );
     }
-    if header.contains("cs/op") {
-        legend.push("cs/op: context switches of the server per operation".into());
+    if shows("cs/op") {
+        legend.push("cs/op: context switches of the server per operation".to_owned());
     }
     legend
 }

@@ -169,6 +169,7 @@ mod tests {
     /// A private directory with a run directory `dead` in it.
     fn crashed() -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let dead = root.path().join("dead");
         fs::create_dir(&dead).unwrap();
         fs::write(dead.join(LOCK), "").unwrap();
@@ -180,10 +181,12 @@ mod tests {
         let (root, dead) = crashed();
         let data = tempfile::tempdir().unwrap();
         let start = |program: &str, args: &[&str]| {
-            Command::new(program).args(args).current_dir(data.path()).spawn().unwrap()
+            let mut command = Command::new(program);
+            command.args(args).current_dir(data.path()).stdout(std::process::Stdio::null());
+            command.spawn().unwrap()
         };
-        let mut orphan = start("setsid", &["sleep", "1000"]);
-        let mut visitor = start("sleep", &["1000"]);
+        let mut orphan = start("setsid", &["sleep", "60"]);
+        let mut visitor = start("sleep", &["60"]);
         let orphan_pid = i32::try_from(orphan.id()).unwrap();
         while Process::new(orphan_pid).unwrap().stat().unwrap().session != orphan_pid {
             std::thread::yield_now();

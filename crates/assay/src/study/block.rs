@@ -143,7 +143,10 @@ impl Turns<'_> {
             let described = &self.field.participants[system].system;
             let (cell, stage) = (self.cell, self.field.stage);
             match station::connect(server, described, cell.id, cell.placement, seed, stage) {
-                Ok(station) => stations.push(station),
+                Ok(station) => {
+                    recorder.unprepared(system, station.session.unprepared())?;
+                    stations.push(station);
+                }
                 Err(error) => {
                     let why = format!("{error:#}");
                     let mut slice = station::unmeasured(cell.id, self.place(system, 0, 0));

@@ -119,6 +119,18 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// Notes, once for each, statements that a system would not prepare: unequal conditions are shown.
+    pub(crate) fn unprepared(&mut self, system: usize, statements: &[String]) -> Result<()> {
+        for sql in statements {
+            let what = format!("cannot prepare `{sql}`: it is sent as text");
+            let events = &self.record.events;
+            if !events.iter().any(|it| it.system == Some(system) && it.what == what) {
+                self.event(Some(system), what)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Fixes how many events a write slice of a cell has.
     pub(crate) fn calibrated(&mut self, cell: CellId, events: u64) -> Result<()> {
         self.ledger.set_calibrated_events(&self.record.study.id, cell, events)?;

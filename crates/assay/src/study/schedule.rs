@@ -91,13 +91,13 @@ impl Schedule {
             .filter(|cell| open.contains(&cell.id) && !self.failed.contains(&cell.id))
             .cloned()
             .collect();
-        if cells.is_empty() {
+        let planned_left = study.blocks.saturating_sub(self.blocks_done);
+        if cells.is_empty() || planned_left == 0 {
             return None;
         }
         let once_s: f64 = cells.iter().filter_map(|cell| self.round_s.get(&cell.id)).sum();
         let left_s = study.budget_s - self.used_s();
-        let planned_left = study.blocks.saturating_sub(self.blocks_done);
-        let share_s = left_s / f64::from(planned_left.max(1)) - self.start_s;
+        let share_s = left_s / f64::from(planned_left) - self.start_s;
         let affordable = (share_s / once_s) as u32 / 2 * 2;
         // The first blocks run even when the budget is too small: a study without a verdict helps nobody.
         let must_run = self.blocks_done < BLOCKS_MUST.min(study.blocks);

@@ -1,0 +1,183 @@
+//! A small hand-made study: two or more systems, five tests, four blocks of ten rounds, no randomness.
+
+use assay_model::*;
+
+/// A study of MariaDB 10.11 and `others`.
+pub(crate) fn record(others: &[&str]) -> StudyRecord {
+    let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
+    let names = [
+        "point-query",
+        "range-covered-pk",
+        "read-only_range=10000",
+        "points-notcovered-pk",
+        "insert",
+    ];
+    let cells: Vec<PlannedCell> = names
+        .into_iter()
+        .filter_map(Microbenchmark::by_name)
+        .map(|test| PlannedCell {
+            id: CellId { test, setup },
+            warm_ms: 10,
+            slice_ms: 50,
+            events: None,
+            placement: CpuPlacement::OneCpu,
+        })
+        .collect();
+    let mut systems = vec![system("10.11", "10.11.19", "bookworm-security", true)];
+    systems.extend(others.iter().map(|name| system(name, &format!("{name}.4"), "trixie", false)));
+    let slices = slices(&cells, systems.len());
+    StudyRecord {
+        study: study(cells, setup),
+        host: host(),
+        systems,
+        instances: Vec::new(),
+        slices,
+        events: vec![StudyEvent {
+            when_ms: 1_795_000_100_000,
+            system: Some(1),
+            what: "round 3 of insert repeated: stolen CPU time".into(),
+        }],
+        audit: vec![AuditFinding {
+            setting: "innodb_flush_method".into(),
+            values: std::iter::repeat_n(Some("fsync".into()), others.len())
+                .chain([Some("O_DIRECT".into())])
+                .collect(),
+            class: AuditClass::Harmless,
+            why: "the data is cached".into(),
+        }],
+        updated_ms: 1_795_000_543_000,
+        finished: true,
+    }
+}
+
+/// Makes the audit suspicious.
+pub(crate) fn suspicious(mut record: StudyRecord) -> StudyRecord {
+    for finding in &mut record.audit {
+        finding.class = AuditClass::Suspicious;
+    }
+    record
+}
+
+fn slices(cells: &[PlannedCell], systems: usize) -> Vec<Slice> {
+    let mut slices = Vec::new();
+    for block in 0..4_u32 {
+        for (number, cell) in cells.iter().enumerate() {
+            for round in 0..10_u32 {
+                for system in 0..systems {
+                    // A fixed zigzag in place of noise.
+                    let zigzag = f64::from((block * 7 + round * 3 + number as u32) % 5) - 2.0;
+                    let change = [0.80, 0.99, 1.15, 0.93, 1.004][number];
+                    let factor = if system == 0 { 1.0 } else { change + 0.004 * zigzag };
+                    slices.push(slice(system, cell.id, block, round, 20_000.0 * factor));
+                }
+            }
+        }
+    }
+    let (first, last) = (slices.len() / 2, slices.len() - 1);
+    slices[first].outcome = SliceOutcome::Troubled;
+    slices[first].trouble = vec![Trouble::Steal];
+    slices[last].work.errors = vec![(1213, 2)];
+    slices
+}
+
+fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice {
+    let cpu = |us: f64, qps: f64| (us * 1e3 * qps * 0.05) as u64;
+    let server = TaskCounters {
+        cpu_ns: cpu(600_000.0 / qps, qps),
+        user_ns: cpu(400_000.0 / qps, qps),
+        sys_ns: cpu(200_000.0 / qps, qps),
+        runq_ns: 1_000_000,
+        disk_wait_ns: 0,
+        context_switches: (2.0 * qps * 0.05) as u64,
+    };
+    Slice {
+        system,
+        cell,
+        block,
+        round,
+        position: system as u32,
+        started_ms: 1_795_000_000_000,
+        outcome: SliceOutcome::Good,
+        trouble: Vec::new(),
+        work: WorkCounters {
+            events: (qps * 0.05) as u64,
+            read: (qps * 0.05) as u64,
+            elapsed_ns: 50_000_000,
+            ..WorkCounters::default()
+        },
+        client: ClientCounters {
+            tasks: TaskCounters { cpu_ns: cpu(12.0, qps), ..TaskCounters::default() },
+        },
+        server: ServerCounters { connections: server, ..ServerCounters::default() },
+        host: HostCounters::default(),
+    }
+}
+
+fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
+    Study {
+        id: "20261118-0a1b".into(),
+        started_ms: 1_795_000_000_000,
+        preset: Preset::Quick,
+        set: TestSet::Set32,
+        seed: 7,
+        threshold: 0.02,
+        budget_s: 600.0,
+        blocks: 4,
+        rounds: 10,
+        cells,
+        setups: vec![setup],
+        workload_version: 1,
+        assay_version: "0.1.0".into(),
+    }
+}
+
+fn host() -> Host {
+    Host {
+        cpu: "Example CPU".into(),
+        cpus: 2,
+        memory_kb: 24 << 20,
+        kernel: "6.1.0".into(),
+        os: "Debian GNU/Linux 12 (bookworm)".into(),
+        hypervisor: Some("KVM".into()),
+        filesystem: "ext4".into(),
+    }
+}
+
+fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
+    let prefix = || "/prefix".into();
+    System {
+        name: format!("mariadb@{name}"),
+        spec: SystemSpec {
+            product: Product::MariaDb,
+            origin: Origin::Version(name.into()),
+            engine: Engine::InnoDb,
+            overrides: Vec::new(),
+        },
+        prefix: Prefix {
+            path: prefix(),
+            sha256: "0123456789abcdef".repeat(4),
+            product: Product::MariaDb,
+            version: version.into(),
+            build: Build {
+                source: "apt".into(),
+                channel: channel.into(),
+                package_version: format!("1:{version}-0+deb12u1"),
+                released: true,
+                notes: Vec::new(),
+            },
+            packages: Vec::new(),
+            layout: Layout {
+                loader: None,
+                library_path: Vec::new(),
+                server: prefix(),
+                basedir: prefix(),
+                share_dir: prefix(),
+                charsets_dir: prefix(),
+                plugin_dir: prefix(),
+            },
+        },
+        is_base,
+        is_twin: false,
+        options: Vec::new(),
+    }
+}

@@ -1,0 +1,213 @@
+//! What people and scripts see of a small study.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::StudyRecord;
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::judge;
+use common::{record, suspicious};
+use serde_json::Value;
+
+fn text(record: &StudyRecord, width: usize, color: bool) -> String {
+    render(record, &judge(record), Format::Text, &TextOptions { width, color })
+}
+
+fn json(record: &StudyRecord) -> Value {
+    let options = TextOptions { width: 80, color: false };
+    serde_json::from_str(&render(record, &judge(record), Format::Json, &options)).unwrap()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn two_systems_in_80_columns() {
+    insta::assert_snapshot!(text(&record(&["11.8"]), 80, false));
+}
+
+#[test]
+fn two_systems_in_160_columns() {
+    insta::assert_snapshot!(text(&record(&["11.8"]), 160, false));
+}
+
+#[test]
+fn three_systems_in_120_columns_with_suspicious_audit() {
+    insta::assert_snapshot!(text(&suspicious(record(&["11.4", "11.8"])), 120, false));
+}
+
+#[test]
+fn nothing_measured_yet() {
+    let mut empty = record(&["11.8"]);
+    empty.slices.clear();
+    empty.finished = false;
+    insta::assert_snapshot!(text(&empty, 80, false));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for width in [80, 100, 120, 200] {
+        for others in [&["11.8"][..], &["11.4", "11.8"], &["10.5", "11.4", "11.8"]] {
+            let text = text(&record(others), width, false);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{widest} > {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn colours_add_escapes_and_nothing_else() {
+    let record = record(&["11.8"]);
+    let colored = text(&record, 120, true);
+    assert!(colored.contains("\u{1b}[31m▼ slower\u{1b}[0m"));
+    let mut plain = String::new();
+    let mut rest = colored.as_str();
+    while let Some((before, escape)) = rest.split_once('\u{1b}') {
+        plain += before;
+        rest = escape.split_once('m').unwrap().1;
+    }
+    assert_eq!(plain + rest, text(&record, 120, false));
+}
+
+#[test]
+fn json_has_the_shape_of_schema_1() {
+    let document = json(&record(&["11.8"]));
+    assert_eq!(
+        keys(&document),
+        [
+            "audit",
+            "cells",
+            "events",
+            "groups",
+            "host",
+            "schema",
+            "study",
+            "systems",
+            "workload_version"
+        ]
+    );
+    assert_eq!(document["schema"], 1);
+    let study = &document["study"];
+    for (key, value) in [
+        ("id", Value::from("20261118-0a1b")),
+        ("started", "2026-11-18T11:06:40Z".into()),
+        ("preset", "quick".into()),
+        ("seed", 7.into()),
+        ("threshold", 0.02.into()),
+        ("budget_s", 600.into()),
+        ("elapsed_s", 543.into()),
+    ] {
+        assert_eq!(study[key], value, "{key}");
+    }
+    let base = &document["systems"][0];
+    assert_eq!(
+        keys(base),
+        ["build", "engine", "is_base", "is_twin", "name", "product", "sha256", "source", "version"]
+    );
+    assert_eq!(base["source"], "apt bookworm-security");
+    assert_eq!(keys(&document["audit"][0]), ["class", "setting", "values", "why"]);
+    assert_eq!(document["audit"][0]["values"]["mariadb@11.8"], "O_DIRECT");
+    assert_eq!(keys(&document["events"][0]), ["system", "what", "when"]);
+}
+
+#[test]
+fn json_cells_carry_every_field() {
+    let document = json(&record(&["11.8"]));
+    let cells = document["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 10);
+    let (base, other) = (&cells[0], &cells[1]);
+    for key in [
+        "test",
+        "group",
+        "clients",
+        "tables",
+        "rows",
+        "system",
+        "qps",
+        "rqps",
+        "verdict",
+        "slices",
+        "blocks",
+        "ops",
+        "errors",
+        "latency_us",
+        "per_op",
+        "cpu_ratio",
+        "why",
+    ] {
+        assert!(other.get(key).is_some(), "{key}");
+    }
+    assert_eq!(base["rqps"], Value::Null);
+    assert_eq!(base["cpu_ratio"], Value::Null);
+    assert_eq!(other["test"], "point-query");
+    assert_eq!(other["group"], "point");
+    assert_eq!(other["verdict"], "slower");
+    assert_eq!(keys(&other["rqps"]), ["high", "low", "value"]);
+    let rqps = other["rqps"]["value"].as_f64().unwrap();
+    assert!((rqps - 0.80).abs() < 0.01, "{rqps}");
+    assert_eq!(other["latency_us"], Value::Null, "no histogram was kept");
+    assert_eq!(
+        keys(&other["per_op"]),
+        [
+            "background_cpu_us",
+            "client_cpu_us",
+            "cs",
+            "disk_wait_us",
+            "other_wait_us",
+            "read_kb",
+            "reads",
+            "runq_us",
+            "server_cpu_us",
+            "server_sys_us",
+            "server_user_us",
+            "time_us",
+            "write_kb"
+        ]
+    );
+}
+
+#[test]
+fn json_groups_carry_every_field() {
+    let document = json(&record(&["11.8"]));
+    let group = &document["groups"][0];
+    assert_eq!(
+        keys(group),
+        [
+            "avg",
+            "clients",
+            "group",
+            "max",
+            "median",
+            "median_high",
+            "median_low",
+            "min",
+            "n",
+            "rows",
+            "stddev",
+            "system",
+            "tables"
+        ]
+    );
+}
+
+#[test]
+fn what_was_never_measured_is_null() {
+    let mut unprobed = record(&["11.8"]);
+    for slice in &mut unprobed.slices {
+        slice.server = Default::default();
+        slice.client = Default::default();
+    }
+    let document = json(&unprobed);
+    let cell = &document["cells"][1];
+    assert_eq!(cell["per_op"]["server_cpu_us"], Value::Null);
+    assert_eq!(cell["per_op"]["client_cpu_us"], Value::Null);
+    assert_eq!(cell["cpu_ratio"], Value::Null);
+    unprobed.slices.clear();
+    let document = json(&unprobed);
+    assert_eq!(document["cells"][1]["qps"], Value::Null);
+    assert_eq!(document["cells"][1]["verdict"], "undecided");
+}

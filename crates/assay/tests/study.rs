@@ -1,0 +1,109 @@
+//! Whole studies with real servers: the result, an interruption, a violent end.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::process::{Child, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// One study at a time: they look for what others leave behind, and would disturb each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const SMOKE: [&str; 5] = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke"];
+
+/// Long enough to be interrupted in the middle.
+const LONG: [&str; 7] =
+    ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "quick", "--rows", "10000"];
+
+fn json(place: &Place, args: &[&str]) -> (i32, Value, Vec<u8>) {
+    let output = place.run_to_end(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{stderr}"));
+    (output.status.code().unwrap(), value, output.stdout)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let tests = ["--tests", "update-index,scan,point-query,delete,insert", "--format", "json"];
+    let (code, result, bytes) = json(&place, &[&SMOKE[..], &tests[..]].concat());
+    assert_eq!(code, 0);
+    assert_eq!(result["schema"], 1);
+    let systems: Vec<_> = result["systems"].as_array().unwrap().iter().collect();
+    assert_eq!(systems.len(), 2);
+    assert_eq!(systems[0]["name"], "mariadb@10.11");
+    assert_eq!(systems[0]["is_base"], true);
+    assert!(systems[1]["version"].as_str().unwrap().starts_with("11.8."));
+    let cells = result["cells"].as_array().unwrap();
+    let names: Vec<_> =
+        cells.iter().step_by(2).map(|cell| cell["test"].as_str().unwrap()).collect();
+    assert_eq!(names, ["update-index", "scan", "point-query", "delete", "insert"]);
+    for cell in cells {
+        assert!(cell["qps"]["value"].as_f64().unwrap() > 0.0, "{cell}");
+        assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
+        assert!(cell["per_op"]["client_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
+        assert_eq!(cell["errors"], 0, "{cell}");
+        let is_base = cell["system"] == "mariadb@10.11";
+        assert_eq!(cell["rqps"].is_null(), is_base, "{cell}");
+    }
+    let again = place.run_to_end(&["report", "--format", "json"]);
+    assert_eq!(String::from_utf8(again.stdout), String::from_utf8(bytes));
+    place.assert_nothing_left();
+}
+
+/// Starts a long study and waits until the ledger has its first slices.
+fn start_measuring(place: &Place) -> Child {
+    let mut child =
+        place.command(&LONG).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(300);
+    while !place.has_slices() {
+        assert!(child.try_wait().unwrap().is_none(), "ended before it measured anything");
+        assert!(Instant::now() < deadline, "no slice within five minutes");
+    }
+    child
+}
+
+#[test]
+fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    for asked in [Signal::INT, Signal::TERM] {
+        let mut child = start_measuring(&place);
+        signal(&child, asked);
+        assert_eq!(child.wait().unwrap().code(), Some(4));
+        assert!(place.has_slices());
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn kill_dash_nine_leaves_no_process_and_no_directory() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start_measuring(&place);
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    place.assert_nothing_left();
+    // Any moment: fetching, initialising, loading, starting, with some servers frozen.
+    for after_ms in [50, 200, 400, 700, 1000, 1500, 2200, 3000] {
+        let seed = after_ms.to_string();
+        let args = [&LONG[..], &["--seed", &seed]].concat();
+        let mut child =
+            place.command(&args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(after_ms));
+        signal(&child, Signal::KILL);
+        child.wait().unwrap();
+        place.assert_nothing_left();
+    }
+    assert!(place.has_slices(), "what was measured before is still there");
+}
