@@ -26,8 +26,13 @@ pub fn buffer_pool_mb(setup: Setup) -> u64 {
     wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(128)
 }
 
-/// Redo log, MB: large enough that a slice of writes does not wait for a checkpoint, small enough to copy.
+/// Smallest and largest redo log, MB.
+const REDO_LOG_MB: (u64, u64) = (512, 4096);
+
+/// Redo log, MB: large enough that slices of writes are not stalled by a forced checkpoint.
+///
+/// Its unused part is a hole in the file, so that a large log costs no copying.
 #[must_use]
 pub fn redo_log_mb(setup: Setup) -> u64 {
-    loaded_mb(setup).next_multiple_of(64).clamp(64, 2048)
+    (2 * loaded_mb(setup)).next_multiple_of(64).clamp(REDO_LOG_MB.0, REDO_LOG_MB.1)
 }

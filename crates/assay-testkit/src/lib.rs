@@ -171,9 +171,12 @@ pub fn site(data_root: &Path) -> Site {
     Site { supervisor: supervisor(), run_root, data_root: data_root.to_owned() }
 }
 
-/// The user's cache of servers, shared with the program itself.
+/// The user's cache of servers, shared with the program itself: `ASSAY_CACHE`, else the usual place.
 fn cache_dir() -> PathBuf {
     let from = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(cache) = from("ASSAY_CACHE") {
+        return cache;
+    }
     let cache = from("XDG_CACHE_HOME").or_else(|| Some(from("HOME")?.join(".cache")));
     cache.expect("`XDG_CACHE_HOME` or `HOME` names a directory").join("assay")
 }

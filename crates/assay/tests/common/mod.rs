@@ -10,21 +10,24 @@ use tempfile::TempDir;
 /// Longest wait for processes to be gone after their assay was killed.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Directories of one test. The servers come from the cache that all tests share.
+/// Directories of one test: a cache of its own, in which only the servers are those of all tests.
 pub(crate) struct Place {
     folder: TempDir,
-    cache: PathBuf,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let cache = match std::env::var_os("ASSAY_CACHE") {
-            Some(path) => path.into(),
-            None => std::env::home_dir().unwrap().join(".cache/assay"),
-        };
-        fs_err::create_dir(folder.path().join("run")).unwrap();
-        Self { folder, cache }
+        let cache = folder.path().join("cache");
+        for dir in [&cache, &folder.path().join("run")] {
+            fs_err::create_dir(dir).unwrap();
+        }
+        fs_err::os::unix::fs::symlink(servers(), cache.join("prefixes")).unwrap();
+        Self { folder }
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
     }
 
     pub(crate) fn ledger(&self) -> PathBuf {
@@ -40,7 +43,7 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
         command
             .args(args)
-            .env("ASSAY_CACHE", &self.cache)
+            .env("ASSAY_CACHE", self.cache())
             .env("ASSAY_LEDGER", self.ledger())
             .env("XDG_RUNTIME_DIR", self.run())
             .env_remove("RUST_LOG")
@@ -54,16 +57,14 @@ impl Place {
         self.command(args).output().unwrap()
     }
 
-    /// Whether the ledger holds at least one slice.
-    pub(crate) fn has_slices(&self) -> bool {
-        // Read by the program itself: a ledger is only ever opened through it.
-        let output = self.run_to_end(&["report", "--format", "json"]);
-        let Ok(report) = serde_json::from_slice::<serde_json::Value>(&output.stdout) else {
-            return false;
-        };
-        report["cells"].as_array().is_some_and(|cells| {
-            cells.iter().any(|cell| cell["slices"].as_u64().is_some_and(|slices| slices > 0))
-        })
+    /// How many slices the ledger holds, over all cells and systems of all studies.
+    pub(crate) fn slices(&self) -> u64 {
+        if !self.ledger().exists() {
+            return 0;
+        }
+        let ledger = assay_ledger::Ledger::open_read_only(&self.ledger()).unwrap();
+        let studies = ledger.studies().unwrap();
+        studies.iter().map(|study| ledger.read(&study.id).unwrap().slices.len() as u64).sum()
     }
 
     /// Waits until nothing of this place is left: no process, no run directory, no data directory.
@@ -83,9 +84,16 @@ impl Place {
     fn left(&self) -> Vec<String> {
         let mut left = processes_naming(&self.run());
         left.extend(children(&self.run().join("assay")));
-        left.extend(children(&self.cache.join("instances")));
+        left.extend(children(&self.cache().join("instances")));
         left
     }
+}
+
+/// The directory of server prefixes that all tests share, with the servers of these tests in it.
+fn servers() -> PathBuf {
+    // Panics with the reason when a server cannot be had.
+    let [path, _] = ["10.11", "11.8"].map(|series| assay_testkit::prefix(series).path);
+    path.parent().unwrap().to_owned()
 }
 
 /// Processes whose command line or environment names `path`.
