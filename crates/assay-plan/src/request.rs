@@ -80,7 +80,7 @@ fn effort(request: &Request) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset);
     Ok(Effort {
         blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), 1, 1000)?,
-        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 60_000)?,
+        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 10_000)?,
         ..preset
     })
 }
@@ -101,7 +101,7 @@ fn preset_effort(preset: Preset) -> Effort {
             rows: 100_000,
             budget_s: 600.0,
             blocks: 6,
-            rounds: 100,
+            rounds: 400,
             slice_ms: 50,
             warm_ms: 10,
         },
@@ -110,7 +110,7 @@ fn preset_effort(preset: Preset) -> Effort {
             rows: 1_000_000,
             budget_s: 3600.0,
             blocks: 8,
-            rounds: 100,
+            rounds: 400,
             slice_ms: 100,
             warm_ms: 20,
         },
@@ -133,9 +133,10 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let data = setups[0];
     check_machine(data, specs.len() as u64, machine)?;
 
-    let cells = setups
+    // Each test at every client count in turn, as published: writes come after all reads that precede them.
+    let cells = tests
         .iter()
-        .flat_map(|&setup| tests.iter().map(move |&test| (test, setup)))
+        .flat_map(|&test| setups.iter().map(move |&setup| (test, setup)))
         .map(|(test, setup)| planned_cell(test, setup, &effort, request))
         .collect();
     let study = Study {
@@ -314,6 +315,18 @@ mod tests {
         let names: Vec<_> =
             plan(&request, MACHINE).unwrap().systems.into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
+    }
+
+    #[test]
+    fn every_test_runs_at_all_client_counts_before_the_next() {
+        let mut request = request();
+        request.clients = Some(vec![1, 4, 1]);
+        let cells = plan(&request, MACHINE).unwrap().study.cells;
+        assert_eq!(cells.len(), 64);
+        for both in cells.chunks(2) {
+            assert_eq!(both[0].id.test, both[1].id.test);
+            assert_eq!([both[0].id.setup.clients, both[1].id.setup.clients], [1, 4]);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use assay_plan::MachineFacts;
 
 use crate::cli::Compare;
 use crate::exit::Exit;
-use crate::interrupt::{Interrupt, Interrupted};
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::study::{self, Environment};
 use crate::{paths, report};
@@ -33,21 +33,17 @@ pub(crate) fn run(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
     progress.finish();
     let (id, interrupted) = match outcome {
         Ok(id) => (id, false),
-        Err(stopped) if stopped.error.is::<Interrupted>() => match stopped.study {
+        // What was asked to stop may also fail because of it, such as a package client that got the same Ctrl-C.
+        Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, true),
             None => return Ok(Exit::Interrupted),
         },
         Err(stopped) => {
-            let kept = stopped.study.map(|id| {
-                format!(
-                    "what was measured before is kept as study `{id}` in `{}`",
-                    ledger_file.display()
-                )
-            });
-            return Err(match kept {
-                Some(kept) => stopped.error.context(kept),
-                None => stopped.error,
-            });
+            if let Some(id) = stopped.study {
+                let file = ledger_file.display();
+                anstream::eprintln!("note: what was measured is kept as study `{id}` in `{file}`");
+            }
+            return Err(stopped.error);
         }
     };
     let record = ledger.read(&id).context("cannot read back what was measured")?;

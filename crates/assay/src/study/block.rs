@@ -9,6 +9,7 @@ use assay_plan::{round_order, start_order};
 use assay_servers::Server;
 use assay_wire::mysql::Control;
 
+use super::calibrate::{self, ROUNDS_MIN};
 use super::participant::{self, Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Schedule};
@@ -16,8 +17,8 @@ use super::station::{self, Place, Station};
 use super::template::Template;
 use crate::study::Environment;
 
-/// A cell may repeat one in this many of its rounds because of machine trouble.
-const REPEATS_SHARE: u32 = 4;
+/// A cell takes at most this many times its rounds when rounds are spoilt by machine trouble.
+const REPEATS: u32 = 2;
 
 /// The systems and what they run on: the same in every block.
 pub(crate) struct Field<'a> {
@@ -41,14 +42,17 @@ pub(crate) fn measure(
         return Ok(());
     }
     let mut servers = start(plan.number, start_from, field, recorder)?;
-    for cell in cells {
-        let what = format!("block {}  {}", plan.number + 1, cell.id.test);
+    for (index, cell) in cells.iter().enumerate() {
+        let what = format!("block {}, {}", plan.number + 1, cell.id.test);
         field.env.progress.measuring(schedule.used_s(), recorder.study().budget_s, &what);
         let mut turns = Turns { plan, cell, field, servers: &mut servers };
         if !turns.take(recorder, schedule)? {
             schedule.cell_failed(cell.id);
-            // The histories of the systems are no longer equal: these instances can tell nothing more.
-            break;
+            // The histories of the systems are no longer equal, or a server is gone: the rest gets new instances.
+            drop(std::mem::take(&mut servers));
+            if index + 1 < cells.len() {
+                servers = start(plan.number, start_from, field, recorder)?;
+            }
         }
     }
     Ok(())
@@ -68,6 +72,7 @@ fn start(
     for system in order {
         field.env.interrupt.check()?;
         let participant = &field.participants[system];
+        field.env.progress.update(&format!("starting {}", participant.system.name));
         let began = Instant::now();
         let mut server = participant.start(field.stage, &field.templates[system], start_from)?;
         recorder.instance(Instance {
@@ -88,6 +93,13 @@ fn start(
     Ok(servers.into_values().collect())
 }
 
+/// How a round ended.
+enum Round {
+    Good,
+    Troubled,
+    Failed,
+}
+
 /// All systems taking turns in one cell.
 struct Turns<'a> {
     plan: &'a BlockPlan,
@@ -103,82 +115,107 @@ impl Turns<'_> {
         let seed = recorder.study().seed;
         let cells = &recorder.study().cells;
         let number = cells.iter().position(|it| it.id == self.cell.id).context("unplanned cell")?;
-        let mut rounds = self.plan.rounds;
-        let rounds_max = rounds + rounds.div_ceil(REPEATS_SHARE);
-        let mut round = 0;
-        while round < rounds {
-            let began = Instant::now();
-            let order = round_order(seed, self.plan.number, number, round, stations.len());
-            let mut is_troubled = false;
-            for (position, &system) in order.iter().enumerate() {
-                self.field.env.interrupt.check()?;
-                let place = self.place(system, round, position);
-                self.servers[system].thaw()?;
-                let slice = stations[system].measure(self.cell, place);
-                let frozen = self.servers[system].freeze();
-                let outcome = slice.outcome.clone();
-                recorder.slice(slice)?;
-                if let SliceOutcome::Failed(why) = outcome {
-                    return self.failed(system, &why, recorder);
+        let wanted = calibrate::rounds_for(recorder.study(), self.cell, self.plan.rounds);
+        let (mut good, mut round) = (0, 0);
+        // Two by two: an order of the systems and its reverse.
+        while good < wanted && round < wanted * REPEATS {
+            for _ in 0..ROUNDS_MIN {
+                let began = Instant::now();
+                let order = round_order(seed, self.plan.number, number, round, stations.len());
+                match self.round(round, &order, &mut stations, recorder)? {
+                    Round::Good => good += 1,
+                    Round::Troubled => {}
+                    Round::Failed => return Ok(false),
                 }
-                frozen?;
-                is_troubled |= outcome == SliceOutcome::Troubled;
+                schedule.round_took(self.cell.id, began.elapsed().as_secs_f64());
+                round += 1;
             }
-            schedule.round_took(self.cell.id, began.elapsed().as_secs_f64());
-            if is_troubled && rounds < rounds_max {
-                rounds += 1;
-            }
-            round += 1;
         }
-        self.disconnect(stations)?;
+        self.disconnect(stations);
         Ok(true)
+    }
+
+    /// One slice of every system.
+    fn round(
+        &mut self,
+        round: u32,
+        order: &[usize],
+        stations: &mut [Station],
+        recorder: &mut Recorder,
+    ) -> Result<Round> {
+        let mut is_troubled = false;
+        for (position, &system) in order.iter().enumerate() {
+            self.field.env.interrupt.check()?;
+            let place = self.place(system, round, position);
+            let mut slice = match self.servers[system].thaw() {
+                Ok(()) => stations[system].measure(self.cell, place),
+                Err(error) => station::failed(self.cell.id, place, error.to_string()),
+            };
+            if let (Err(error), false) =
+                (self.servers[system].freeze(), matches!(slice.outcome, SliceOutcome::Failed(_)))
+            {
+                slice.outcome = SliceOutcome::Failed(error.to_string());
+            }
+            let outcome = slice.outcome.clone();
+            recorder.slice(slice)?;
+            if let SliceOutcome::Failed(why) = outcome {
+                self.tell_failure(system, &why, recorder)?;
+                return Ok(Round::Failed);
+            }
+            is_troubled |= outcome == SliceOutcome::Troubled;
+        }
+        Ok(if is_troubled { Round::Troubled } else { Round::Good })
     }
 
     /// The clients of every system; none when a system would not have them.
     fn connect(&mut self, recorder: &mut Recorder) -> Result<Option<Vec<Station>>> {
         let seed = recorder.study().seed;
         let mut stations = Vec::with_capacity(self.servers.len());
-        for (system, server) in self.servers.iter_mut().enumerate() {
-            server.thaw()?;
-            let described = &self.field.participants[system].system;
-            let (cell, stage) = (self.cell, self.field.stage);
-            match station::connect(server, described, cell.id, cell.placement, seed, stage) {
+        for system in 0..self.servers.len() {
+            match self.connect_one(system, seed) {
                 Ok(station) => {
                     recorder.unprepared(system, station.session.unprepared())?;
                     stations.push(station);
                 }
                 Err(error) => {
                     let why = format!("{error:#}");
-                    let mut slice = station::unmeasured(cell.id, self.place(system, 0, 0));
-                    slice.outcome = SliceOutcome::Failed(why.clone());
-                    recorder.slice(slice)?;
-                    self.failed(system, &why, recorder)?;
+                    let place = self.place(system, 0, 0);
+                    recorder.slice(station::failed(self.cell.id, place, why.clone()))?;
+                    self.tell_failure(system, &why, recorder)?;
                     return Ok(None);
                 }
             }
-            server.freeze()?;
         }
         Ok(Some(stations))
     }
 
-    /// Closes the connections while the servers can notice it.
-    fn disconnect(&mut self, stations: Vec<Station>) -> Result<()> {
-        for (server, station) in self.servers.iter_mut().zip(stations) {
-            server.thaw()?;
-            drop(station);
-            server.freeze()?;
-        }
-        Ok(())
+    fn connect_one(&mut self, system: usize, seed: u64) -> Result<Station> {
+        let described = &self.field.participants[system].system;
+        let (cell, stage) = (self.cell, self.field.stage);
+        let server = &mut self.servers[system];
+        server.thaw()?;
+        let station = station::connect(server, described, cell.id, cell.placement, seed, stage)?;
+        server.freeze()?;
+        Ok(station)
     }
 
-    fn failed(&self, system: usize, why: &str, recorder: &mut Recorder) -> Result<bool> {
+    /// Closes the connections while the servers can notice it.
+    fn disconnect(&mut self, stations: Vec<Station>) {
+        for (server, station) in self.servers.iter_mut().zip(stations) {
+            // A server that has ended says so when the next cell connects to it.
+            let thawed = server.thaw();
+            drop(station);
+            if let Err(error) = thawed.and_then(|()| server.freeze()) {
+                log::warn!("{error}");
+            }
+        }
+    }
+
+    fn tell_failure(&self, system: usize, why: &str, recorder: &mut Recorder) -> Result<()> {
+        let name = &self.field.participants[system].system.name;
         let what = format!("{} failed: {why}", self.cell.id.test);
-        self.field
-            .env
-            .progress
-            .done(&format!("{}: {what}", self.field.participants[system].system.name));
-        recorder.event(Some(system), what)?;
-        Ok(false)
+        self.field.env.progress.done(&format!("{name}: {what}"));
+        recorder.event(Some(system), what)
     }
 
     fn place(&self, system: usize, round: u32, position: usize) -> Place {

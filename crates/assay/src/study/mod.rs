@@ -71,6 +71,7 @@ fn carry_out(
     let field = Field { participants: &participants, templates: &templates, stage: &stage, env };
     let mut schedule = Schedule::new(recorder.study(), participants.len(), began);
     while let Some(block) = schedule.next_block(recorder.record()) {
+        env.progress.begin(&schedule.announce(&block, recorder.study()));
         for start_from in [StartFrom::Fresh, StartFrom::Aged] {
             block::measure(&block, start_from, &field, &mut recorder, &mut schedule)?;
         }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use assay_model::{CellId, PlannedCell, Study, StudyRecord};
+use assay_model::{CellId, Class, PlannedCell, Study, StudyRecord};
 
-/// Rounds of a cell in a block at least: one order and its reverse.
-const ROUNDS_MIN: u32 = 2;
+use super::calibrate::ROUNDS_MIN;
+use crate::progress::minutes;
 
 /// Part of a round that is neither warm nor measured part, before the first has been seen, milliseconds per system.
 const OVERHEAD_MS: f64 = 8.0;
@@ -85,12 +85,16 @@ impl Schedule {
         } else {
             assay_verdict::stop::open_cells(record)
         };
-        let cells: Vec<PlannedCell> = study
-            .cells
-            .iter()
-            .filter(|cell| open.contains(&cell.id) && !self.failed.contains(&cell.id))
-            .cloned()
-            .collect();
+        // A write test must find the data as the writes before it leave them, so all go on while one is open.
+        let is_write = |cell: CellId| cell.test.class() == Class::Write;
+        let some_write_is_open =
+            open.iter().any(|cell| is_write(*cell) && !self.failed.contains(cell));
+        let takes_part = |cell: CellId| {
+            let goes_on = open.contains(&cell) || (is_write(cell) && some_write_is_open);
+            goes_on && !self.failed.contains(&cell)
+        };
+        let cells: Vec<PlannedCell> =
+            study.cells.iter().filter(|cell| takes_part(cell.id)).cloned().collect();
         let planned_left = study.blocks.saturating_sub(self.blocks_done);
         if cells.is_empty() || planned_left == 0 {
             return None;
@@ -108,6 +112,18 @@ impl Schedule {
         self.blocks_done += 1;
         let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN));
         Some(BlockPlan { number, cells, rounds })
+    }
+
+    /// A block in words, for the user who waits.
+    pub(crate) fn announce(&self, block: &BlockPlan, study: &Study) -> String {
+        format!(
+            "measuring block {} of {}: {} tests, {} rounds each, at most {} left",
+            block.number + 1,
+            study.blocks,
+            block.cells.len(),
+            block.rounds,
+            minutes((study.budget_s - self.used_s()).max(0.0))
+        )
     }
 
     fn learn_start(&mut self) {

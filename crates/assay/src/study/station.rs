@@ -79,8 +79,13 @@ fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
     }
 }
 
+/// A slice that was broken off before anything was measured.
+pub(crate) fn failed(cell: CellId, place: Place, why: String) -> Slice {
+    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, place) }
+}
+
 /// A slice in which nothing was measured yet.
-pub(crate) fn unmeasured(cell: CellId, place: Place) -> Slice {
+fn unmeasured(cell: CellId, place: Place) -> Slice {
     Slice {
         system: place.system,
         cell,
