@@ -86,7 +86,7 @@ impl Hint for Error {
             (Self::Pin { .. }, _) => {
                 "choose a CPU that this process may use, or `--placement free`"
             }
-            (_, Some(NO_SUCH_TABLE)) => "create and fill the tables first: `assay load URL`",
+            (_, Some(NO_SUCH_TABLE)) => "create and fill the tables first",
             (_, Some(NO_SUCH_DATABASE)) => "create the database first",
             (_, Some(TOO_MANY_CONNECTIONS)) => "use fewer clients, or raise `max_connections`",
             (_, Some(TOO_MANY_PREPARED)) => {

@@ -4,6 +4,7 @@ mod cli;
 mod compare;
 mod exit;
 mod interrupt;
+mod machine_lock;
 mod paths;
 mod progress;
 mod report;

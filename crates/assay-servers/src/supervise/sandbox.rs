@@ -85,6 +85,11 @@ impl Sandbox {
     pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>, Error> {
         let deadline = Instant::now() + limit;
         while self.ended.is_none() {
+            // What came together with an earlier answer is here already, and the socket knows nothing of it.
+            if !self.socket.buffer().is_empty() {
+                self.expect_ending()?;
+                continue;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
             let mut awaited = [PollFd::new(self.socket.get_ref(), PollFlags::IN)];
@@ -94,11 +99,17 @@ impl Sandbox {
             {
                 break;
             }
-            if let Some(other) = self.receive()? {
-                return Err(Error::Supervisor(format!("unexpected answer {other:?}")));
-            }
+            self.expect_ending()?;
         }
         Ok(self.ended)
+    }
+
+    /// Receives the news that the process has ended: the only one that comes unasked.
+    fn expect_ending(&mut self) -> Result<(), Error> {
+        match self.receive()? {
+            Some(other) => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+            None => Ok(()),
+        }
     }
 
     fn request(&mut self, request: &Request) -> Result<Reply, Error> {

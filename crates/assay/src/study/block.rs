@@ -17,9 +17,6 @@ use super::station::{self, Place, Station};
 use super::template::Template;
 use crate::study::Environment;
 
-/// A cell takes at most this many times its rounds when rounds are spoilt by machine trouble.
-const REPEATS: u32 = 2;
-
 /// The systems and what they run on: the same in every block.
 pub(crate) struct Field<'a> {
     pub(crate) participants: &'a [Participant],
@@ -115,10 +112,10 @@ impl Turns<'_> {
         let seed = recorder.study().seed;
         let cells = &recorder.study().cells;
         let number = cells.iter().position(|it| it.id == self.cell.id).context("unplanned cell")?;
-        let wanted = calibrate::rounds_for(recorder.study(), self.cell, self.plan.rounds);
+        let (wanted, most) = calibrate::rounds_for(recorder.study(), self.cell, self.plan.rounds);
         let (mut good, mut round) = (0, 0);
         // Two by two: an order of the systems and its reverse.
-        while good < wanted && round < wanted * REPEATS {
+        while good < wanted && round < most {
             for _ in 0..ROUNDS_MIN {
                 let began = Instant::now();
                 let order = round_order(seed, self.plan.number, number, round, stations.len());

@@ -46,16 +46,22 @@ fn deletable(study: &Study, setup: Setup) -> f64 {
     rows * DELETED_SHARE / cells.max(1) as f64
 }
 
-/// How many of the rounds that a block has time for a cell may take: few for `delete`, which uses up its rows.
-pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> u32 {
+/// A cell takes at most this many times its rounds when rounds are spoilt by machine trouble.
+const REPEATS: u32 = 2;
+
+/// Of the rounds that a block has time for: how many good ones a cell wants, and how many it may take in all.
+///
+/// Few for `delete`, which uses up its rows.
+pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> (u32, u32) {
     let most = match (cell.id.test.kind, cell.events) {
         (Kind::Delete, Some(events)) => {
             let once = events as f64 * WITH_WARM;
             (deletable(study, cell.id.setup) / once) as u32 / ROUNDS_MIN * ROUNDS_MIN
         }
-        _ => affordable,
+        _ => u32::MAX,
     };
-    affordable.min(most).max(ROUNDS_MIN)
+    let wanted = affordable.min(most).max(ROUNDS_MIN);
+    (wanted, wanted.saturating_mul(REPEATS).min(most).max(ROUNDS_MIN))
 }
 
 /// Geometric mean over the systems of events per second; `delete` and `insert` are taken to be like a plain update.

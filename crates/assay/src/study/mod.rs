@@ -17,6 +17,7 @@ use assay_model::StartFrom;
 use assay_plan::Plan;
 
 use crate::interrupt::Interrupt;
+use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
@@ -58,14 +59,15 @@ fn carry_out(
     ledger: &mut Ledger,
     name: &mut Option<String>,
 ) -> Result<()> {
-    let stage = Stage::new(env)?;
-    assay_servers::collect_garbage(&stage.site.run_root)?;
     let participants = participant::get(&plan, env)?;
+    let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
+    let stage = Stage::new(env)?;
+    stage.collect_garbage()?;
 
     let began = Instant::now();
+    let templates = template::prepare(&participants, &plan.study, &stage, env)?;
     let mut recorder = Recorder::begin(ledger, plan.study, &participants, &env.cache_dir)?;
     *name = Some(recorder.id().to_owned());
-    let templates = template::prepare(&participants, recorder.study(), &stage, env)?;
     calibrate::write_slices(&templates, &mut recorder)?;
 
     let field = Field { participants: &participants, templates: &templates, stage: &stage, env };

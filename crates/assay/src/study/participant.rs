@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_model::{Setup, StartFrom, System};
@@ -18,6 +19,9 @@ const DATABASE: &str = "sbtest";
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
 const CONNECTIONS_SPARE: u32 = 64;
+
+/// Reading a large table from a slow disk takes this long at most.
+const SCAN_LIMIT: Duration = Duration::from_secs(3600);
 
 /// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
@@ -36,7 +40,8 @@ pub(crate) struct Stage {
 impl Stage {
     /// Supervisors are this very program; data directories are beside the templates they are copied from.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
-        let program = std::env::current_exe().context("cannot find assay's own program file")?;
+        // The running program itself, even if its file has been replaced meanwhile.
+        let program = PathBuf::from("/proc/self/exe");
         let args = vec![OsString::from("supervise")];
         let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let site = Site {
@@ -46,6 +51,18 @@ impl Stage {
         };
         let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
         Ok(Self { site, cpu })
+    }
+
+    /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
+    /// machine lost power. Only while this assay holds the machine's lock: data of instances is then nobody's.
+    pub(crate) fn collect_garbage(&self) -> Result<()> {
+        assay_servers::collect_garbage(&self.site.run_root)?;
+        if self.site.data_root.is_dir() {
+            for entry in fs_err::read_dir(&self.site.data_root)? {
+                fs_err::remove_dir_all(entry?.path())?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,7 +158,8 @@ pub(crate) fn tables(setup: Setup) -> Vec<String> {
 
 /// Reads both indexes of every table once, so that the first slices do not measure an empty cache.
 pub(crate) fn fill_caches(server: &Server, setup: Setup) -> Result<()> {
-    let mut control = assay_wire::mysql::Control::connect(&connect_options(server))?;
+    let options = ConnectOptions { timeout: SCAN_LIMIT, ..connect_options(server) };
+    let mut control = assay_wire::mysql::Control::connect(&options)?;
     for number in 1..=setup.tables {
         control
             .query(&format!("SELECT SUM(LENGTH(c)) FROM sbtest{number} FORCE INDEX (PRIMARY)"))?;

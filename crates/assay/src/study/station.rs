@@ -29,11 +29,26 @@ pub(crate) struct Station {
     probe: Probe,
 }
 
-/// Sequence numbers of one slice: far apart, so that no slice repeats the work of another.
-const SEQUENCES_PER_SLICE: u64 = 1 << 32;
+/// Bits of a sequence number that count the events of a slice; above them: round, clients, block.
+const SLICE_BITS: u32 = 28;
+/// Rounds of a cell in a block are fewer than this many bits can count.
+const ROUND_BITS: u32 = 15;
+/// Client counts fit into this many bits.
+const CLIENTS_BITS: u32 = 11;
 
 /// Where the measured part begins: the same work for all systems, however far their warm parts came.
-const MEASURED_PART: u64 = 1 << 31;
+const MEASURED_PART: u64 = 1 << (SLICE_BITS - 1);
+
+/// Sequence number that events outside of blocks begin at: above those of the last block.
+pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
+
+/// First sequence number of a slice: no slice of a test repeats the events of another, whatever its client count, or
+/// its deletes would find nothing and its updates change nothing.
+fn first_sequence(cell: CellId, place: Place) -> u64 {
+    let block = u64::from(place.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
+    let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
+    block | clients | u64::from(place.round) << SLICE_BITS
+}
 
 /// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
 pub(crate) fn connect(
@@ -114,8 +129,7 @@ impl Station {
 
     fn fill(&mut self, cell: &PlannedCell, place: Place, slice: &mut Slice) -> Result<()> {
         let (warm, measured) = bounds(cell);
-        let number = (u64::from(place.block) << 16) | u64::from(place.round);
-        let sequence = number.wrapping_mul(SEQUENCES_PER_SLICE);
+        let sequence = first_sequence(cell.id, place);
         self.session.run(sequence, warm)?;
         let before = self.probe.snapshot()?;
         let work = self.session.run(sequence + MEASURED_PART, measured);
@@ -127,5 +141,31 @@ impl Station {
         (slice.client, slice.server, slice.host) = (usage.client, usage.server, usage.host);
         slice.work = work?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use assay_model::{Microbenchmark, Setup};
+
+    use super::*;
+
+    #[test]
+    fn no_two_slices_of_a_test_share_an_event() {
+        let test = Microbenchmark::ALL[0];
+        let mut firsts = BTreeSet::from([OUTSIDE_BLOCKS]);
+        for block in [0, 1, 999] {
+            for clients in [1, 2, 1024] {
+                for round in [0, 1, 20_000] {
+                    let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
+                    let place = Place { system: 0, block, round, position: 0 };
+                    assert!(firsts.insert(first_sequence(cell, place)));
+                }
+            }
+        }
+        let firsts: Vec<_> = firsts.into_iter().collect();
+        assert!(firsts.windows(2).all(|two| two[1] - two[0] >= 1 << SLICE_BITS));
     }
 }

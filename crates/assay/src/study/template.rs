@@ -29,9 +29,6 @@ const AGED_ROWS_MAX: u64 = 50_000;
 /// Events of an aging test at least, so that its rate means something.
 const AGED_EVENTS_MIN: u64 = 100;
 
-/// Sequence numbers of aging events: no slice uses them.
-const AGING_SEQUENCE: u64 = 1 << 62;
-
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
@@ -148,14 +145,16 @@ impl Maker<'_> {
             let placement = CpuPlacement::ConnectionsOnOneCpu;
             let mut session =
                 station::connect(&server, system, cell, placement, self.seed, self.stage)?.session;
-            let work =
-                session.run(AGING_SEQUENCE, Bound::Events(aging_events(test, self.setup)))?;
+            let work = session
+                .run(station::OUTSIDE_BLOCKS, Bound::Events(aging_events(test, self.setup)))?;
             let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
             measured.insert(test.name(), work.events as f64 / seconds.max(1e-9));
         }
         self.maintain(&server)?;
         // Written before the data directory appears: both are there, or the aging is done again.
-        fs_err::write(rates, serde_json::to_vec(&measured)?)?;
+        let unfinished = rates.with_extension("new");
+        fs_err::write(&unfinished, serde_json::to_vec(&measured)?)?;
+        fs_err::rename(&unfinished, rates)?;
         if aged.exists() {
             fs_err::remove_dir_all(aged)?;
         }
