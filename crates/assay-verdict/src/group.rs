@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::{Estimate, Group, Setup, StudyRecord, Verdict};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::effect::Reduced;
 use crate::robust::{mean, median, variance};
@@ -78,15 +79,23 @@ fn bootstrap(members: &[&Reduced], value: f64, seed: u64) -> Option<Estimate> {
     let quantile = |share: f64| {
         medians.get((share * (medians.len() - 1) as f64).round() as usize).map(|m| m.ln())
     };
-    // Few blocks spread too little when resampled: widen by what the sample variance is short of.
-    let count = blocks.len() as f64;
-    let widen = (count / (count - 1.0)).sqrt();
+    let fewest = members.iter().map(|member| member.blocks.len()).min()?;
+    let widen = widening(fewest)?;
     let centre = value.ln();
     Some(Estimate {
         value,
         low: (centre + widen * (quantile(ALPHA / 2.0)? - centre).min(0.0)).exp(),
         high: (centre + widen * (quantile(1.0 - ALPHA / 2.0)? - centre).max(0.0)).exp(),
     })
+}
+
+/// By how much the spread of resampled means is too small for so few blocks: the sample variance is short of
+/// (B − 1) / B, and the quantiles are those of a normal instead of a t distribution.
+fn widening(blocks: usize) -> Option<f64> {
+    let count = blocks as f64;
+    let upper = 1.0 - ALPHA / 2.0;
+    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(upper);
+    Some((count / (count - 1.0)).sqrt() * t / Normal::standard().inverse_cdf(upper))
 }
 
 /// The ratio of a test over the drawn blocks; a test that has none of them keeps its estimate.

@@ -7,7 +7,7 @@ use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Verdict};
 use crate::account::{latency, operations, per_op, server_cpu_per_op};
 use crate::effect::{Effect, Reduced, estimate, reduce};
 use crate::robust::median;
-use crate::sequential::{ALPHA, benjamini_hochberg, look_level};
+use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level};
 use crate::series::{CellSlices, sort};
 use crate::{CellJudgement, Judgement, SystemSummary, group, why};
 
@@ -150,11 +150,17 @@ fn failures(record: &StudyRecord) -> BTreeMap<(CellId, usize), String> {
     failures
 }
 
+/// Blocks that a verdict needs, unless the study is planned with fewer: the largest claims shall not be those with the
+/// least replication.
+pub const BLOCKS_MIN: u32 = 4;
+
 /// How verdicts are reached in a study.
 struct Rules {
     systems: usize,
     /// Nominal level by number of blocks: every block is a look.
     levels: Vec<f64>,
+    /// Blocks that a verdict needs.
+    blocks_min: u32,
     threshold: f64,
     smoke: bool,
 }
@@ -165,11 +171,13 @@ impl Rules {
         let seen = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
         let smoke = record.study.preset == Preset::Smoke;
         let threshold = record.study.threshold;
+        let mut levels = levels(planned.max(1));
+        let overrun = planned.max(1) + 1..=seen.min(LOOKS_MAX);
+        levels.extend(overrun.map(|look| look_level(look, planned)));
         Self {
             systems: record.systems.len(),
-            levels: (1..=planned.max(seen.min(LOOKS_MAX)))
-                .map(|l| look_level(l, planned))
-                .collect(),
+            levels,
+            blocks_min: BLOCKS_MIN.min(planned.max(1)),
             threshold: if smoke { threshold.max(SMOKE_GROSS) } else { threshold },
             smoke,
         }
@@ -207,7 +215,9 @@ impl Rules {
     fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
         let wide = effect.interval(self.level(effect));
         let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);
-        if changed && wide.value > most {
+        if effect.blocks < self.blocks_min {
+            Verdict::Undecided
+        } else if changed && wide.value > most {
             Verdict::Faster
         } else if changed && wide.value < least {
             Verdict::Slower

@@ -18,7 +18,7 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use effect::BLOCK_SD;
-pub use judge::{SMOKE_GROSS, judge};
+pub use judge::{BLOCKS_MIN, SMOKE_GROSS, judge};
 pub use moderate::{Prior, fit_prior};
 pub use robust::{TRIM, trimmed_mean};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};

@@ -85,8 +85,15 @@ fn smoke_calls_only_gross_changes() {
 }
 
 #[test]
-fn one_block_gives_intervals_but_hardly_a_verdict() {
-    let judgement = judge(&Simulation { blocks: 1, ..Simulation::MEASURED }.record());
+fn one_block_of_several_gives_intervals_but_no_verdict() {
+    let mut record = Simulation { pair_sd: 0.01, ..Simulation::MEASURED }.record();
+    record.slices.retain(|slice| slice.block == 0);
+    for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
+        slice.work.elapsed_ns *= 2;
+    }
+    let judgement = judge(&record);
+    assert_eq!(count(&judgement, Verdict::Undecided), 32);
+    assert_eq!(stop::open_cells(&record).len(), 32);
     assert!(others(&judgement).all(|cell| cell.rqps.is_some()));
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }

@@ -86,7 +86,7 @@ fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     let troubled: u32 = judgement.cells.iter().map(|cell| cell.troubled).sum();
     let errors: u64 = judgement.cells.iter().map(|cell| cell.errors).sum();
     format!(
-        "  slices: {} good, {} in machine trouble (not judged, their rounds repeated); {} servers started; \
+        "  slices: {} good, {} in machine trouble (not judged, rounds repeated within limits); {} servers started; \
          {} retried errors",
         thousands(f64::from(good)),
         thousands(f64::from(troubled)),
@@ -124,7 +124,6 @@ fn command(record: &StudyRecord) -> String {
         .filter(|system| !system.is_twin)
         .map(|system| system.spec.to_string())
         .collect();
-    let twin = if record.systems.iter().any(|s| s.is_twin) { " --twin" } else { "" };
     let each = |of: fn(&Setup) -> u32| {
         let mut values: Vec<u32> = study.setups.iter().map(of).collect();
         values.dedup();
@@ -133,9 +132,14 @@ fn command(record: &StudyRecord) -> String {
     let tests: Vec<String> = study.cells.iter().map(|cell| cell.id.test.name()).collect();
     let all = study.set.tests().iter().all(|test| tests.contains(&test.name()));
     let tests = if all { String::new() } else { format!(" --tests {}", tests.join(",")) };
+    // Where tests differ in these, the preset chose them.
+    let slice_ms = common(study.cells.iter().map(|cell| cell.slice_ms));
+    let slice = slice_ms.map(|ms| format!(" --slice {ms}ms")).unwrap_or_default();
+    let placement = common(study.cells.iter().map(|cell| cell.placement));
+    let placement = placement.map(|it| format!(" --placement {}", it.word())).unwrap_or_default();
     format!(
         "assay compare {} --preset {} --set {}{tests} --clients {} --tables {} --rows {} \
-         --budget {}s --threshold {}% --seed {}{twin}",
+         --budget {}s --threshold {}% --seed {} --blocks {} --rounds {}{slice}{placement}",
         names.join(" "),
         study.preset.word(),
         study.set.len(),
@@ -144,6 +148,14 @@ fn command(record: &StudyRecord) -> String {
         each(|setup| setup.rows),
         study.budget_s,
         (study.threshold * 1e4).round() / 100.0,
-        study.seed
+        study.seed,
+        study.blocks,
+        study.rounds
     )
+}
+
+/// What all items have in common.
+fn common<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next()?;
+    items.all(|item| item == first).then_some(first)
 }
