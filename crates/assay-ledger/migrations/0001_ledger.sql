@@ -33,7 +33,9 @@ CREATE TABLE host (
     kernel TEXT NOT NULL,
     os TEXT NOT NULL,
     hypervisor TEXT,                    -- NULL on bare metal
-    filesystem TEXT NOT NULL            -- type of the file system that holds the data directories
+    filesystem TEXT NOT NULL,           -- type of the file system that holds the data directories
+    counts_disk_wait INTEGER NOT NULL,  -- 0: the disk_wait_ns of slices are unknown, not zero
+    counts_device INTEGER NOT NULL      -- 0: the host_device_* of slices are unknown, not zero
 ) STRICT;
 
 -- A system taking part. JSON columns hold the whole; columns generated from them are for queries.

@@ -184,7 +184,8 @@ fn read_cells(connection: &Connection, study: &str) -> Result<Vec<PlannedCell>, 
 }
 
 fn read_host(connection: &Connection, study: &str) -> Result<Host, Problem> {
-    let sql = "SELECT study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem
+    let sql = "SELECT study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
+            counts_disk_wait, counts_device
         FROM host WHERE study = ?";
     let mut found = rows(connection, sql, [study], |row| {
         let fields = Fields::new("host", "study", row);
@@ -196,6 +197,8 @@ fn read_host(connection: &Connection, study: &str) -> Result<Host, Problem> {
             os: fields.get("os")?,
             hypervisor: fields.get("hypervisor")?,
             filesystem: fields.get("filesystem")?,
+            counts_disk_wait: fields.get("counts_disk_wait")?,
+            counts_device: fields.get("counts_device")?,
         })
     })?;
     found.pop().ok_or_else(|| Problem::Row {

@@ -108,8 +108,9 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
         ],
     )?;
     transaction.execute(
-        "INSERT INTO host (study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO host (study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
+            counts_disk_wait, counts_device)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             host.cpu,
@@ -119,6 +120,8 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
             host.os,
             host.hypervisor,
             host.filesystem,
+            host.counts_disk_wait,
+            host.counts_device,
         ],
     )?;
     for (number, cell) in study.cells.iter().enumerate() {

@@ -45,6 +45,10 @@ pub struct Host {
     pub hypervisor: Option<String>,
     /// File system type that holds the data directories.
     pub filesystem: String,
+    /// Whether the kernel accounts the time that threads wait for block devices: if not, it is unknown, not zero.
+    pub counts_disk_wait: bool,
+    /// Whether the data directories lie on a block device whose reads and writes are counted.
+    pub counts_device: bool,
 }
 
 /// A system taking part in a study, resolved to one build.

@@ -28,6 +28,8 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
         os: os_name().unwrap_or_default(),
         hypervisor: hypervisor(&cpu),
         filesystem: mount_of(data_dir)?.map(|mount| mount.fs_type).unwrap_or_default(),
+        counts_disk_wait: disk_wait_is_accounted(),
+        counts_device: crate::machine::block_device(data_dir)?.is_some(),
     })
 }
 

@@ -120,7 +120,7 @@ fn parse_device(text: &[u8], reading: &mut Reading) -> Option<()> {
 }
 
 /// The statistics of the block device below `directory`; none for memory, network and layers.
-fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
+pub(crate) fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let mut device = fs_err::metadata(directory)?.dev();
     if rustix::fs::major(device) == 0 {
         // File systems with subvolumes number their parts themselves but name what they lie on.

@@ -271,7 +271,7 @@ fn per_op(per_op: PerOp) -> PerOpPart {
     let common = PerOpPart {
         time_us: per_op.time_us.into(),
         client_cpu_us: Number(per_op.client_cpu_us),
-        reads: per_op.reads.into(),
+        reads: Number(per_op.reads),
         read_kb: per_op.read_kb.into(),
         write_kb: per_op.write_kb.into(),
         ..PerOpPart::default()
@@ -282,7 +282,7 @@ fn per_op(per_op: PerOp) -> PerOpPart {
         server_user_us: server.user_us.into(),
         server_sys_us: server.sys_us.into(),
         runq_us: server.runq_us.into(),
-        disk_wait_us: server.disk_wait_us.into(),
+        disk_wait_us: Number(server.disk_wait_us),
         other_wait_us: server.other_wait_us.into(),
         background_cpu_us: server.background_cpu_us.into(),
         cs: server.cs.into(),

@@ -1,6 +1,6 @@
 //! Where time and hardware went, per operation, and latency.
 
-use assay_model::{Kind, Slice};
+use assay_model::{Host, Kind, Slice};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
@@ -15,8 +15,8 @@ pub struct PerOp {
     pub client_cpu_us: Option<f64>,
     /// What the server used; none when never measured.
     pub server: Option<ServerPerOp>,
-    /// Reads completed by the block device that holds the data.
-    pub reads: f64,
+    /// Reads completed by the block device that holds the data; none when there is none that counts.
+    pub reads: Option<f64>,
     /// KiB that the server fetched from block devices.
     pub read_kb: f64,
     /// KiB that the server sent towards block devices.
@@ -34,9 +34,10 @@ pub struct ServerPerOp {
     pub sys_us: f64,
     /// Those threads runnable but waiting for a CPU.
     pub runq_us: f64,
-    /// Those threads waiting for block devices.
-    pub disk_wait_us: f64,
-    /// The rest of the time per operation: locks, network, waking up. Overlap can make it negative.
+    /// Those threads waiting for block devices; none where the kernel does not account it.
+    pub disk_wait_us: Option<f64>,
+    /// The rest of the time per operation: locks, network, waking up, and the disk where that is unknown. Overlap can
+    /// make it negative.
     pub other_wait_us: f64,
     /// CPU of all other threads of the server.
     pub background_cpu_us: f64,
@@ -71,7 +72,7 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
 }
 
 /// Sums counters over slices; none without operations.
-pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<PerOp> {
+pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -> Option<PerOp> {
     let slices: Vec<&Slice> = slices.collect();
     let ops: f64 = slices.iter().map(|slice| operations(slice)).sum();
     if ops <= 0.0 {
@@ -85,14 +86,15 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<PerO
     let client_cpu_us = measured(us(|s| s.client.tasks.cpu_ns));
     let server = measured(us(|s| s.server.connections.cpu_ns)).map(|cpu_us| {
         let runq_us = us(|s| s.server.connections.runq_ns);
-        let disk_wait_us = us(|s| s.server.connections.disk_wait_ns);
+        let disk_wait_us = host.counts_disk_wait.then(|| us(|s| s.server.connections.disk_wait_ns));
+        let known_us = client_cpu_us.unwrap_or(0.0) + cpu_us + runq_us;
         ServerPerOp {
             cpu_us,
             user_us: us(|s| s.server.connections.user_ns),
             sys_us: us(|s| s.server.connections.sys_ns),
             runq_us,
             disk_wait_us,
-            other_wait_us: time_us - client_cpu_us.unwrap_or(0.0) - cpu_us - runq_us - disk_wait_us,
+            other_wait_us: time_us - known_us - disk_wait_us.unwrap_or(0.0),
             background_cpu_us: us(|s| s.server.background.cpu_ns),
             cs: per_op(&|s| {
                 (s.server.connections.context_switches + s.server.background.context_switches)
@@ -104,7 +106,7 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<PerO
         time_us,
         client_cpu_us,
         server,
-        reads: per_op(&|s| s.host.device_reads as f64),
+        reads: host.counts_device.then(|| per_op(&|s| s.host.device_reads as f64)),
         read_kb: per_op(&|s| s.server.read_bytes as f64 / 1024.0),
         write_kb: per_op(&|s| s.server.write_bytes as f64 / 1024.0),
     })

@@ -133,7 +133,7 @@ fn measured(
         errors: mine().map(|slice| slice.work.error_count()).sum(),
         failure: None,
         latency: latency(good()),
-        per_op: per_op(good()),
+        per_op: per_op(good(), &record.host),
         detectable: None,
         why: None,
     }

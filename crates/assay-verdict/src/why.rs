@@ -51,22 +51,28 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
 }
 
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
-    let words = match (before.reads < CACHED_READS, after.reads < CACHED_READS) {
+    let (before, after) = before.reads.zip(after.reads)?;
+    let words = match (before < CACHED_READS, after < CACHED_READS) {
         (true, false) => "the cache no longer holds",
         (false, true) => "the cache holds now",
         _ => return None,
     };
-    Some(format!("reads per operation {:.1} → {:.1}: {words}", before.reads, after.reads))
+    Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))
 }
 
 /// CPU and context switches did not change: the term of the account that moved most.
 fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
+    let other =
+        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting, disk included," };
     let terms = [
         ("client CPU", after.client_cpu_us.zip(before.client_cpu_us).map_or(0.0, |(a, b)| a - b)),
         ("waiting for a CPU", new.runq_us - old.runq_us),
-        ("waiting for the disk", new.disk_wait_us - old.disk_wait_us),
-        ("other waiting", new.other_wait_us - old.other_wait_us),
+        (
+            "waiting for the disk",
+            new.disk_wait_us.zip(old.disk_wait_us).map_or(0.0, |(new, old)| new - old),
+        ),
+        (other, new.other_wait_us - old.other_wait_us),
     ];
     let (name, change) = terms.into_iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))

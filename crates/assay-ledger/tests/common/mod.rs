@@ -226,6 +226,8 @@ fn host() -> impl Strategy<Value = Host> {
             os: t[2].clone(),
             hypervisor,
             filesystem: t[3].clone(),
+            counts_disk_wait: cpus % 2 == 0,
+            counts_device: cpus % 3 == 0,
         },
     )
 }

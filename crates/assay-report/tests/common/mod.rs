@@ -140,6 +140,8 @@ fn host() -> Host {
         os: "Debian GNU/Linux 12 (bookworm)".into(),
         hypervisor: Some("KVM".into()),
         filesystem: "ext4".into(),
+        counts_disk_wait: true,
+        counts_device: true,
     }
 }
 
