@@ -50,15 +50,15 @@ pub(crate) struct Compare {
     set: SetWord,
 
     /// Connections that send work at the same time; several counts make several setups
-    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', allow_negative_numbers = true)]
     clients: Option<Vec<u32>>,
 
     /// Tables [default: by preset]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     tables: Option<u32>,
 
     /// Rows in each table [default: by preset]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     rows: Option<u32>,
 
     /// Time the study may take, such as `10m` [default: by preset]
@@ -82,11 +82,11 @@ pub(crate) struct Compare {
     slice: Option<f64>,
 
     /// Fresh instances of every system this many times [default: by preset]
-    #[arg(long, value_name = "N", help_heading = "Experiment")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     blocks: Option<u32>,
 
     /// Slices of each test in a block, per system, at most [default: by preset]
-    #[arg(long, value_name = "N", help_heading = "Experiment")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     rounds: Option<u32>,
 
     /// Use only what is in the cache
