@@ -1,4 +1,6 @@
-//! Command words to a checked study, and the order in which its slices run. Pure: no clock, no file, no unseeded chance.
+//! Command words to a checked study, and the order in which its slices run.
+//!
+//! Pure: no clock, no file, no unseeded chance.
 
 mod order;
 mod quantity;

@@ -114,7 +114,8 @@ fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
         format!("; in half the tests a change of {} would be found", share(d))
     });
     format!(
-        "{slices} slices in {blocks} blocks of fresh servers, {}; changes under {} do not count{smallest}{false_alarms}",
+        "{slices} slices in {blocks} blocks of fresh servers, {}; \
+         changes under {} do not count{smallest}{false_alarms}",
         crate::number::duration(elapsed_s(record)),
         share(record.study.threshold),
     )
