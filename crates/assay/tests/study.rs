@@ -50,12 +50,18 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         cells.iter().step_by(2).map(|cell| cell["test"].as_str().unwrap()).collect();
     assert_eq!(names, ["update-index", "scan", "point-query", "delete", "insert"]);
     for cell in cells {
+        assert_eq!(cell["errors"], 0, "{cell}");
+        let is_base = cell["system"] == "mariadb@10.11";
+        assert!(!is_base || cell["rqps"].is_null(), "{cell}");
+        if cell["slices"] == 0 {
+            // On a busy machine all slices of a cell can be in trouble: shown, and nothing is claimed.
+            assert!(cell["troubled"].as_u64().unwrap() >= 4, "{cell}");
+            assert!(cell["qps"].is_null(), "{cell}");
+            continue;
+        }
         assert!(cell["qps"]["value"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
         assert!(cell["per_op"]["client_cpu_us"].as_f64().unwrap() > 0.0, "{cell}");
-        assert_eq!(cell["errors"], 0, "{cell}");
-        let is_base = cell["system"] == "mariadb@10.11";
-        assert_eq!(cell["rqps"].is_null(), is_base, "{cell}");
     }
     let again = place.run_to_end(&["report", "--format", "json"]);
     assert_eq!(String::from_utf8(again.stdout), String::from_utf8(bytes));
