@@ -15,7 +15,7 @@ CREATE TABLE study (
     seed TEXT NOT NULL,                 -- unsigned 64-bit decimal, too large for INTEGER
     threshold REAL NOT NULL,            -- smallest relative change of practical interest
     budget_s REAL NOT NULL,             -- time it may take, seconds
-    blocks INTEGER NOT NULL,            -- blocks measured at least
+    blocks INTEGER NOT NULL,            -- blocks measured at most
     rounds INTEGER NOT NULL,            -- rounds of every cell per block at most
     setups TEXT NOT NULL,               -- JSON: [{"clients", "tables", "rows"}, ...]
     workload_version INTEGER NOT NULL,  -- slices of different workload versions are different work
@@ -111,6 +111,7 @@ CREATE TABLE slice (
     bytes_received INTEGER NOT NULL,
     errors TEXT NOT NULL,               -- JSON: [[server error code, retried events], ...]
     elapsed_ns INTEGER NOT NULL,        -- wall time of the measured part
+    event_ns_sum INTEGER NOT NULL,      -- latencies of all events together
     latency_hdr BLOB NOT NULL,          -- event latencies, nanoseconds: HDR histogram, V2 encoding
 
     -- The client threads. In this and the next two: cpu_ns is CPU time by the scheduler; user_ns

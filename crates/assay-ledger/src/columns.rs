@@ -18,7 +18,8 @@ macro_rules! counters {
     };
 }
 
-counters!(WorkCounters: events, read, write, other, bytes_sent, bytes_received, elapsed_ns);
+counters!(WorkCounters: events, read, write, other, bytes_sent, bytes_received, elapsed_ns,
+    event_ns_sum);
 counters!(TaskCounters: cpu_ns, user_ns, sys_ns, runq_ns, disk_wait_ns, context_switches);
 counters!(ServerCounters: read_calls, read_bytes, write_calls, write_bytes);
 counters!(HostCounters: busy_ns, steal_ns, other_ns, context_switches, device_reads,

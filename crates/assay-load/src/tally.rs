@@ -41,8 +41,10 @@ impl Tally {
 
     #[inline]
     pub(crate) fn count_event(&mut self, latency: Duration) {
+        let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.counters.events += 1;
-        self.latency.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+        self.counters.event_ns_sum = self.counters.event_ns_sum.saturating_add(latency_ns);
+        self.latency.saturating_record(latency_ns);
     }
 
     /// One executed statement: its class is decided by the result alone.
@@ -81,6 +83,7 @@ impl Tally {
         all.rows += one.rows;
         all.bytes_sent += one.bytes_sent;
         all.bytes_received += one.bytes_received;
+        all.event_ns_sum = all.event_ns_sum.saturating_add(one.event_ns_sum);
         one.errors.iter().for_each(|(code, count)| add_errors(&mut all.errors, *code, *count));
         self.latency.add(&other.latency).map_err(histogram_error)
     }
@@ -126,6 +129,7 @@ mod tests {
         let counters =
             Tally::total(&[first, second]).unwrap().to_counters(Duration::from_millis(5)).unwrap();
         assert_eq!((counters.events, counters.elapsed_ns), (2, 5_000_000));
+        assert_eq!(counters.event_ns_sum, 100_000_000_100_000);
         assert_eq!(counters.errors, [(1020, 1), (1213, 2)]);
         let latency: Histogram<u64> =
             Deserializer::new().deserialize(&mut counters.latency_hdr.as_slice()).unwrap();

@@ -34,6 +34,8 @@ pub struct WorkCounters {
     pub errors: Vec<(u32, u64)>,
     /// Wall time of the measured part, nanoseconds.
     pub elapsed_ns: u64,
+    /// Sum of the latencies of all events, nanoseconds.
+    pub event_ns_sum: u64,
     /// Event latencies: an HDR histogram in nanoseconds, V2 encoding.
     pub latency_hdr: Vec<u8>,
 }
@@ -132,7 +134,7 @@ pub enum Trouble {
 pub enum SliceOutcome {
     /// Fit for a verdict.
     Good,
-    /// Finished, but in machine trouble: shown, not judged, and its round repeated.
+    /// Finished, but in machine trouble: shown, not judged, and its round repeated within limits.
     Troubled,
     /// Broken off, with the reason.
     Failed(String),
@@ -174,20 +176,75 @@ impl Slice {
     /// per second of one scanning client, as published since 19 April 2025.
     #[must_use]
     pub fn ops_per_second(&self) -> Option<f64> {
-        let seconds = self.work.elapsed_ns as f64 / 1e9;
+        let ns = if self.is_scan() { self.work.event_ns_sum } else { self.work.elapsed_ns };
         let ops = self.ops();
-        (seconds > 0.0 && ops > 0.0).then(|| ops / seconds)
+        (ns > 0 && ops > 0.0).then(|| ops / (ns as f64 / 1e9))
     }
 
-    /// Operations done in the measured part: queries, or for `scan` thousands of rows per client.
+    /// Operations of all clients in the measured part: queries, or for `scan` thousands of rows read.
     #[must_use]
     pub fn ops(&self) -> f64 {
-        if self.cell.test.kind == crate::Kind::Scan {
-            let scans_per_client =
-                self.work.events as f64 / f64::from(self.cell.setup.clients.max(1));
-            scans_per_client * f64::from(self.cell.setup.rows) / 1000.0
+        if self.is_scan() {
+            self.work.events as f64 * f64::from(self.cell.setup.rows) / 1000.0
         } else {
             self.work.queries() as f64
         }
+    }
+
+    fn is_scan(&self) -> bool {
+        self.cell.test.kind == crate::Kind::Scan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(test: &str, clients: u32, work: WorkCounters) -> Slice {
+        let setup = Setup { clients, tables: 1, rows: 100_000 };
+        Slice {
+            system: 0,
+            cell: CellId { test: Microbenchmark::by_name(test).unwrap(), setup },
+            block: 0,
+            round: 0,
+            position: 0,
+            started_ms: 0,
+            outcome: SliceOutcome::Good,
+            trouble: Vec::new(),
+            work,
+            client: ClientCounters::default(),
+            server: ServerCounters::default(),
+            host: HostCounters::default(),
+        }
+    }
+
+    #[test]
+    fn scan_is_the_rate_of_one_client_whatever_their_number() {
+        // Every scan takes half a second; of three clients the last ends long after the others.
+        let work = |events, elapsed_ms: u64| WorkCounters {
+            events,
+            read: events,
+            elapsed_ns: elapsed_ms * 1_000_000,
+            event_ns_sum: events * 500_000_000,
+            ..WorkCounters::default()
+        };
+        let one = slice("scan", 1, work(2, 1000));
+        let three = slice("scan", 3, work(4, 1000));
+        assert_eq!((one.ops(), one.ops_per_second()), (200.0, Some(200.0)));
+        assert_eq!((three.ops(), three.ops_per_second()), (400.0, Some(200.0)));
+    }
+
+    #[test]
+    fn other_tests_count_the_queries_of_all_clients() {
+        let work = WorkCounters {
+            events: 10,
+            read: 30,
+            other: 10,
+            elapsed_ns: 500_000_000,
+            event_ns_sum: 1_000_000_000,
+            ..WorkCounters::default()
+        };
+        assert_eq!(slice("point-query", 2, work).ops_per_second(), Some(80.0));
+        assert_eq!(slice("scan", 1, WorkCounters::default()).ops_per_second(), None);
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assay_model::Host;
 use procfs::process::{MountInfo, Process};
+use procfs::sys::kernel::Version;
 use procfs::{CpuInfo, Current, Meminfo};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
@@ -71,10 +72,19 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
 /// Whether the kernel accounts the time that threads wait for block devices.
 ///
 /// Where it does not, `disk_wait_ns` is zero because nothing was measured. Since Linux 5.14 it is
-/// off unless `kernel.task_delayacct` is set; before that it was always on.
+/// off unless `kernel.task_delayacct` is set, and a kernel without that setting cannot do it;
+/// before that it was always on.
 #[must_use]
 pub fn disk_wait_is_accounted() -> bool {
-    first_line("/proc/sys/kernel/task_delayacct").is_none_or(|value| value == "1")
+    let setting = first_line("/proc/sys/kernel/task_delayacct");
+    accounts_disk_wait(setting.as_deref(), Version::current().ok())
+}
+
+fn accounts_disk_wait(setting: Option<&str>, kernel: Option<Version>) -> bool {
+    match setting {
+        Some(value) => value == "1",
+        None => kernel.is_some_and(|kernel| kernel < Version::new(5, 14, 0)),
+    }
 }
 
 /// CPUs that are online, whatever this process may use.
@@ -149,6 +159,14 @@ mod tests {
         assert_eq!(count_listed("0"), Some(1));
         assert_eq!(count_listed("3-1"), None);
         assert_eq!(count_listed(""), None);
+    }
+
+    #[test]
+    fn without_the_setting_only_old_kernels_account_disk_waits() {
+        let (old, new) = (Some(Version::new(5, 13, 19)), Some(Version::new(5, 14, 0)));
+        assert!(accounts_disk_wait(Some("1"), new) && !accounts_disk_wait(Some("0"), new));
+        assert!(accounts_disk_wait(None, old) && !accounts_disk_wait(None, new));
+        assert!(!accounts_disk_wait(None, None));
     }
 
     #[test]

@@ -11,10 +11,13 @@ use crate::words::{elapsed_s, rfc3339, source, system_name};
 /// The shape below; raised when it breaks.
 const SCHEMA: u32 = 1;
 
-/// Digits that numbers carry, so that the last bits of an arithmetic do not change the bytes of a report.
+/// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
-/// A finite number, or null.
+/// Below this a whole number is exact.
+const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// A finite number, or null. Counts are whole and stay exact.
 #[derive(Debug, Clone, Copy, Default)]
 struct Number(Option<f64>);
 
@@ -27,11 +30,13 @@ impl From<f64> for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let finite = self.0.filter(|value| value.is_finite());
-        let rounded: Option<f64> =
-            finite.and_then(|value| format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok());
+        let rounded: Option<f64> = finite.and_then(|value| match value.fract() {
+            0.0 => Some(value),
+            _ => format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok(),
+        });
         match rounded {
             // Whole numbers without a fraction, as people write them.
-            Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => {
+            Some(value) if value.fract() == 0.0 && value.abs() < EXACT => {
                 serializer.serialize_i64(value as i64)
             }
             value => value.serialize(serializer),

@@ -38,3 +38,30 @@ pub(crate) fn elapsed_s(record: &StudyRecord) -> f64 {
 pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
+
+/// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.
+pub(crate) fn shell_quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_change_them() {
+        for plain in ["mariadb@10.11", "mariadb@dir:/opt/a_b+innodb-doublewrite=OFF", "1,4"] {
+            assert_eq!(shell_quoted(plain), plain);
+        }
+        assert_eq!(shell_quoted("mariadb@dir:/my builds"), "'mariadb@dir:/my builds'");
+        assert_eq!(shell_quoted("point*"), "'point*'");
+        assert_eq!(shell_quoted("~/a"), "'~/a'");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_quoted(""), "''");
+    }
+}

@@ -171,6 +171,17 @@ fn json_cells_carry_every_field() {
 }
 
 #[test]
+fn json_counts_are_exact() {
+    const READ: u64 = 12_345_678_901;
+    let mut long = record(&["11.8"]);
+    for slice in &mut long.slices {
+        slice.work.read = READ;
+    }
+    let cell = &json(&long)["cells"][1];
+    assert_eq!(cell["ops"].as_u64(), Some(cell["slices"].as_u64().unwrap() * READ));
+}
+
+#[test]
 fn json_groups_carry_every_field() {
     let document = json(&record(&["11.8"]));
     let group = &document["groups"][0];

@@ -1,6 +1,6 @@
 //! Where time and hardware went, per operation, and latency.
 
-use assay_model::{Host, Kind, Slice};
+use assay_model::{Host, Slice};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
@@ -60,8 +60,7 @@ pub struct Latency {
 
 /// Operations of all clients together.
 pub(crate) fn operations(slice: &Slice) -> f64 {
-    let clients = f64::from(slice.cell.setup.clients.max(1));
-    if slice.cell.test.kind == Kind::Scan { slice.ops() * clients } else { slice.ops() }
+    slice.ops()
 }
 
 /// Server CPU per operation, connections and background together, nanoseconds.

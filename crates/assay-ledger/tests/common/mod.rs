@@ -62,7 +62,7 @@ fn machine() -> impl Strategy<Value = HostCounters> {
 
 fn work() -> impl Strategy<Value = WorkCounters> {
     let errors = vec((any::<u32>(), any::<u64>()), 0..3);
-    (vec(number(), 8), errors, vec(any::<u8>(), 0..300)).prop_map(|(n, errors, latency_hdr)| {
+    (vec(number(), 9), errors, vec(any::<u8>(), 0..300)).prop_map(|(n, errors, latency_hdr)| {
         WorkCounters {
             events: n[0],
             read: n[1],
@@ -73,6 +73,7 @@ fn work() -> impl Strategy<Value = WorkCounters> {
             bytes_received: n[6],
             errors,
             elapsed_ns: n[7],
+            event_ns_sum: n[8],
             latency_hdr,
         }
     })

@@ -78,6 +78,7 @@ fn run_and_check_counters(bed: &mut Bed, test: Microbenchmark) -> WorkCounters {
     assert_eq!(commands, expected_commands(&operations, prepares_begin), "{test}: {COMMANDS:?}");
     assert!(counters.errors.is_empty() && counters.elapsed_ns > 0, "{test}");
     assert!(counters.bytes_sent > 0 && counters.bytes_received > counters.rows, "{test}");
+    assert!(counters.event_ns_sum > 0, "{test}");
     counters
 }
 

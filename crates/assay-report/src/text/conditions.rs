@@ -4,7 +4,7 @@ use assay_model::{AuditClass, CpuPlacement, Setup, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
-use crate::words::{elapsed_s, rfc3339, source};
+use crate::words::{elapsed_s, rfc3339, shell_quoted, source};
 
 /// Host, systems, study, trouble, audit, and the command.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -122,7 +122,7 @@ fn command(record: &StudyRecord) -> String {
         .systems
         .iter()
         .filter(|system| !system.is_twin)
-        .map(|system| system.spec.to_string())
+        .map(|system| shell_quoted(&system.spec.to_string()))
         .collect();
     let each = |of: fn(&Setup) -> u32| {
         let mut values: Vec<u32> = study.setups.iter().map(of).collect();

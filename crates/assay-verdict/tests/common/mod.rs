@@ -97,6 +97,8 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
     slice.work.events = 1000;
     slice.work.read = 1000;
     slice.work.elapsed_ns = (slice.ops() / speed * 1e9) as u64;
+    // One client, never idle.
+    slice.work.event_ns_sum = slice.work.elapsed_ns;
     slice.server.connections.cpu_ns = slice.work.elapsed_ns / 2;
     slice.server.connections.context_switches = 2000;
     slice.client.tasks.cpu_ns = slice.work.elapsed_ns / 3;
