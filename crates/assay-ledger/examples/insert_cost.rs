@@ -72,6 +72,10 @@ fn begin(ledger: &mut Ledger) -> Result<Slice, Box<dyn Error>> {
             placement: CpuPlacement::OneCpu,
         }],
         setups: vec![cell.setup],
+        experiment: Experiment::Interleaved,
+        id_key: IdKey::Primary,
+        statements: StatementMode::Prepared,
+        recipe: String::new(),
         workload_version: WORKLOAD_VERSION,
         assay_version: "0".to_owned(),
     };

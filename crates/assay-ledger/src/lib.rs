@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use error::{Error, Problem};
-pub use read::StudySummary;
 
 /// An open ledger.
 ///

@@ -1,8 +1,8 @@
 //! Everything that reads a ledger. A file from anywhere may be read: nothing in it is trusted.
 
 use assay_model::{
-    AuditFinding, Host, Instance, PlannedCell, Preset, Slice, SliceOutcome, Study, StudyEvent,
-    StudyRecord, System, TestSet, WorkCounters,
+    AuditFinding, Block, DataContent, DataSet, Host, Instance, PlannedCell, Run, Slice,
+    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
 };
 use rusqlite::Connection;
 
@@ -10,36 +10,14 @@ use crate::columns::visit_counters;
 use crate::fields::Fields;
 use crate::{Error, Ledger, Problem};
 
-/// A study in one line.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StudySummary {
-    /// Its name.
-    pub id: String,
-    /// When it began, milliseconds since the Unix epoch.
-    pub started_ms: i64,
-    /// When its last slice or event was written, milliseconds since the Unix epoch.
-    pub updated_ms: i64,
-    /// How much effort.
-    pub preset: Preset,
-    /// Which selection.
-    pub set: TestSet,
-    /// Names of the systems; the base first.
-    pub systems: Vec<String>,
-    /// Cells in the plan.
-    pub cells: u64,
-    /// Slices measured, whatever their outcome.
-    pub slices: u64,
-    /// Whether it ran to its end.
-    pub finished: bool,
-    /// Time it took, seconds; none until finished.
-    pub elapsed_s: Option<f64>,
-}
-
-/// When a study was last written to.
-const UPDATED_MS: &str = "max(started_ms,
-    coalesce((SELECT max(written_ms) FROM slice WHERE slice.study = study.id), started_ms),
-    coalesce((SELECT max(when_ms) FROM event WHERE event.study = study.id), started_ms))
-    AS updated_ms";
+/// The last row written to the study before `run_end`, a moment.
+const UPDATED_MS: &str = "max(
+    coalesce((SELECT max(written_ms) FROM slice
+        WHERE slice.study = stretch.study AND written_ms < run_end), 0),
+    coalesce((SELECT max(when_ms) FROM event
+        WHERE event.study = stretch.study AND when_ms < run_end), 0),
+    coalesce((SELECT max(started_ms) FROM instance
+        WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))";
 
 impl Ledger {
     /// All studies, the oldest first.
@@ -89,25 +67,22 @@ fn rows<T>(
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     let snapshot = connection.unchecked_transaction()?;
-    let sql = format!(
-        "SELECT id, started_ms, preset, test_set, finished, elapsed_s, {UPDATED_MS},
+    let sql = "SELECT id, started_ms, preset, test_set, finished,
             (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
             (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices
-         FROM study ORDER BY started_ms, rowid"
-    );
-    rows(&snapshot, &sql, [], |row| {
+         FROM study ORDER BY started_ms, rowid";
+    rows(&snapshot, sql, [], |row| {
         let fields = Fields::new("study", "id", row);
         let id: String = fields.get("id")?;
         Ok(StudySummary {
             started_ms: fields.get("started_ms")?,
-            updated_ms: fields.get("updated_ms")?,
             preset: fields.word("preset")?,
             set: fields.word("test_set")?,
             systems: system_names(&snapshot, &id)?,
             cells: fields.number("cells")?,
             slices: fields.number("slices")?,
             finished: fields.get("finished")?,
-            elapsed_s: fields.get("elapsed_s")?,
+            elapsed_s: read_runs(&snapshot, &id)?.iter().map(|run| run.elapsed_s()).sum(),
             id,
         })
     })
@@ -123,28 +98,29 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     let snapshot = connection.unchecked_transaction()?;
     let systems = read_systems(&snapshot, id)?;
     let count = systems.len();
-    let (study, updated_ms, finished) = read_study(&snapshot, id)?;
+    let (study, finished) = read_study(&snapshot, id)?;
     let slices = read_slices(&snapshot, id, &study.cells, count)?;
     Ok(StudyRecord {
         host: read_host(&snapshot, id)?,
-        instances: read_instances(&snapshot, id, count)?,
+        data: read_content(&snapshot, id, count)?,
+        runs: read_runs(&snapshot, id)?,
+        blocks: read_blocks(&snapshot, id, &study.cells)?,
+        instances: read_instances(&snapshot, id, count, &study)?,
         events: read_events(&snapshot, id, count)?,
         audit: read_audit(&snapshot, id, count)?,
         study,
         systems,
         slices,
-        updated_ms,
         finished,
     })
 }
 
-fn read_study(connection: &Connection, id: &str) -> Result<(Study, i64, bool), Problem> {
-    let sql = format!(
+fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
+    let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
-            workload_version, assay_version, finished, {UPDATED_MS}
-         FROM study WHERE id = ?"
-    );
-    let mut found = rows(connection, &sql, [id], |row| {
+            workload_version, assay_version, experiment, id_key, statements, recipe, finished
+         FROM study WHERE id = ?";
+    let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
         let seed: String = fields.get("seed")?;
         let study = Study {
@@ -159,10 +135,14 @@ fn read_study(connection: &Connection, id: &str) -> Result<(Study, i64, bool), P
             rounds: fields.get("rounds")?,
             cells: read_cells(connection, id)?,
             setups: fields.json("setups")?,
+            experiment: fields.word("experiment")?,
+            id_key: fields.word("id_key")?,
+            statements: fields.word("statements")?,
+            recipe: fields.get("recipe")?,
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,
         };
-        Ok((study, fields.get("updated_ms")?, fields.get("finished")?))
+        Ok((study, fields.get("finished")?))
     })?;
     found.pop().ok_or_else(|| Problem::NoSuchStudy(id.to_owned()))
 }
@@ -238,18 +218,84 @@ fn missing_system(number: u64) -> Problem {
     Problem::Row { table: "system", row: number.to_string(), what: "is missing".to_owned() }
 }
 
+fn read_content(
+    connection: &Connection,
+    study: &str,
+    systems: usize,
+) -> Result<Vec<DataContent>, Problem> {
+    let sql = "SELECT rowid, system, tables, rows, start_from, counted, checksum
+        FROM content WHERE study = ? ORDER BY rowid";
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("content", "rowid", row);
+        Ok(DataContent {
+            system: fields.index("system", systems)?,
+            data: DataSet { tables: fields.get("tables")?, rows: fields.get("rows")? },
+            start_from: fields.word("start_from")?,
+            rows: fields.number("counted")?,
+            checksum: fields.get("checksum")?,
+        })
+    })
+}
+
+fn read_runs(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
+    let sql = format!(
+        "WITH stretch AS (
+            SELECT id, study, started_ms,
+                lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
+            FROM run WHERE study = ?)
+         SELECT id, started_ms, {UPDATED_MS} AS updated_ms FROM stretch ORDER BY id",
+        i64::MAX
+    );
+    rows(connection, &sql, [study], |row| {
+        let fields = Fields::new("run", "id", row);
+        let started_ms: i64 = fields.get("started_ms")?;
+        // Nothing was written yet, or the clock was set back.
+        let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
+        Ok(Run { started_ms, updated_ms })
+    })
+}
+
+fn read_blocks(
+    connection: &Connection,
+    study: &str,
+    planned: &[PlannedCell],
+) -> Result<Vec<Block>, Problem> {
+    let sql = "SELECT number, rounds, cells FROM block WHERE study = ? ORDER BY number";
+    rows(connection, sql, [study], |row| {
+        let fields = Fields::new("block", "number", row);
+        let numbers: Vec<usize> = fields.json("cells")?;
+        let cell = |number: &usize| planned.get(*number).map(|cell| cell.id);
+        let cells: Option<Vec<_>> = numbers.iter().map(cell).collect();
+        Ok(Block {
+            number: fields.get("number")?,
+            rounds: fields.get("rounds")?,
+            cells: cells.ok_or_else(|| fields.wrong("`cells` has one that is not planned"))?,
+        })
+    })
+}
+
 fn read_instances(
     connection: &Connection,
     study: &str,
     systems: usize,
+    plan: &Study,
 ) -> Result<Vec<Instance>, Problem> {
-    let sql = "SELECT id, system, block, start_from, started_ms, start_took_ms
+    let sql = "SELECT id, system, block, start_from, started_ms, start_took_ms, tables, rows
         FROM instance WHERE study = ? ORDER BY id";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("instance", "id", row);
+        let data = match (fields.get("tables")?, fields.get("rows")?) {
+            (Some(tables), Some(rows)) => DataSet { tables, rows },
+            // Written before studies could have several data sets.
+            _ => match plan.setups.first() {
+                Some(setup) => setup.data(),
+                None => return Err(fields.wrong("has no data set")),
+            },
+        };
         Ok(Instance {
             system: fields.index("system", systems)?,
             block: fields.get("block")?,
+            data,
             start_from: fields.word("start_from")?,
             started_ms: fields.get("started_ms")?,
             start_took_ms: fields.number("start_took_ms")?,

@@ -12,7 +12,8 @@ use crate::Problem;
 const APPLICATION_ID: i32 = 0x4153_5359;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_ledger.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("../migrations/0001_ledger.sql"), include_str!("../migrations/0002_resume.sql")];
 
 const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
 

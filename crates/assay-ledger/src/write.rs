@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, CellId, Host, Instance, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study,
-    StudyEvent, System,
+    AuditFinding, Block, CellId, DataContent, Host, Instance, Microbenchmark, PlannedCell, Slice,
+    SliceOutcome, Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
@@ -29,6 +29,30 @@ impl Ledger {
     /// There is no such study, or a system of that index already.
     pub fn add_system(&mut self, study: &str, index: usize, system: &System) -> Result<(), Error> {
         self.named(add_system(&self.connection, study, index, system))
+    }
+
+    /// Notes that measuring begins, for the first time or again.
+    ///
+    /// # Errors
+    /// The study is not in the ledger.
+    pub fn add_run(&mut self, study: &str, started_ms: i64) -> Result<(), Error> {
+        self.named(add_run(&self.connection, study, started_ms))
+    }
+
+    /// Adds a block before it is measured.
+    ///
+    /// # Errors
+    /// The study has such a block already, or one of the cells is not in its plan.
+    pub fn add_block(&mut self, study: &str, block: &Block) -> Result<(), Error> {
+        self.named(add_block(&self.connection, study, block))
+    }
+
+    /// Notes what a system's tables hold; replaces what was noted on the same data before.
+    ///
+    /// # Errors
+    /// Its study or system is not in the ledger.
+    pub fn set_content(&mut self, study: &str, content: &DataContent) -> Result<(), Error> {
+        self.named(set_content(&self.connection, study, content))
     }
 
     /// Adds a server process.
@@ -90,8 +114,8 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
     let transaction = connection.transaction()?;
     transaction.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
-            rounds, setups, workload_version, assay_version)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rounds, setups, workload_version, assay_version, experiment, id_key, statements, recipe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             study.started_ms,
@@ -105,6 +129,10 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
             json(&study.setups)?,
             study.workload_version,
             study.assay_version,
+            word(&study.experiment)?,
+            word(&study.id_key)?,
+            word(&study.statements)?,
+            study.recipe,
         ],
     )?;
     transaction.execute(
@@ -180,10 +208,61 @@ fn add_system(
     Ok(())
 }
 
+fn add_run(connection: &Connection, study: &str, started_ms: i64) -> Result<(), Problem> {
+    let sql = "INSERT INTO run (study, started_ms) VALUES (?, ?)";
+    connection.execute(sql, params![study, started_ms])?;
+    Ok(())
+}
+
+fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), Problem> {
+    let numbers: Vec<i64> = block
+        .cells
+        .iter()
+        .map(|cell| cell_number(connection, study, *cell))
+        .collect::<Result<_, _>>()?;
+    connection.execute(
+        "INSERT INTO block (study, number, rounds, cells) VALUES (?, ?, ?, ?)",
+        params![study, block.number, block.rounds, json(&numbers)?],
+    )?;
+    Ok(())
+}
+
+fn cell_number(connection: &Connection, study: &str, cell: CellId) -> Result<i64, Problem> {
+    let sql = "SELECT number FROM cell
+        WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?";
+    let setup = cell.setup;
+    let test = test_name(cell.test)?;
+    let values = params![study, test, setup.clients, setup.tables, setup.rows];
+    match connection.query_row(sql, values, |row| row.get(0)) {
+        Err(rusqlite::Error::QueryReturnedNoRows) => {
+            Err(Problem::NoSuchCell { study: study.to_owned(), cell: Box::new(cell) })
+        }
+        number => Ok(number?),
+    }
+}
+
+fn set_content(connection: &Connection, study: &str, content: &DataContent) -> Result<(), Problem> {
+    connection.execute(
+        "INSERT OR REPLACE INTO content (study, system, tables, rows, start_from, counted, checksum)
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        params![
+            study,
+            index(content.system)?,
+            content.data.tables,
+            content.data.rows,
+            word(&content.start_from)?,
+            integer("counted", content.rows)?,
+            content.checksum,
+        ],
+    )?;
+    Ok(())
+}
+
 fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Result<(), Problem> {
     connection.execute(
-        "INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms)
-         VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms, tables,
+            rows)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
             index(instance.system)?,
@@ -191,6 +270,8 @@ fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Re
             word(&instance.start_from)?,
             instance.started_ms,
             integer("start_took_ms", instance.start_took_ms)?,
+            instance.data.tables,
+            instance.data.rows,
         ],
     )?;
     Ok(())

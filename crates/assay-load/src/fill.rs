@@ -3,9 +3,9 @@
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{Engine, Product};
+use assay_model::{Engine, IdKey, Product};
 use assay_wire::mysql::{ConnectOptions, Hot};
-use assay_workloads::{IdKey, InsertBatches, create_index, create_table, drop_table};
+use assay_workloads::{InsertBatches, create_index, create_table, drop_table};
 
 use crate::{Error, Result};
 

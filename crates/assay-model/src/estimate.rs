@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A value with its 95 % interval.
+/// A value with its 95 % interval. Where nothing is known of its uncertainty both ends are NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate itself.
@@ -11,6 +11,20 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the 95 % interval.
     pub high: f64,
+}
+
+impl Estimate {
+    /// A value of whose uncertainty nothing is known, such as a single measurement.
+    #[must_use]
+    pub fn without_interval(value: f64) -> Self {
+        Self { value, low: f64::NAN, high: f64::NAN }
+    }
+
+    /// Whether its uncertainty is known.
+    #[must_use]
+    pub fn has_interval(self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
 }
 
 /// What is said about one system against the base in one cell.

@@ -4,6 +4,7 @@
 //! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
+mod data;
 mod estimate;
 mod hint;
 mod microbenchmark;
@@ -13,6 +14,7 @@ mod slice;
 mod study;
 mod system;
 
+pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
@@ -23,8 +25,8 @@ pub use slice::{
     Trouble, WorkCounters,
 };
 pub use study::{
-    AuditClass, AuditFinding, CpuPlacement, Host, Instance, PlannedCell, Study, StudyEvent,
-    StudyRecord, System,
+    AuditClass, AuditFinding, Block, CpuPlacement, Experiment, Host, Instance, PlannedCell, Run,
+    Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use system::{Engine, Origin, Product, SystemSpec};
 

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CellId, Prefix, Preset, Setup, Slice, StartFrom, SystemSpec, TestSet};
+use crate::{
+    CellId, DataContent, DataSet, IdKey, Prefix, Preset, Setup, Slice, StartFrom, StatementMode,
+    SystemSpec, TestSet,
+};
 
 /// Which CPUs clients and server may use, chosen per study and shown in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -24,6 +27,28 @@ impl CpuPlacement {
             Self::OneCpu => "one-cpu",
             Self::ConnectionsOnOneCpu => "connections-on-one-cpu",
             Self::Free => "free",
+        }
+    }
+}
+
+/// How the systems take turns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Experiment {
+    /// In short slices, round by round, on fresh instances block by block: noise and drift of the machine cancel out.
+    #[default]
+    Interleaved,
+    /// One system after the other, each test once and long, on one instance: as the posts ran it (preset published).
+    Sequential,
+}
+
+impl Experiment {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Interleaved => "interleaved",
+            Self::Sequential => "sequential",
         }
     }
 }
@@ -106,8 +131,16 @@ pub struct Study {
     pub rounds: u32,
     /// Cells in the order in which they run.
     pub cells: Vec<PlannedCell>,
-    /// Statements on the data set shared by all cells, when they agree.
+    /// Every combination of clients, tables and rows that is measured, in order.
     pub setups: Vec<Setup>,
+    /// How the systems take turns.
+    pub experiment: Experiment,
+    /// The key of the column `id` in all tables.
+    pub id_key: IdKey,
+    /// How statements are sent.
+    pub statements: StatementMode,
+    /// The study file that asks for this again, TOML.
+    pub recipe: String,
     /// Version of the workload definition.
     pub workload_version: u32,
     /// Version of assay.
@@ -121,12 +154,42 @@ pub struct Instance {
     pub system: usize,
     /// The block it served.
     pub block: u32,
-    /// The data it started from.
+    /// The data set it held.
+    pub data: DataSet,
+    /// The state of the data that it started from.
     pub start_from: StartFrom,
     /// When it answered its first query, milliseconds since the Unix epoch.
     pub started_ms: i64,
     /// Start to first answered query, milliseconds.
     pub start_took_ms: u64,
+}
+
+/// A block as it was planned: what an interrupted study has still to do of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// Which, from 0.
+    pub number: u32,
+    /// Good rounds wanted of every cell.
+    pub rounds: u32,
+    /// The cells that take part, in order.
+    pub cells: Vec<CellId>,
+}
+
+/// One stretch of time during which a study was measured: the first, and one more for each time it was resumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// Its last sign of life, milliseconds since the Unix epoch.
+    pub updated_ms: i64,
+}
+
+impl Run {
+    /// How long it was, seconds.
+    #[must_use]
+    pub fn elapsed_s(&self) -> f64 {
+        self.updated_ms.saturating_sub(self.started_ms) as f64 / 1e3
+    }
 }
 
 /// Something worth telling that is not a measurement.
@@ -174,6 +237,12 @@ pub struct StudyRecord {
     pub host: Host,
     /// Of what; the base first.
     pub systems: Vec<System>,
+    /// What the data were that instances started from.
+    pub data: Vec<DataContent>,
+    /// The stretches of time during which it was measured; at least one.
+    pub runs: Vec<Run>,
+    /// Blocks begun.
+    pub blocks: Vec<Block>,
     /// Server processes that took part.
     pub instances: Vec<Instance>,
     /// Every slice, in the order measured.
@@ -182,8 +251,55 @@ pub struct StudyRecord {
     pub events: Vec<StudyEvent>,
     /// Settings that differ.
     pub audit: Vec<AuditFinding>,
-    /// When the last slice or event was written, milliseconds since the Unix epoch.
-    pub updated_ms: i64,
     /// Whether the study ran to its end.
     pub finished: bool,
+}
+
+impl StudyRecord {
+    /// A study of which nothing is measured yet.
+    #[must_use]
+    pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
+        Self {
+            runs: vec![Run { started_ms: study.started_ms, updated_ms: study.started_ms }],
+            study,
+            host,
+            systems,
+            data: Vec::new(),
+            blocks: Vec::new(),
+            instances: Vec::new(),
+            slices: Vec::new(),
+            events: Vec::new(),
+            audit: Vec::new(),
+            finished: false,
+        }
+    }
+
+    /// Time spent on the study, seconds; pauses between runs are not part of it.
+    #[must_use]
+    pub fn elapsed_s(&self) -> f64 {
+        self.runs.iter().map(Run::elapsed_s).sum()
+    }
+}
+
+/// A study in one line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudySummary {
+    /// Its name.
+    pub id: String,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// How much effort.
+    pub preset: Preset,
+    /// Which selection.
+    pub set: TestSet,
+    /// Names of the systems; the base first.
+    pub systems: Vec<String>,
+    /// Cells in the plan.
+    pub cells: u64,
+    /// Slices measured, whatever their outcome.
+    pub slices: u64,
+    /// Whether it ran to its end.
+    pub finished: bool,
+    /// Time spent on it, seconds; pauses between runs are not part of it.
+    pub elapsed_s: f64,
 }

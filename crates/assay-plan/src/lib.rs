@@ -2,6 +2,8 @@
 //!
 //! Pure: no clock, no file, no unseeded chance.
 
+mod effort;
+mod fits;
 mod order;
 mod quantity;
 mod request;
@@ -11,7 +13,7 @@ mod tests_glob;
 
 pub use order::{round_order, start_order};
 pub use quantity::{parse_duration_s, parse_percent};
-pub use request::{MachineFacts, Plan, Request, plan};
+pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use system_name::parse_system;
 pub use tests_glob::select_tests;

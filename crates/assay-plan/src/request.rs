@@ -1,43 +1,71 @@
 //! What was asked, checked against what makes sense and what the machine can hold.
 
 use assay_model::{
-    CellId, Class, CpuPlacement, Kind, Microbenchmark, PlannedCell, Preset, Setup, Study,
-    SystemSpec, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Microbenchmark, PlannedCell,
+    Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
 };
 
+use crate::effort::{Effort, effort, in_range};
+use crate::fits::check_machine;
 use crate::{Error, buffer_pool_mb, loaded_mb, parse_system, redo_log_mb, select_tests};
 
-/// The words of a `compare`, as typed; `None` where the preset decides.
+/// What a command or a study file asks for, as typed; `None` where the preset decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// System names, the base first.
-    pub systems: Vec<String>,
+    /// The systems, the base first.
+    pub systems: Vec<SystemRequest>,
     /// How much effort.
     pub preset: Preset,
     /// Which selection of tests.
     pub set: TestSet,
     /// Patterns that narrow the selection.
     pub tests: Vec<String>,
-    /// Client counts.
-    pub clients: Option<Vec<u32>>,
-    /// Tables.
-    pub tables: Option<u32>,
-    /// Rows per table.
-    pub rows: Option<u32>,
+    /// What is measured on; at least one.
+    pub setups: Vec<SetupRequest>,
     /// Time the study may take, seconds.
     pub budget_s: Option<f64>,
     /// Smallest change of interest, a fraction.
     pub threshold: Option<f64>,
+    /// Whether the base takes part twice.
+    pub twin: Option<bool>,
+    /// The key of the column `id`.
+    pub id_key: IdKey,
+    /// How statements are sent.
+    pub statements: StatementMode,
     /// Where clients and servers run.
     pub placement: Option<CpuPlacement>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Measured part of every slice, seconds, instead of the preset's.
     pub slice_s: Option<f64>,
+    /// Measured part of every slice of a write, seconds, instead of `slice_s` and the preset's.
+    pub write_slice_s: Option<f64>,
     /// Blocks, instead of the preset's.
     pub blocks: Option<u32>,
     /// Rounds of a cell in a block at most, instead of the preset's.
     pub rounds: Option<u32>,
+}
+
+/// A system as asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SystemRequest {
+    /// Such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
+    pub words: String,
+    /// What it is called in reports, when that is not its words.
+    pub name: Option<String>,
+    /// Server options on top of those in `words`, in order.
+    pub options: Vec<(String, String)>,
+}
+
+/// Tables, rows and client counts as asked for: one setup for each client count.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetupRequest {
+    /// Client counts.
+    pub clients: Option<Vec<u32>>,
+    /// Tables.
+    pub tables: Option<u32>,
+    /// Rows per table.
+    pub rows: Option<u32>,
 }
 
 /// What the plan needs to know of the machine.
@@ -54,8 +82,8 @@ pub struct MachineFacts {
 /// A checked study and the systems it wants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The systems, the base first, with the names they have in every report.
-    pub systems: Vec<(String, SystemSpec)>,
+    /// The systems, the base first, the twin last.
+    pub systems: Vec<PlannedSystem>,
     /// The study, without identity and times.
     pub study: Study,
     /// Buffer pool of each server, MB.
@@ -64,57 +92,15 @@ pub struct Plan {
     pub redo_log_mb: u64,
 }
 
-/// Effort of a preset.
-struct Effort {
-    tables: u32,
-    rows: u32,
-    budget_s: f64,
-    blocks: u32,
-    rounds: u32,
-    slice_ms: u32,
-    warm_ms: u32,
-}
-
-/// The preset's effort with what the user set in its place.
-fn effort(request: &Request) -> Result<Effort, Error> {
-    let preset = preset_effort(request.preset);
-    Ok(Effort {
-        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), 1, 1000)?,
-        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 10_000)?,
-        ..preset
-    })
-}
-
-fn preset_effort(preset: Preset) -> Effort {
-    match preset {
-        Preset::Smoke => Effort {
-            tables: 1,
-            rows: 10_000,
-            budget_s: 60.0,
-            blocks: 2,
-            rounds: 2,
-            slice_ms: 50,
-            warm_ms: 5,
-        },
-        Preset::Quick => Effort {
-            tables: 1,
-            rows: 100_000,
-            budget_s: 600.0,
-            blocks: 6,
-            rounds: 400,
-            slice_ms: 50,
-            warm_ms: 10,
-        },
-        Preset::Standard | Preset::Published => Effort {
-            tables: 8,
-            rows: 1_000_000,
-            budget_s: 3600.0,
-            blocks: 8,
-            rounds: 400,
-            slice_ms: 100,
-            warm_ms: 20,
-        },
-    }
+/// A system of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSystem {
+    /// Name in every report.
+    pub name: String,
+    /// What it is.
+    pub spec: SystemSpec,
+    /// The base a second time, to count false alarms.
+    pub is_twin: bool,
 }
 
 /// Turns words into a checked plan.
@@ -122,23 +108,15 @@ fn preset_effort(preset: Preset) -> Effort {
 /// # Errors
 /// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
 pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
-    if request.systems.len() < 2 {
-        return Err(Error::TooFewSystems);
-    }
-    let specs: Vec<_> =
-        request.systems.iter().map(|name| parse_system(name)).collect::<Result<_, _>>()?;
+    let effort = effort(request, machine)?;
+    let systems = systems(request, effort.twin)?;
     let tests = select_tests(request.set, &request.tests)?;
-    let effort = effort(request)?;
-    let setups = setups(request, &effort, machine)?;
-    let data = setups[0];
-    check_machine(data, specs.len() as u64, machine)?;
+    let setups = setups(request, &effort)?;
+    // The servers are configured for the largest data set.
+    let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
+    check_machine(largest, &setups, systems.len() as u64, effort.experiment, machine)?;
 
-    // Each test at every client count in turn, as published: writes come after all reads that precede them.
-    let cells = tests
-        .iter()
-        .flat_map(|&test| setups.iter().map(move |&setup| (test, setup)))
-        .map(|(test, setup)| planned_cell(test, setup, &effort, request))
-        .collect();
+    let cells = cells(request, &effort, &tests, &setups);
     let study = Study {
         id: String::new(),
         started_ms: 0,
@@ -146,46 +124,67 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         set: request.set,
         seed: request.seed,
         threshold: request.threshold.unwrap_or(0.02),
-        budget_s: request.budget_s.unwrap_or(effort.budget_s),
+        budget_s: match effort.experiment {
+            Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
+            Experiment::Sequential => sequential_s(&cells, systems.len()),
+        },
         blocks: effort.blocks,
         rounds: effort.rounds,
         cells,
         setups,
+        experiment: effort.experiment,
+        id_key: request.id_key,
+        statements: request.statements,
+        recipe: String::new(),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Plan {
-        systems: named(specs),
+        systems,
         study,
-        buffer_pool_mb: buffer_pool_mb(data),
-        redo_log_mb: redo_log_mb(data),
+        buffer_pool_mb: buffer_pool_mb(largest),
+        redo_log_mb: redo_log_mb(largest),
     })
 }
 
-/// The same system given twice gets ` #2`, ` #3`, ...
-fn named(specs: Vec<SystemSpec>) -> Vec<(String, SystemSpec)> {
-    let mut named: Vec<(String, SystemSpec)> = Vec::with_capacity(specs.len());
-    for spec in specs {
-        let seen = named.iter().filter(|(_, other)| *other == spec).count();
-        let name = if seen == 0 { spec.to_string() } else { format!("{spec} #{}", seen + 1) };
-        named.push((name, spec));
+/// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
+fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
+    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
+    if request.systems.len() < 2 && !is_alone {
+        return Err(Error::TooFewSystems);
     }
-    named
+    let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
+    for asked in &request.systems {
+        let mut spec = parse_system(&asked.words)?;
+        spec.overrides.extend(asked.options.iter().cloned());
+        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
+        let numbered = |number| {
+            if number == 1 { given.clone() } else { format!("{given} #{number}") }
+        };
+        let is_taken = |name: &String| systems.iter().any(|other| other.name == *name);
+        let name = (1..).map(numbered).find(|name| !is_taken(name)).unwrap_or(given.clone());
+        systems.push(PlannedSystem { name, spec, is_twin: false });
+    }
+    if request.twin.unwrap_or(twin_by_preset)
+        && let Some(base) = systems.first().cloned()
+    {
+        let name = format!("{} (twin)", base.name);
+        systems.push(PlannedSystem { name, is_twin: true, ..base });
+    }
+    Ok(systems)
 }
 
-fn setups(request: &Request, effort: &Effort, machine: MachineFacts) -> Result<Vec<Setup>, Error> {
-    let tables = in_range("--tables", request.tables.unwrap_or(effort.tables), 1, 1000)?;
-    let rows = in_range("--rows", request.rows.unwrap_or(effort.rows), 1000, 2_000_000_000)?;
-    let clients = match &request.clients {
-        Some(clients) => clients.clone(),
-        None if request.preset == Preset::Standard && machine.cpus > 1 => vec![1, machine.cpus],
-        None => vec![1],
-    };
-    let mut setups = Vec::with_capacity(clients.len());
-    for count in clients {
-        let setup = Setup { clients: in_range("--clients", count, 1, 1024)?, tables, rows };
-        if !setups.contains(&setup) {
-            setups.push(setup);
+fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
+    let mut setups = Vec::new();
+    for asked in &request.setups {
+        let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), 1, 1000)?;
+        let rows = in_range("--rows", asked.rows.unwrap_or(effort.rows), 1000, 2_000_000_000)?;
+        for &count in asked.clients.as_ref().unwrap_or(&effort.clients) {
+            let clients = in_range("--clients", count, 1, 1024)?;
+            let setup = Setup { clients, tables, rows };
+            if !setups.contains(&setup) {
+                setups.push(setup);
+            }
         }
     }
     if setups.is_empty() {
@@ -195,50 +194,35 @@ fn setups(request: &Request, effort: &Effort, machine: MachineFacts) -> Result<V
     Ok(setups)
 }
 
-fn in_range(option: &'static str, value: u32, low: u32, high: u32) -> Result<u32, Error> {
-    if (low..=high).contains(&value) {
-        Ok(value)
-    } else {
-        let why = format!("it must lie between {low} and {high}");
-        Err(Error::OutOfRange { option, value: value.to_string(), why })
+/// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
+/// reads that precede them.
+fn cells(
+    request: &Request,
+    effort: &Effort,
+    tests: &[Microbenchmark],
+    setups: &[Setup],
+) -> Vec<PlannedCell> {
+    let mut data: Vec<DataSet> = Vec::new();
+    for setup in setups {
+        if !data.contains(&setup.data()) {
+            data.push(setup.data());
+        }
     }
+    let mut cells = Vec::with_capacity(tests.len() * setups.len());
+    for data in data {
+        for &test in tests {
+            let on_it = setups.iter().filter(|setup| setup.data() == data);
+            cells.extend(on_it.map(|&setup| planned_cell(test, setup, effort, request)));
+        }
+    }
+    cells
 }
 
-/// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
-fn check_machine(setup: Setup, systems: u64, machine: MachineFacts) -> Result<(), Error> {
-    let memory_have = machine.memory_mb * 7 / 10;
-    let memory_need = |setup| systems * (buffer_pool_mb(setup) + SERVER_BASE_MB);
-    let disk_need = |setup| {
-        systems * COPIES_ON_DISK * (2 * loaded_mb(setup) + redo_log_mb(setup) + EMPTY_DATA_MB)
-    };
-    let (what, need_mb, have_mb) = if memory_need(setup) > memory_have {
-        ("memory", memory_need(setup), memory_have)
-    } else if disk_need(setup) > machine.disk_mb {
-        ("disk space", disk_need(setup), machine.disk_mb)
-    } else {
-        return Ok(());
-    };
-    let fits = |rows: u32| {
-        let setup = Setup { rows, ..setup };
-        memory_need(setup) <= memory_have && disk_need(setup) <= machine.disk_mb
-    };
-    let (mut low, mut high) = (0, setup.rows / 1000);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if fits(middle * 1000) { low = middle } else { high = middle - 1 }
-    }
-    let rows_that_fit = if fits(low * 1000) { u64::from(low) * 1000 } else { 0 };
-    Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
+/// What the measured and warm parts of a sequential study take, seconds.
+fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
+    let once: f64 = cells.iter().map(|cell| f64::from(cell.warm_ms + cell.slice_ms)).sum();
+    once / 1000.0 * systems as f64
 }
-
-/// An empty data directory with its system tables, MB.
-const EMPTY_DATA_MB: u64 = 100;
-
-/// Memory a server takes besides its buffer pool, MB.
-const SERVER_BASE_MB: u64 = 200;
-
-/// Data directories on disk per system: fresh template, aged template, the running copy.
-const COPIES_ON_DISK: u64 = 3;
 
 fn planned_cell(
     test: Microbenchmark,
@@ -246,22 +230,29 @@ fn planned_cell(
     effort: &Effort,
     request: &Request,
 ) -> PlannedCell {
-    let preset_ms = effort.slice_ms * slice_factor(test);
+    // `write-only` runs for the time of a read where the posts are reproduced: so the harness had it.
+    let as_read = effort.experiment == Experiment::Sequential && test.kind == Kind::WriteOnly;
+    let is_write = test.class() == Class::Write && !as_read;
+    let preset_ms = match (is_write, effort.experiment) {
+        (true, _) => effort.write_slice_ms,
+        (false, Experiment::Interleaved) => effort.slice_ms * slice_factor(test),
+        (false, Experiment::Sequential) => effort.slice_ms,
+    };
+    let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
     PlannedCell {
         id: CellId { test, setup },
         warm_ms: effort.warm_ms,
-        slice_ms: request.slice_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
+        slice_ms: asked_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
         events: None,
         placement: request.placement.unwrap_or(default_placement(test, setup)),
     }
 }
 
-/// Tests whose single event takes tens of milliseconds, and writes, need longer slices than the rest.
+/// Reads whose single event takes tens of milliseconds need longer slices than the rest.
 fn slice_factor(test: Microbenchmark) -> u32 {
-    match (test.kind, test.class()) {
-        (Kind::Scan, _) => 3,
-        (Kind::ReadOnly, _) if test.range >= 10_000 => 3,
-        (_, Class::Write) => 2,
+    match test.kind {
+        Kind::Scan => 3,
+        Kind::ReadOnly if test.range >= 10_000 => 3,
         _ => 1,
     }
 }
@@ -279,23 +270,33 @@ fn default_placement(test: Microbenchmark, setup: Setup) -> CpuPlacement {
 mod tests {
     use super::*;
 
+    fn system(words: &str) -> SystemRequest {
+        SystemRequest { words: words.into(), ..SystemRequest::default() }
+    }
+
     fn request() -> Request {
         Request {
-            systems: vec!["mariadb@10.11".into(), "mariadb@11.8".into()],
+            systems: vec![system("mariadb@10.11"), system("mariadb@11.8")],
             preset: Preset::Quick,
             set: TestSet::Set32,
             tests: Vec::new(),
-            clients: None,
-            tables: None,
-            rows: None,
+            setups: vec![SetupRequest::default()],
             budget_s: None,
             threshold: None,
+            twin: None,
+            id_key: IdKey::Primary,
+            statements: StatementMode::Prepared,
             placement: None,
             seed: 1,
             slice_s: None,
+            write_slice_s: None,
             blocks: None,
             rounds: None,
         }
+    }
+
+    fn names(request: &Request) -> Vec<String> {
+        plan(request, MACHINE).unwrap().systems.into_iter().map(|system| system.name).collect()
     }
 
     const MACHINE: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
@@ -311,16 +312,87 @@ mod tests {
     #[test]
     fn the_same_system_twice_gets_a_number() {
         let mut request = request();
-        request.systems = vec!["mariadb@11.8".into(); 3];
-        let names: Vec<_> =
-            plan(&request, MACHINE).unwrap().systems.into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names, ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
+        request.systems = vec![system("mariadb@11.8"); 3];
+        assert_eq!(names(&request), ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
+    }
+
+    #[test]
+    fn the_twin_is_the_base_once_more() {
+        let mut request = request();
+        request.twin = Some(true);
+        let all = ["mariadb@10.11", "mariadb@11.8", "mariadb@10.11 (twin)"];
+        assert_eq!(names(&request), all);
+        let plan = plan(&request, MACHINE).unwrap();
+        assert_eq!(plan.systems[0].spec, plan.systems[2].spec);
+        assert_eq!(plan.systems.iter().filter(|system| system.is_twin).count(), 1);
+        // A system against nothing but its twin is an A/A test.
+        request.systems.truncate(1);
+        assert_eq!(names(&request), ["mariadb@10.11", "mariadb@10.11 (twin)"]);
+    }
+
+    #[test]
+    fn standard_has_a_twin_unless_told_otherwise() {
+        let mut request = request();
+        request.preset = Preset::Standard;
+        let large = MachineFacts { memory_mb: 64_000, disk_mb: 200_000, ..MACHINE };
+        assert_eq!(plan(&request, large).unwrap().systems.len(), 3);
+        request.twin = Some(false);
+        assert_eq!(plan(&request, large).unwrap().systems.len(), 2);
+    }
+
+    #[test]
+    fn setups_that_share_data_are_measured_on_the_same_instances() {
+        let mut request = request();
+        let setup = |clients: &[u32], tables| SetupRequest {
+            clients: Some(clients.to_vec()),
+            tables: Some(tables),
+            rows: Some(10_000),
+        };
+        request.setups = vec![setup(&[1], 1), setup(&[4], 4), setup(&[4], 1)];
+        request.tests = vec!["scan".into(), "insert".into()];
+        let study = plan(&request, MACHINE).unwrap().study;
+        let cells: Vec<_> = study
+            .cells
+            .iter()
+            .map(|cell| (cell.id.test.name(), cell.id.setup.clients, cell.id.setup.tables))
+            .collect();
+        let cell = |test: &str, clients, tables| (test.to_owned(), clients, tables);
+        assert_eq!(
+            cells,
+            [
+                cell("scan", 1, 1),
+                cell("scan", 4, 1),
+                cell("insert", 1, 1),
+                cell("insert", 4, 1),
+                cell("scan", 4, 4),
+                cell("insert", 4, 4),
+            ]
+        );
+    }
+
+    #[test]
+    fn published_runs_each_test_once_and_long() {
+        let mut request = request();
+        request.preset = Preset::Published;
+        let large = MachineFacts { memory_mb: 64_000, disk_mb: 2_000_000, ..MACHINE };
+        let study = plan(&request, large).unwrap().study;
+        assert_eq!(study.experiment, Experiment::Sequential);
+        assert_eq!(study.setups, [Setup { clients: 1, tables: 1, rows: 50_000_000 }]);
+        let seconds = |name: &str| {
+            let test = Microbenchmark::by_name(name).unwrap();
+            study.cells.iter().find(|cell| cell.id.test == test).unwrap().slice_ms / 1000
+        };
+        assert_eq!(seconds("point-query"), 600);
+        assert_eq!(seconds("update-index"), 1800);
+        assert_eq!(seconds("write-only"), 600);
+        request.blocks = Some(4);
+        assert!(plan(&request, large).is_err());
     }
 
     #[test]
     fn every_test_runs_at_all_client_counts_before_the_next() {
         let mut request = request();
-        request.clients = Some(vec![1, 4, 1]);
+        request.setups[0].clients = Some(vec![1, 4, 1]);
         let cells = plan(&request, MACHINE).unwrap().study.cells;
         assert_eq!(cells.len(), 64);
         for both in cells.chunks(2) {
@@ -333,10 +405,10 @@ mod tests {
     fn refuses_what_makes_no_sense() {
         for change in [
             (|r: &mut Request| r.systems.truncate(1)) as fn(&mut Request),
-            |r| r.rows = Some(0),
-            |r| r.tables = Some(0),
-            |r| r.clients = Some(vec![0]),
-            |r| r.clients = Some(Vec::new()),
+            |r| r.setups[0].rows = Some(0),
+            |r| r.setups[0].tables = Some(0),
+            |r| r.setups[0].clients = Some(vec![0]),
+            |r| r.setups.clear(),
             |r| r.tests = vec!["nothing".into()],
         ] {
             let mut request = request();
@@ -348,12 +420,12 @@ mod tests {
     #[test]
     fn says_what_would_fit() {
         let mut request = request();
-        request.rows = Some(50_000_000);
+        request.setups[0].rows = Some(50_000_000);
         let error = plan(&request, MACHINE).unwrap_err();
         let Error::TooLittle { what: "memory", rows_that_fit, .. } = error else {
             panic!("{error}")
         };
-        request.rows = Some(rows_that_fit as u32);
+        request.setups[0].rows = Some(rows_that_fit as u32);
         plan(&request, MACHINE).unwrap();
     }
 }

@@ -6,7 +6,7 @@ use assay_model::{AuditClass, Estimate, Host, StudyRecord};
 use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp};
 use serde::{Serialize, Serializer};
 
-use crate::words::{elapsed_s, rfc3339, source, system_name};
+use crate::words::{rfc3339, source, system_name};
 
 /// The shape below; raised when it breaks.
 const SCHEMA: u32 = 1;
@@ -188,7 +188,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             seed: study.seed,
             threshold: study.threshold.into(),
             budget_s: study.budget_s.into(),
-            elapsed_s: elapsed_s(record).into(),
+            elapsed_s: record.elapsed_s().into(),
             finished: record.finished,
         },
         host: &record.host,

@@ -1,8 +1,11 @@
-//! Terminal table and JSON from a study and its judgement. Pure: data in, text out.
+//! Terminal table, HTML page, Markdown, CSV and JSON from a study and its judgement. Pure: data in, text out.
 //!
 //! One module per format; what formats share is in `number` and `words`.
 
+mod csv;
+mod html;
 mod json;
+mod markdown;
 mod number;
 mod text;
 mod words;
@@ -15,6 +18,12 @@ use assay_verdict::Judgement;
 pub enum Format {
     /// Tables for a terminal.
     Text,
+    /// One page with everything in it, for a browser.
+    Html,
+    /// Tables for an issue, a pull request or a post.
+    Markdown,
+    /// One line per cell and system.
+    Csv,
     /// Schema 1, for scripts.
     Json,
 }
@@ -38,6 +47,9 @@ pub fn render(
 ) -> String {
     match format {
         Format::Text => text::render(record, judgement, *options),
+        Format::Html => html::render(record, judgement),
+        Format::Markdown => markdown::render(record, judgement),
+        Format::Csv => csv::render(record, judgement),
         Format::Json => json::render(record, judgement),
     }
 }

@@ -29,11 +29,6 @@ pub(crate) fn source(system: &System) -> String {
     format!("{} {}", build.source, build.channel).trim().to_owned()
 }
 
-/// Seconds from the beginning of a study to its last sign of life.
-pub(crate) fn elapsed_s(record: &StudyRecord) -> f64 {
-    (record.updated_ms - record.study.started_ms) as f64 / 1e3
-}
-
 /// A moment as RFC 3339; none outside the years that has.
 pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())

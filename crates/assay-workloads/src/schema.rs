@@ -1,15 +1,6 @@
 //! The tables `sbtest1`, `sbtest2`, ...
 
-use assay_model::{Engine, Product};
-
-/// What kind of key the column `id` gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IdKey {
-    /// `PRIMARY KEY (id)`: the published default.
-    Primary,
-    /// A secondary index in place of the primary key.
-    Secondary,
-}
+use assay_model::{Engine, IdKey, Product};
 
 /// Statements that create table number `table` (from 1), empty, ready to be loaded.
 #[must_use]

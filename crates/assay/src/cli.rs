@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_model::{CpuPlacement, Preset, TestSet};
-use assay_plan::{Request, parse_duration_s, parse_percent};
+use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
+use assay_plan::{Request, SetupRequest, SystemRequest, parse_duration_s, parse_percent};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Find where a database got slower, and why.
@@ -69,6 +69,28 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
     threshold: f64,
 
+    /// Let the base take part twice: what is called between it and itself is a false alarm
+    #[arg(long, overrides_with = "no_twin")]
+    twin: bool,
+
+    /// No twin, where the preset has one
+    #[arg(long, hide = true)]
+    no_twin: bool,
+
+    /// A secondary index on `id` instead of the primary key
+    #[arg(long, help_heading = "Workload")]
+    secondary: bool,
+
+    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "MODE",
+        default_value = "auto",
+        help_heading = "Workload"
+    )]
+    db_ps_mode: PsModeWord,
+
     /// Which CPUs clients and servers share [default: by test and clients]
     #[arg(long, value_enum)]
     placement: Option<PlacementWord>,
@@ -80,6 +102,10 @@ pub(crate) struct Compare {
     /// Measured part of every slice, such as `100ms` [default: by preset and test]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     slice: Option<f64>,
+
+    /// Measured part of every slice of a write [default: `--slice`, else by preset]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
+    write_slice: Option<f64>,
 
     /// Fresh instances of every system this many times [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
@@ -146,6 +172,12 @@ pub(crate) struct Output {
 pub(crate) enum FormatWord {
     /// A table for the terminal
     Text,
+    /// One page for a browser, nothing outside of it
+    Html,
+    /// Tables for an issue, a pull request or a post
+    Markdown,
+    /// One line per cell and system
+    Csv,
     /// For scripts: schema 1
     Json,
 }
@@ -158,6 +190,8 @@ enum PresetWord {
     Quick,
     /// A release check: 8 tables of 1,000,000 rows, at most an hour
     Standard,
+    /// As the posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s: days
+    Published,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -170,6 +204,14 @@ enum SetWord {
     Set42,
     #[value(name = "47")]
     Set47,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PsModeWord {
+    /// Prepared on the server, once per connection
+    Auto,
+    /// Sent as text
+    Disable,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -186,11 +228,12 @@ impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         Request {
-            systems: self.systems.clone(),
+            systems: self.systems.iter().map(|words| system(words)).collect(),
             preset: match self.preset {
                 PresetWord::Smoke => Preset::Smoke,
                 PresetWord::Quick => Preset::Quick,
                 PresetWord::Standard => Preset::Standard,
+                PresetWord::Published => Preset::Published,
             },
             set: match self.set {
                 SetWord::Set27 => TestSet::Set27,
@@ -199,11 +242,19 @@ impl Compare {
                 SetWord::Set47 => TestSet::Set47,
             },
             tests: self.tests.clone(),
-            clients: self.clients.clone(),
-            tables: self.tables,
-            rows: self.rows,
+            setups: vec![SetupRequest {
+                clients: self.clients.clone(),
+                tables: self.tables,
+                rows: self.rows,
+            }],
             budget_s: self.budget,
             threshold: Some(self.threshold),
+            twin: (self.twin || self.no_twin).then_some(self.twin),
+            id_key: if self.secondary { IdKey::Secondary } else { IdKey::Primary },
+            statements: match self.db_ps_mode {
+                PsModeWord::Auto => StatementMode::Prepared,
+                PsModeWord::Disable => StatementMode::Text,
+            },
             placement: self.placement.map(|word| match word {
                 PlacementWord::OneCpu => CpuPlacement::OneCpu,
                 PlacementWord::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
@@ -211,10 +262,15 @@ impl Compare {
             }),
             seed: self.seed,
             slice_s: self.slice,
+            write_slice_s: self.write_slice,
             blocks: self.blocks,
             rounds: self.rounds,
         }
     }
+}
+
+fn system(words: &str) -> SystemRequest {
+    SystemRequest { words: words.to_owned(), ..SystemRequest::default() }
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let to_terminal = output.output.is_none() && std::io::stdout().is_terminal();
     let format = match output.format {
         FormatWord::Text => Format::Text,
+        FormatWord::Html => Format::Html,
+        FormatWord::Markdown => Format::Markdown,
+        FormatWord::Csv => Format::Csv,
         FormatWord::Json => Format::Json,
     };
     let options =

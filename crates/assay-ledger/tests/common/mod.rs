@@ -192,8 +192,13 @@ fn study() -> impl Strategy<Value = Study> {
     let set = select(vec![TestSet::Set27, TestSet::Set32, TestSet::Set42, TestSet::Set47]);
     let words = (text(), text(), preset, set);
     let numbers = (any::<i64>(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, any::<[u32; 3]>());
-    (words, numbers, vec(cell(), 1..8), vec(setup(), 0..3)).prop_map(
-        |((id, assay_version, preset, set), numbers, mut cells, setups)| {
+    let experiment = select(vec![Experiment::Interleaved, Experiment::Sequential]);
+    let id_key = select(vec![IdKey::Primary, IdKey::Secondary]);
+    let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
+    let how = (experiment, id_key, statements, text());
+    (words, numbers, vec(cell(), 1..8), vec(setup(), 0..3), how).prop_map(
+        |((id, assay_version, preset, set), numbers, mut cells, setups, how)| {
+            let (experiment, id_key, statements, recipe) = how;
             let (started_ms, seed, threshold, budget_s, [blocks, rounds, workload_version]) =
                 numbers;
             cells.sort_by_key(|cell| cell.id);
@@ -210,6 +215,10 @@ fn study() -> impl Strategy<Value = Study> {
                 rounds,
                 cells,
                 setups,
+                experiment,
+                id_key,
+                statements,
+                recipe,
                 workload_version,
                 assay_version,
             }
@@ -235,10 +244,11 @@ fn host() -> impl Strategy<Value = Host> {
 
 fn instance(systems: usize) -> impl Strategy<Value = Instance> {
     let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
-    (0..systems, any::<u32>(), start_from, any::<i64>(), number()).prop_map(
-        |(system, block, start_from, started_ms, start_took_ms)| Instance {
+    (0..systems, any::<u32>(), data_set(), start_from, any::<i64>(), number()).prop_map(
+        |(system, block, data, start_from, started_ms, start_took_ms)| Instance {
             system,
             block,
+            data,
             start_from,
             started_ms,
             start_took_ms,
@@ -260,7 +270,36 @@ fn finding(systems: usize) -> impl Strategy<Value = AuditFinding> {
         .prop_map(|(setting, values, class, why)| AuditFinding { setting, values, class, why })
 }
 
-/// A record as a study loop would write it; `updated_ms` is left to the ledger.
+fn data_set() -> impl Strategy<Value = DataSet> {
+    (any::<u32>(), any::<u32>()).prop_map(|(tables, rows)| DataSet { tables, rows })
+}
+
+fn content(systems: usize) -> impl Strategy<Value = DataContent> {
+    let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
+    (0..systems, data_set(), start_from, number(), text()).prop_map(
+        |(system, data, start_from, rows, checksum)| DataContent {
+            system,
+            data,
+            start_from,
+            rows,
+            checksum,
+        },
+    )
+}
+
+/// Blocks of all cells or of the first.
+fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
+    (0..)
+        .zip(blocks)
+        .map(|(number, (rounds, all))| {
+            let take = if *all { study.cells.len() } else { 1 };
+            let cells = study.cells.iter().take(take).map(|cell| cell.id).collect();
+            Block { number, rounds: *rounds, cells }
+        })
+        .collect()
+}
+
+/// A record as a study loop would write it; the ends of runs are left to the ledger.
 pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
     (study(), host(), vec(system(), 1..4), any::<bool>()).prop_flat_map(
         |(study, host, systems, finished)| {
@@ -271,17 +310,27 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                 vec(slice(cells, count), 0..12),
                 vec(event(count), 0..4),
                 vec(finding(count), 0..4),
+                option::of(content(count)),
+                vec(0..4_000_000_000_000_i64, 1..3),
+                vec((any::<u32>(), any::<bool>()), 0..3),
             );
-            parts.prop_map(move |(instances, slices, events, audit)| StudyRecord {
-                study: study.clone(),
-                host: host.clone(),
-                systems: systems.clone(),
-                instances,
-                slices,
-                events,
-                audit,
-                updated_ms: 0,
-                finished,
+            parts.prop_map(move |(instances, slices, events, audit, data, runs, blocks)| {
+                StudyRecord {
+                    data: data.into_iter().collect(),
+                    runs: runs
+                        .into_iter()
+                        .map(|at| Run { started_ms: at, updated_ms: at })
+                        .collect(),
+                    blocks: blocks_of(&study, &blocks),
+                    study: study.clone(),
+                    host: host.clone(),
+                    systems: systems.clone(),
+                    instances,
+                    slices,
+                    events,
+                    audit,
+                    finished,
+                }
             })
         },
     )

@@ -4,7 +4,7 @@ use assay_model::{AuditClass, CpuPlacement, Setup, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
-use crate::words::{elapsed_s, rfc3339, shell_quoted, source};
+use crate::words::{rfc3339, shell_quoted, source};
 
 /// Host, systems, study, trouble, audit, and the command.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -76,7 +76,7 @@ fn study(record: &StudyRecord) -> String {
         study.workload_version,
         study.assay_version,
         rfc3339(study.started_ms).unwrap_or_else(|| "at an unknown time".into()),
-        duration(elapsed_s(record)),
+        duration(record.elapsed_s()),
         duration(study.budget_s),
     )
 }

@@ -4,7 +4,7 @@ use assay_model::{AuditClass, StudyRecord, System, Verdict};
 use assay_verdict::{Judgement, SystemSummary};
 
 use crate::number::{change, share};
-use crate::words::{base_index, elapsed_s, source, system_name};
+use crate::words::{base_index, source, system_name};
 
 /// One line per system other than the base, then warnings and what the answer rests on.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -116,7 +116,7 @@ fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     format!(
         "{slices} slices in {blocks} blocks of fresh servers, {}; \
          changes under {} do not count{smallest}{false_alarms}",
-        crate::number::duration(elapsed_s(record)),
+        crate::number::duration(record.elapsed_s()),
         share(record.study.threshold),
     )
 }

@@ -27,10 +27,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
     systems.extend(others.iter().map(|name| system(name, &format!("{name}.4"), "trixie", false)));
     let slices = slices(&cells, systems.len());
     StudyRecord {
-        study: study(cells, setup),
-        host: host(),
-        systems,
-        instances: Vec::new(),
+        runs: vec![Run { started_ms: 1_795_000_000_000, updated_ms: 1_795_000_543_000 }],
         slices,
         events: vec![StudyEvent {
             when_ms: 1_795_000_100_000,
@@ -45,8 +42,8 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             class: AuditClass::Harmless,
             why: "the data is cached".into(),
         }],
-        updated_ms: 1_795_000_543_000,
         finished: true,
+        ..StudyRecord::new(study(cells, setup), host(), systems)
     }
 }
 
@@ -126,6 +123,10 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         rounds: 10,
         cells,
         setups: vec![setup],
+        experiment: Experiment::Interleaved,
+        id_key: IdKey::Primary,
+        statements: StatementMode::Prepared,
+        recipe: String::new(),
         workload_version: 1,
         assay_version: "0.1.0".into(),
     }

@@ -1,10 +1,6 @@
 //! A study record with simulated slices: the noise of a shared virtual machine, the changes of our choice.
 
-use assay_model::{Build, Layout};
-use assay_model::{
-    CellId, CpuPlacement, Engine, Host, Microbenchmark, Origin, PlannedCell, Prefix, Preset,
-    Product, Setup, Slice, SliceOutcome, Study, StudyRecord, System, SystemSpec, TestSet,
-};
+use assay_model::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -114,31 +110,27 @@ fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         events: None,
         placement: CpuPlacement::OneCpu,
     });
-    StudyRecord {
-        study: Study {
-            id: "simulated".into(),
-            started_ms: 0,
-            preset,
-            set: TestSet::Set32,
-            seed,
-            threshold: 0.02,
-            budget_s: 600.0,
-            blocks,
-            rounds: 40,
-            cells: cells.to_vec(),
-            setups: vec![setup],
-            workload_version: 1,
-            assay_version: "0".into(),
-        },
-        host: Host::default(),
-        systems: vec![system("10.11", true), system("11.8", false)],
-        instances: Vec::new(),
-        slices: Vec::new(),
-        events: Vec::new(),
-        audit: Vec::new(),
-        updated_ms: 0,
-        finished: true,
-    }
+    let study = Study {
+        id: "simulated".into(),
+        started_ms: 0,
+        preset,
+        set: TestSet::Set32,
+        seed,
+        threshold: 0.02,
+        budget_s: 600.0,
+        blocks,
+        rounds: 40,
+        cells: cells.to_vec(),
+        setups: vec![setup],
+        experiment: Experiment::Interleaved,
+        id_key: IdKey::Primary,
+        statements: StatementMode::Prepared,
+        recipe: String::new(),
+        workload_version: 1,
+        assay_version: "0".into(),
+    };
+    let systems = vec![system("10.11", true), system("11.8", false)];
+    StudyRecord { finished: true, ..StudyRecord::new(study, Host::default(), systems) }
 }
 
 fn system(version: &str, is_base: bool) -> System {

@@ -75,6 +75,7 @@ fn start(
         recorder.instance(Instance {
             system,
             block,
+            data: setup.data(),
             start_from,
             started_ms: now_ms(),
             start_took_ms: began.elapsed().as_millis() as u64,

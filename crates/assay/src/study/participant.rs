@@ -79,7 +79,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         connections_max: clients + CONNECTIONS_SPARE,
     };
     let mut participants = Vec::with_capacity(plan.systems.len());
-    for (index, (name, spec)) in plan.systems.iter().enumerate() {
+    for (index, planned) in plan.systems.iter().enumerate() {
+        let (name, spec) = (&planned.name, &planned.spec);
         env.interrupt.check()?;
         env.progress.begin(&format!("fetching {name}"));
         let prefix = provisioner
@@ -99,7 +100,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
                 spec: spec.clone(),
                 prefix,
                 is_base: index == 0,
-                is_twin: false,
+                is_twin: planned.is_twin,
                 options: rendered.options,
             },
         });

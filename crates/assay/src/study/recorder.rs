@@ -46,17 +46,8 @@ impl<'a> Recorder<'a> {
         for (index, system) in systems.iter().enumerate() {
             ledger.add_system(&study.id, index, system)?;
         }
-        let record = StudyRecord {
-            updated_ms: study.started_ms,
-            study,
-            host,
-            systems,
-            instances: Vec::new(),
-            slices: Vec::new(),
-            events: Vec::new(),
-            audit: Vec::new(),
-            finished: false,
-        };
+        ledger.add_run(&study.id, study.started_ms)?;
+        let record = StudyRecord::new(study, host, systems);
         let settings = BTreeMap::new();
         let mut recorder = Self { ledger, record, began: Instant::now(), settings };
         for (index, participant) in participants.iter().enumerate() {

@@ -1,0 +1,98 @@
+//! What each preset spends, and what the user set in its place.
+
+use assay_model::{Experiment, Preset};
+
+use crate::{Error, MachineFacts, Request};
+
+/// Effort of a preset.
+pub(crate) struct Effort {
+    pub(crate) clients: Vec<u32>,
+    pub(crate) tables: u32,
+    pub(crate) rows: u32,
+    pub(crate) budget_s: f64,
+    pub(crate) blocks: u32,
+    pub(crate) rounds: u32,
+    pub(crate) slice_ms: u32,
+    /// Of writes: their slices are bounded by events, of which this is the aim.
+    pub(crate) write_slice_ms: u32,
+    pub(crate) warm_ms: u32,
+    pub(crate) twin: bool,
+    pub(crate) experiment: Experiment,
+}
+
+/// The preset's effort with what the user set in its place.
+pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort, Error> {
+    let preset = preset_effort(request.preset, machine);
+    if preset.experiment == Experiment::Sequential {
+        let repeated = [("--blocks", request.blocks), ("--rounds", request.rounds)];
+        if let Some((option, value)) = repeated.into_iter().find_map(|(o, v)| Some((o, v?))) {
+            let why = "preset published runs each test once".to_owned();
+            return Err(Error::OutOfRange { option, value: value.to_string(), why });
+        }
+        return Ok(preset);
+    }
+    Ok(Effort {
+        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), 1, 1000)?,
+        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 10_000)?,
+        ..preset
+    })
+}
+
+fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {
+    let quick = Effort {
+        clients: vec![1],
+        tables: 1,
+        rows: 100_000,
+        budget_s: 600.0,
+        blocks: 6,
+        rounds: 400,
+        slice_ms: 50,
+        write_slice_ms: 100,
+        warm_ms: 10,
+        twin: false,
+        experiment: Experiment::Interleaved,
+    };
+    match preset {
+        Preset::Smoke => {
+            Effort { rows: 10_000, budget_s: 60.0, blocks: 2, rounds: 2, warm_ms: 5, ..quick }
+        }
+        Preset::Quick => quick,
+        Preset::Standard => Effort {
+            clients: if machine.cpus > 1 { vec![1, machine.cpus] } else { vec![1] },
+            tables: 8,
+            rows: 1_000_000,
+            budget_s: 3600.0,
+            blocks: 8,
+            slice_ms: 100,
+            write_slice_ms: 200,
+            warm_ms: 20,
+            twin: true,
+            ..quick
+        },
+        Preset::Published => Effort {
+            rows: 50_000_000,
+            // Of no effect: every test runs once, however long it takes.
+            budget_s: 0.0,
+            blocks: 1,
+            rounds: 1,
+            slice_ms: 600_000,
+            write_slice_ms: 1_800_000,
+            warm_ms: 5000,
+            experiment: Experiment::Sequential,
+            ..quick
+        },
+    }
+}
+pub(crate) fn in_range(
+    option: &'static str,
+    value: u32,
+    low: u32,
+    high: u32,
+) -> Result<u32, Error> {
+    if (low..=high).contains(&value) {
+        Ok(value)
+    } else {
+        let why = format!("it must lie between {low} and {high}");
+        Err(Error::OutOfRange { option, value: value.to_string(), why })
+    }
+}

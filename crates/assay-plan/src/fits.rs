@@ -1,0 +1,55 @@
+//! Whether the machine is large enough, before anything is loaded.
+
+use std::collections::BTreeSet;
+
+use assay_model::{DataSet, Experiment, Setup};
+
+use crate::{Error, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
+
+/// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
+pub(crate) fn check_machine(
+    largest: Setup,
+    setups: &[Setup],
+    systems: u64,
+    experiment: Experiment,
+    machine: MachineFacts,
+) -> Result<(), Error> {
+    let memory_have = machine.memory_mb * 7 / 10;
+    let resident = if experiment == Experiment::Sequential { 1 } else { systems };
+    let memory_need = |setup| resident * (buffer_pool_mb(setup) + SERVER_BASE_MB);
+    let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
+    let template_mb = |setup: Setup| loaded_mb(setup) + redo_log_mb(largest) + EMPTY_DATA_MB;
+    // Of each data set two templates; of the one that is measured, a copy that may grow.
+    let disk_need = |rows: Option<u32>| -> u64 {
+        let sizes: Vec<u64> = data
+            .iter()
+            .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
+            .map(template_mb)
+            .collect();
+        systems * (2 * sizes.iter().sum::<u64>() + 2 * sizes.iter().max().copied().unwrap_or(0))
+    };
+    let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
+        ("memory", memory_need(largest), memory_have)
+    } else if disk_need(None) > machine.disk_mb {
+        ("disk space", disk_need(None), machine.disk_mb)
+    } else {
+        return Ok(());
+    };
+    let fits = |rows: u32| {
+        let setup = Setup { rows, ..largest };
+        memory_need(setup) <= memory_have && disk_need(Some(rows)) <= machine.disk_mb
+    };
+    let (mut low, mut high) = (0, largest.rows / 1000);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if fits(middle * 1000) { low = middle } else { high = middle - 1 }
+    }
+    let rows_that_fit = if fits(low * 1000) { u64::from(low) * 1000 } else { 0 };
+    Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
+}
+
+/// An empty data directory with its system tables, MB.
+const EMPTY_DATA_MB: u64 = 100;
+
+/// Memory a server takes besides its buffer pool, MB.
+const SERVER_BASE_MB: u64 = 200;

@@ -1,0 +1,9 @@
+//! Markdown tables.
+
+use assay_model::StudyRecord;
+use assay_verdict::Judgement;
+
+/// Renders the report.
+pub(crate) fn render(_record: &StudyRecord, _judgement: &Judgement) -> String {
+    String::new()
+}
