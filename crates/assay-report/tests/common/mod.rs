@@ -1,5 +1,8 @@
 //! A small hand-made study: two or more systems, five tests, four blocks of ten rounds, no randomness.
 
+#[allow(dead_code, reason = "not every test looks at large studies")]
+pub(crate) mod studies;
+
 use assay_model::*;
 
 /// A study of MariaDB 10.11 and `others`.

@@ -1,0 +1,44 @@
+//! Writes the HTML page of a made-up study to a file, to be looked at: `page KIND FILE`.
+
+#![allow(clippy::unwrap_used, reason = "the fixtures are those of the tests")]
+
+#[allow(dead_code, reason = "shared with the tests")]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use assay_model::{Estimate, StudyRecord, TestSet};
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::judge;
+use common::studies::{FOUR, ONE, failed, study};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let kind = arguments.next().unwrap_or_default();
+    let file = arguments.next().unwrap_or_else(|| "page.html".into());
+    let mut judgement = None;
+    let record: StudyRecord = match kind.as_str() {
+        "two" => study(&["11.8"], TestSet::Set32, &[ONE], true),
+        "three" => failed(study(&["11.4", "11.8"], TestSet::Set32, &[ONE], false), 4),
+        "five" => study(&["10.5", "10.6", "11.4", "11.8"], TestSet::Set47, &[ONE], true),
+        "setups" => common::suspicious(study(&["11.8"], TestSet::Set42, &FOUR, true)),
+        "single" => {
+            let record = study(&["11.8"], TestSet::Set32, &[ONE], false);
+            let mut single = judge(&record);
+            for cell in &mut single.cells {
+                let without = |e: Estimate| Estimate::without_interval(e.value);
+                (cell.qps, cell.rqps) = (cell.qps.map(without), cell.rqps.map(without));
+            }
+            judgement = Some(single);
+            record
+        }
+        _ => {
+            let mut record = common::record(&["11.8"]);
+            record.slices.clear();
+            record.finished = false;
+            record
+        }
+    };
+    let judgement = judgement.unwrap_or_else(|| judge(&record));
+    let options = TextOptions { width: 80, color: false };
+    fs_err::write(file, render(&record, &judgement, Format::Html, &options)).unwrap();
+}

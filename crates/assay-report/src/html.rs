@@ -1,9 +1,0 @@
-//! One HTML page: offline, nothing outside of it, readable without JavaScript.
-
-use assay_model::StudyRecord;
-use assay_verdict::Judgement;
-
-/// Renders the report.
-pub(crate) fn render(_record: &StudyRecord, _judgement: &Judgement) -> String {
-    String::new()
-}

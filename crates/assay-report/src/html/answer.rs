@@ -1,0 +1,260 @@
+//! The answer in words: what a reader must know first.
+
+use assay_model::{AuditClass, StudyRecord, System, Verdict};
+use assay_verdict::{CellJudgement, Judgement, SystemSummary};
+
+use super::chart::{Dots, Scale};
+use super::figure::{Ratio, setup_words};
+use crate::number::{change, duration, share};
+use crate::words::{base_index, source, symbol, system_name};
+
+/// How many of the largest changes are told at the top.
+const LARGEST: usize = 4;
+
+/// The top of the page.
+pub(crate) struct Answer {
+    /// Settings that matter and differ without having been asked for.
+    pub(crate) suspicious: Vec<String>,
+    /// Other reasons for caution.
+    pub(crate) warnings: Vec<String>,
+    /// One per system other than base and twin.
+    pub(crate) systems: Vec<SystemAnswer>,
+    /// What the A/A twin says.
+    pub(crate) twins: Vec<String>,
+    /// On how much it rests.
+    pub(crate) basis: String,
+}
+
+/// One system against the base.
+pub(crate) struct SystemAnswer {
+    pub(crate) name: String,
+    /// Class of the card: the verdict that weighs most.
+    pub(crate) class: &'static str,
+    pub(crate) sentence: String,
+    pub(crate) counts: Vec<Count>,
+    pub(crate) dots: Dots,
+    pub(crate) largest: Vec<Change>,
+}
+
+/// Tests of one verdict.
+pub(crate) struct Count {
+    pub(crate) verdict: &'static str,
+    pub(crate) symbol: &'static str,
+    pub(crate) count: u32,
+}
+
+/// A large change.
+pub(crate) struct Change {
+    pub(crate) anchor: String,
+    pub(crate) class: &'static str,
+    pub(crate) symbol: &'static str,
+    pub(crate) test: String,
+    /// Clients, tables and rows, where they differ between tests.
+    pub(crate) setup: Option<String>,
+    pub(crate) ratio: Ratio,
+    pub(crate) why: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn new(record: &StudyRecord, judgement: &Judgement, scale: Scale) -> Self {
+        let (twins, others): (Vec<_>, Vec<_>) = judgement
+            .systems
+            .iter()
+            .partition(|it| record.systems.get(it.system).is_some_and(|system| system.is_twin));
+        Self {
+            suspicious: suspicious(record),
+            warnings: warnings(record),
+            systems: others.into_iter().map(|s| system(record, judgement, s, scale)).collect(),
+            twins: twins.into_iter().map(|summary| twin(record, summary)).collect(),
+            basis: basis(record, judgement),
+        }
+    }
+}
+
+/// The name under which a row of the table can be linked to.
+pub(crate) fn anchor(record: &StudyRecord, judged: &CellJudgement) -> String {
+    let index = record.study.cells.iter().position(|cell| cell.id == judged.cell);
+    format!("test-{}", index.unwrap_or(0) + 1)
+}
+
+fn suspicious(record: &StudyRecord) -> Vec<String> {
+    let of_class = record.audit.iter().filter(|finding| finding.class == AuditClass::Suspicious);
+    of_class.map(|finding| finding.setting.clone()).collect()
+}
+
+fn warnings(record: &StudyRecord) -> Vec<String> {
+    let mut warnings: Vec<String> = builds(record).into_iter().collect();
+    for system in record.systems.iter().filter(|it| !it.is_twin && !it.prefix.build.released) {
+        warnings.push(format!("{} is from {}, no released channel.", system.name, source(system)));
+    }
+    if !record.finished {
+        warnings.push(
+            "The study has not run to its end: verdicts rest on what has been measured so far."
+                .into(),
+        );
+    }
+    warnings
+}
+
+/// The release a build was made for: its compiler and libraries come with it.
+fn builder(system: &System) -> (&str, &str) {
+    let build = &system.prefix.build;
+    (&build.source, build.channel.split('-').next().unwrap_or_default())
+}
+
+fn builds(record: &StudyRecord) -> Option<String> {
+    let first = builder(record.systems.first()?);
+    let differ = record.systems.iter().any(|system| builder(system) != first);
+    differ.then(|| {
+        let systems = record.systems.iter().filter(|system| !system.is_twin);
+        let each: Vec<String> =
+            systems.map(|system| format!("{} from {}", system.name, source(system))).collect();
+        format!(
+            "The builds differ ({}): compiler and libraries change together with the version.",
+            each.join(", ")
+        )
+    })
+}
+
+fn system(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    summary: &SystemSummary,
+    scale: Scale,
+) -> SystemAnswer {
+    let cells: Vec<&CellJudgement> =
+        judgement.cells.iter().filter(|cell| cell.system == summary.system).collect();
+    let dots = cells
+        .iter()
+        .filter_map(|cell| Some((cell.cell.test.name(), cell.rqps?.value, cell.verdict)))
+        .collect();
+    let counts = counts(summary);
+    SystemAnswer {
+        name: system_name(record, summary.system).to_owned(),
+        class: match summary.slower.cmp(&summary.faster) {
+            std::cmp::Ordering::Greater => Verdict::Slower.word(),
+            std::cmp::Ordering::Less => Verdict::Faster.word(),
+            std::cmp::Ordering::Equal => Verdict::Same.word(),
+        },
+        sentence: sentence(record, summary),
+        counts: counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(verdict, count)| Count {
+                verdict: verdict.word(),
+                symbol: symbol(verdict),
+                count,
+            })
+            .collect(),
+        dots: Dots { scale, dots },
+        largest: largest(record, &cells),
+    }
+}
+
+fn counts(summary: &SystemSummary) -> [(Verdict, u32); 5] {
+    [
+        (Verdict::Slower, summary.slower),
+        (Verdict::Same, summary.same),
+        (Verdict::Faster, summary.faster),
+        (Verdict::Undecided, summary.undecided),
+        (Verdict::Failed, summary.failed),
+    ]
+}
+
+/// What most tests say first.
+fn sentence(record: &StudyRecord, summary: &SystemSummary) -> String {
+    let base = system_name(record, base_index(record));
+    let cells = summary.cells();
+    let mut told: Vec<(Verdict, u32)> = counts(summary).into_iter().filter(|c| c.1 > 0).collect();
+    // Called changes before the rest, the more frequent first; a stable sort keeps the order of equals.
+    told.sort_by_key(|(verdict, count)| {
+        let is_called = matches!(verdict, Verdict::Slower | Verdict::Faster);
+        (!is_called, if is_called { u32::MAX - count } else { 0 })
+    });
+    let mut told = told.into_iter();
+    let Some((verdict, count)) = told.next() else {
+        return format!("Not compared with {base}.");
+    };
+    let word = verdict.word();
+    let tests = if cells == 1 { "test" } else { "tests" };
+    let first = match verdict {
+        Verdict::Slower | Verdict::Faster => {
+            format!("{} than {base} in {count} of {cells} {tests}", capital(word))
+        }
+        Verdict::Same => format!("The same as {base} in {count} of {cells} {tests}"),
+        _ => format!("{} against {base} in {count} of {cells} {tests}", capital(word)),
+    };
+    let rest: String =
+        told.map(|(verdict, count)| format!(", {} in {count}", verdict.word())).collect();
+    let median = summary
+        .median
+        .map_or_else(String::new, |m| format!("; in the median over tests {}", change(m)));
+    format!("{first}{rest}{median}.")
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+fn largest(record: &StudyRecord, cells: &[&CellJudgement]) -> Vec<Change> {
+    let size = |cell: &CellJudgement| cell.rqps.map_or(0.0, |ratio| ratio.value.ln().abs());
+    let mut called: Vec<&CellJudgement> = cells
+        .iter()
+        .copied()
+        .filter(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster))
+        .collect();
+    called.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let several_setups = record.study.setups.len() > 1;
+    called
+        .into_iter()
+        .take(LARGEST)
+        .map(|cell| Change {
+            anchor: anchor(record, cell),
+            class: cell.verdict.word(),
+            symbol: symbol(cell.verdict),
+            test: cell.cell.test.name(),
+            setup: several_setups.then(|| setup_words(cell.cell.setup)),
+            ratio: Ratio::new(cell.rqps),
+            why: cell.why.clone(),
+        })
+        .collect()
+}
+
+fn twin(record: &StudyRecord, summary: &SystemSummary) -> String {
+    let calls = summary.slower + summary.faster;
+    let base = system_name(record, base_index(record));
+    let seen = summary.detectable.map_or_else(String::new, |d| {
+        format!("; smallest change this study could have seen: {}", share(d))
+    });
+    format!(
+        "A/A twin ({base} against itself): {calls} false {} of {}{seen}.",
+        if calls == 1 { "call" } else { "calls" },
+        summary.cells(),
+    )
+}
+
+fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
+    let blocks = judgement.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
+    let slices: u32 = judgement.cells.iter().map(|cell| cell.slices).sum();
+    if slices == 0 {
+        return "Nothing has been measured yet.".into();
+    }
+    let detectable = judgement.systems.iter().filter_map(|system| system.detectable);
+    let smallest = detectable.reduce(f64::max).map_or_else(String::new, |d| {
+        format!(" In half the tests a change of {} would be found.", share(d))
+    });
+    let called =
+        judgement.cells.iter().any(|c| matches!(c.verdict, Verdict::Slower | Verdict::Faster));
+    let false_calls =
+        if called { " Of the calls at most 5 % are expected to be false." } else { "" };
+    format!(
+        "{} slices in {blocks} {} of fresh servers, measured in {}. Changes under {} do not count.{smallest}{false_calls}",
+        crate::number::thousands(f64::from(slices)),
+        if blocks == 1 { "block" } else { "blocks" },
+        duration(record.elapsed_s()),
+        share(record.study.threshold),
+    )
+}

@@ -1,0 +1,262 @@
+//! Charts as inline SVG: a common logarithmic scale for ratios, and the marks drawn on it.
+//!
+//! Positions are percentages of the width, so that a chart fills the place it is given and its marks keep their shape.
+//! Nothing but numbers and names of tests is written: no text of users or servers gets here.
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use assay_model::{Estimate, Verdict};
+
+/// Where a scale may end and where it may be labelled.
+const STEPS: [f64; 17] =
+    [0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
+
+/// Least distance of two labels, percent of the width.
+const LABEL_DISTANCE: f64 = 19.0;
+
+/// Share of the interval ends that a scale shows; what lies beyond is drawn as an arrow.
+const COVERED: f64 = 0.98;
+
+/// Room left and right of the scale's ends, percent of the width.
+const MARGIN: f64 = 3.0;
+
+/// A logarithmic scale of ratios around 1, the same for all charts of a page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    threshold: f64,
+}
+
+impl Scale {
+    /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
+    pub(crate) fn fitting(estimates: impl Iterator<Item = Estimate>, threshold: f64) -> Self {
+        let mut ends: Vec<f64> = estimates
+            .flat_map(|e| [e.value, e.low, e.high])
+            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            .collect();
+        ends.sort_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let index = (share * ends.len().saturating_sub(1) as f64).round() as usize;
+            ends.get(index).copied().unwrap_or(1.0)
+        };
+        let least = (3.0 * threshold).max(0.1);
+        let low = quantile(1.0 - COVERED).min(1.0 / (1.0 + least));
+        let high = quantile(COVERED).max(1.0 + least);
+        let below = STEPS.iter().rev().find(|step| **step <= low * 1.01);
+        let above = STEPS.iter().find(|step| **step >= high * 0.99);
+        Self {
+            low: below.copied().unwrap_or(STEPS[0]),
+            high: above.copied().unwrap_or(STEPS[STEPS.len() - 1]),
+            threshold,
+        }
+    }
+
+    /// Where a ratio lies, percent of the width; ends where the scale ends.
+    fn x(&self, ratio: f64) -> f64 {
+        let share = (ratio / self.low).ln() / (self.high / self.low).ln();
+        MARGIN + (100.0 - 2.0 * MARGIN) * share.clamp(0.0, 1.0)
+    }
+
+    fn holds(&self, ratio: f64) -> bool {
+        (self.low..=self.high).contains(&ratio)
+    }
+
+    /// The labelled ratios: 1 and the ends first, then what there is room for.
+    fn labels(&self) -> Vec<f64> {
+        let mut labels = vec![1.0];
+        for step in [self.low, self.high].into_iter().chain(STEPS) {
+            let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= LABEL_DISTANCE;
+            if self.holds(step) && labels.iter().all(is_free) {
+                labels.push(step);
+            }
+        }
+        labels.sort_by(f64::total_cmp);
+        labels
+    }
+}
+
+/// What all charts have behind their marks: the band of no interest and the line of no change.
+struct Ground(Scale);
+
+impl fmt::Display for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scale = self.0;
+        let left = scale.x(1.0 / (1.0 + scale.threshold));
+        let width = scale.x(1.0 + scale.threshold) - left;
+        let one = scale.x(1.0);
+        write!(
+            f,
+            r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/><line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#
+        )
+    }
+}
+
+/// The labels of a scale.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Axis(pub(crate) Scale);
+
+impl HtmlSafe for Axis {}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(r#"<svg class="axis" aria-hidden="true">"#)?;
+        for ratio in self.0.labels() {
+            let x = self.0.x(ratio);
+            let class = if ratio == 1.0 { r#" class="one""# } else { "" };
+            write!(f, r#"<text x="{x:.1}%" y="11"{class}>{ratio:.2}</text>"#)?;
+            write!(f, r#"<line x1="{x:.1}%" x2="{x:.1}%" y1="14" y2="100%"/>"#)?;
+        }
+        f.write_str("</svg>")
+    }
+}
+
+/// One estimate with its interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Strip {
+    pub(crate) scale: Scale,
+    /// None where nothing was measured.
+    pub(crate) estimate: Option<Estimate>,
+    /// A wider span behind it, such as smallest and largest.
+    pub(crate) span: Option<(f64, f64)>,
+    /// Class of its marks.
+    pub(crate) class: &'static str,
+}
+
+impl HtmlSafe for Strip {}
+
+impl fmt::Display for Strip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scale = self.scale;
+        write!(f, r#"<svg class="strip {}" aria-hidden="true">{}"#, self.class, Ground(scale))?;
+        let line = |f: &mut fmt::Formatter<'_>, class, low: f64, high: f64| {
+            let (x1, x2) = (scale.x(low), scale.x(high));
+            write!(f, r#"<line class="{class}" x1="{x1:.1}%" x2="{x2:.1}%" y1="50%" y2="50%"/>"#)
+        };
+        if let Some((low, high)) = self.span {
+            line(f, "s", low, high)?;
+        }
+        if let Some(estimate) = self.estimate {
+            if estimate.has_interval() {
+                line(f, "i", estimate.low, estimate.high)?;
+            }
+            let (low, high) = if estimate.has_interval() {
+                (estimate.low, estimate.high)
+            } else {
+                (estimate.value, estimate.value)
+            };
+            if low < scale.low {
+                f.write_str(r#"<svg class="a"><path d="M7 4 1 9l6 5"/></svg>"#)?;
+            }
+            if high > scale.high {
+                f.write_str(r#"<svg class="a" x="100%"><path d="m-7 4 6 5-6 5"/></svg>"#)?;
+            }
+            if scale.holds(estimate.value) {
+                let hollow = if estimate.has_interval() { "" } else { r#" class="h""# };
+                let x = scale.x(estimate.value);
+                write!(f, r#"<circle{hollow} cx="{x:.1}%" cy="50%" r="3.5"/>"#)?;
+            }
+        }
+        f.write_str("</svg>")
+    }
+}
+
+/// Height of the dots chart, pixels.
+const DOTS_HEIGHT: f64 = 64.0;
+
+/// Width of a stack of dots, percent of the width.
+const DOT_WIDTH: f64 = 1.5;
+
+/// Many ratios at once: one dot each, stacked where they are close.
+#[derive(Debug, Clone)]
+pub(crate) struct Dots {
+    pub(crate) scale: Scale,
+    /// Name of the test, ratio and verdict.
+    pub(crate) dots: Vec<(String, f64, Verdict)>,
+}
+
+impl HtmlSafe for Dots {}
+
+impl fmt::Display for Dots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sorted: Vec<_> = self.dots.iter().collect();
+        sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let columns: Vec<i64> = sorted
+            .iter()
+            .map(|(_, ratio, _)| (self.scale.x(*ratio) / DOT_WIDTH).round() as i64)
+            .collect();
+        let highest = columns.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(1);
+        let step = ((DOTS_HEIGHT - 8.0) / highest as f64).min(8.0);
+        write!(f, r#"<svg class="dots" aria-hidden="true">{}"#, Ground(self.scale))?;
+        let mut level = 0;
+        for (index, (name, ratio, verdict)) in sorted.into_iter().enumerate() {
+            level = if index > 0 && columns[index] == columns[index - 1] { level + 1 } else { 0 };
+            let x = columns[index] as f64 * DOT_WIDTH;
+            let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
+            let class = verdict.word();
+            write!(
+                f,
+                r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="3.6"><title>{name} {ratio:.2}</title></circle>"#
+            )?;
+        }
+        f.write_str("</svg>")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, low, high }
+    }
+
+    fn strip(scale: Scale, estimate: Estimate) -> String {
+        Strip { scale, estimate: Some(estimate), span: None, class: "same" }.to_string()
+    }
+
+    #[test]
+    fn a_scale_without_estimates_surrounds_one() {
+        let scale = Scale::fitting(std::iter::empty(), 0.02);
+        assert!(scale.low < 1.0 && scale.high > 1.0);
+        assert!(scale.labels().contains(&1.0));
+    }
+
+    #[test]
+    fn a_factor_takes_the_same_width_everywhere() {
+        let scale = Scale::fitting([estimate(0.5, 0.5, 2.0)].into_iter(), 0.02);
+        let width = |low: f64, high: f64| scale.x(high) - scale.x(low);
+        assert!((width(0.6, 0.66) - width(1.2, 1.32)).abs() < 1e-9);
+        assert!((scale.x(1.0) - 50.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn labels_keep_their_distance() {
+        for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
+            let scale = Scale::fitting([estimate(1.0, low, high)].into_iter(), 0.02);
+            let labels = scale.labels();
+            assert!(labels.len() >= 2, "{labels:?}");
+            for pair in labels.windows(2) {
+                assert!(scale.x(pair[1]) - scale.x(pair[0]) >= LABEL_DISTANCE, "{labels:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_beyond_the_scale_becomes_an_arrow() {
+        let scale = Scale::fitting([estimate(1.0, 0.9, 1.1)].into_iter(), 0.02);
+        assert!(!strip(scale, estimate(1.0, 0.95, 1.05)).contains("<path"));
+        let both = strip(scale, estimate(1.0, 0.1, 9.0));
+        assert_eq!(both.matches("<path").count(), 2);
+        let far = strip(scale, Estimate::without_interval(0.01));
+        assert!(far.contains("<path") && !far.contains("<circle"), "{far}");
+    }
+
+    #[test]
+    fn without_interval_the_dot_is_hollow_and_alone() {
+        let scale = Scale::fitting([estimate(1.0, 0.9, 1.1)].into_iter(), 0.02);
+        let alone = strip(scale, Estimate::without_interval(1.0));
+        assert!(alone.contains(r#"<circle class="h""#) && !alone.contains(r#"class="i""#));
+    }
+}

@@ -1,0 +1,162 @@
+//! Under which conditions it was measured.
+
+use assay_model::{AuditClass, StudyRecord, System};
+use assay_verdict::Judgement;
+
+use super::figure::setup_words;
+use crate::number::{NONE, duration, share, thousands};
+use crate::words::{rfc3339, source};
+
+/// Machine, study, systems, audit and events.
+pub(crate) struct Conditions {
+    /// Names and values.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) systems: Vec<SystemFacts>,
+    /// Names of the systems that the audit compares.
+    pub(crate) audited: Vec<String>,
+    pub(crate) audit: Vec<Finding>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// One system.
+pub(crate) struct SystemFacts {
+    pub(crate) name: String,
+    pub(crate) role: &'static str,
+    pub(crate) version: String,
+    pub(crate) engine: &'static str,
+    pub(crate) package: String,
+    pub(crate) source: String,
+    pub(crate) sha256: String,
+    pub(crate) notes: Vec<String>,
+    pub(crate) options: Vec<String>,
+}
+
+/// A setting that differs.
+pub(crate) struct Finding {
+    pub(crate) setting: String,
+    pub(crate) values: Vec<String>,
+    pub(crate) class: &'static str,
+    pub(crate) why: String,
+}
+
+/// Something that happened.
+pub(crate) struct Event {
+    pub(crate) when: String,
+    pub(crate) what: String,
+    pub(crate) system: Option<String>,
+}
+
+impl Conditions {
+    pub(crate) fn new(record: &StudyRecord, judgement: &Judgement) -> Self {
+        let audited = record.systems.iter().filter(|system| !system.is_twin);
+        Self {
+            facts: facts(record, judgement),
+            systems: record.systems.iter().map(system).collect(),
+            audited: audited.map(|system| system.name.clone()).collect(),
+            audit: audit(record),
+            events: events(record),
+        }
+    }
+}
+
+fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, String)> {
+    let (study, host) = (&record.study, &record.host);
+    let hypervisor =
+        host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
+    let memory = host.memory_kb as f64 / f64::from(1 << 20);
+    let setups: Vec<String> = study.setups.iter().map(|setup| setup_words(*setup)).collect();
+    let mut placements: Vec<&str> = study.cells.iter().map(|c| c.placement.word()).collect();
+    placements.sort_unstable();
+    placements.dedup();
+    let sum = |of: fn(&assay_verdict::CellJudgement) -> u64| {
+        thousands(judgement.cells.iter().map(of).sum::<u64>() as f64)
+    };
+    vec![
+        ("Processor", format!("{} × {}{hypervisor}", host.cpus, host.cpu)),
+        ("Memory", format!("{memory:.0} GiB")),
+        ("System", format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem)),
+        ("Study", format!("{}, preset {}", study.id, study.preset.word())),
+        ("Clients × tables × rows", setups.join("; ")),
+        ("Experiment", study.experiment.word().to_owned()),
+        ("Placement", placements.join(" and ")),
+        ("Seed", study.seed.to_string()),
+        ("Threshold", share(study.threshold)),
+        ("Started", rfc3339(study.started_ms).unwrap_or_else(|| NONE.to_owned())),
+        (
+            "Took",
+            format!("{} of a budget of {}", duration(record.elapsed_s()), duration(study.budget_s)),
+        ),
+        (
+            "Slices",
+            format!(
+                "{} good, {} in machine trouble (not judged, repeated within limits)",
+                sum(|cell| u64::from(cell.slices)),
+                sum(|cell| u64::from(cell.troubled)),
+            ),
+        ),
+        ("Servers started", record.instances.len().to_string()),
+        ("Retried errors", sum(|cell| cell.errors)),
+        ("Workload version", study.workload_version.to_string()),
+        ("assay", study.assay_version.clone()),
+    ]
+}
+
+fn system(system: &System) -> SystemFacts {
+    let prefix = &system.prefix;
+    let mut notes = prefix.build.notes.clone();
+    if !prefix.build.released {
+        notes.insert(0, "no released channel".into());
+    }
+    SystemFacts {
+        name: system.name.clone(),
+        role: match (system.is_base, system.is_twin) {
+            (true, _) => "base",
+            (_, true) => "A/A twin",
+            _ => "",
+        },
+        version: format!("{} {}", prefix.product, prefix.version),
+        engine: system.spec.engine.word(),
+        package: prefix.build.package_version.clone(),
+        source: source(system),
+        sha256: prefix.sha256.chars().take(12).collect(),
+        notes,
+        options: system.options.clone(),
+    }
+}
+
+/// What spoils a comparison first.
+fn audit(record: &StudyRecord) -> Vec<Finding> {
+    [AuditClass::Suspicious, AuditClass::Expected, AuditClass::Harmless]
+        .into_iter()
+        .flat_map(|class| record.audit.iter().filter(move |finding| finding.class == class))
+        .map(|finding| {
+            let audited = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
+            let value = |index: usize| finding.values.get(index).cloned().flatten();
+            Finding {
+                setting: finding.setting.clone(),
+                values: audited
+                    .map(|(index, _)| value(index).unwrap_or_else(|| NONE.to_owned()))
+                    .collect(),
+                class: match finding.class {
+                    AuditClass::Expected => "expected",
+                    AuditClass::Harmless => "harmless",
+                    AuditClass::Suspicious => "suspicious",
+                },
+                why: finding.why.clone(),
+            }
+        })
+        .collect()
+}
+
+fn events(record: &StudyRecord) -> Vec<Event> {
+    let name = |index: usize| record.systems.get(index).map(|system| system.name.clone());
+    record
+        .events
+        .iter()
+        .map(|event| Event {
+            when: rfc3339(event.when_ms).unwrap_or_else(|| NONE.to_owned()),
+            what: event.what.clone(),
+            system: event.system.and_then(name),
+        })
+        .collect()
+}
