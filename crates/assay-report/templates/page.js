@@ -24,6 +24,7 @@
   const arrange = () => {
     const order = sort ? [...headings, ...tests.toSorted(compare(sort.column, sort.descending))] : published;
     table.append(...order);
+    table.classList.toggle("sorted", Boolean(sort));
     for (const heading of columns) {
       const is = sort && Number(heading.dataset.sort) === sort.column;
       if (is) heading.setAttribute("aria-sort", sort.descending ? "descending" : "ascending");

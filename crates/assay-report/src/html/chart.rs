@@ -9,11 +9,10 @@ use askama::filters::HtmlSafe;
 use assay_model::{Estimate, Verdict};
 
 /// Where a scale may end and where it may be labelled.
-const STEPS: [f64; 17] =
-    [0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0];
-
-/// Least distance of two labels, percent of the width.
-const LABEL_DISTANCE: f64 = 19.0;
+const STEPS: [f64; 27] = [
+    0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4,
+    1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
+];
 
 /// Share of the interval ends that a scale shows; what lies beyond is drawn as an arrow.
 const COVERED: f64 = 0.98;
@@ -64,10 +63,10 @@ impl Scale {
     }
 
     /// The labelled ratios: 1 and the ends first, then what there is room for.
-    fn labels(&self) -> Vec<f64> {
+    fn labels(&self, distance: f64) -> Vec<f64> {
         let mut labels = vec![1.0];
         for step in [self.low, self.high].into_iter().chain(STEPS) {
-            let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= LABEL_DISTANCE;
+            let is_free = |other: &f64| (self.x(step) - self.x(*other)).abs() >= distance;
             if self.holds(step) && labels.iter().all(is_free) {
                 labels.push(step);
             }
@@ -95,15 +94,19 @@ impl fmt::Display for Ground {
 
 /// The labels of a scale.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Axis(pub(crate) Scale);
+pub(crate) struct Axis {
+    pub(crate) scale: Scale,
+    /// Least distance of two labels, percent of the width.
+    pub(crate) distance: f64,
+}
 
 impl HtmlSafe for Axis {}
 
 impl fmt::Display for Axis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(r#"<svg class="axis" aria-hidden="true">"#)?;
-        for ratio in self.0.labels() {
-            let x = self.0.x(ratio);
+        for ratio in self.scale.labels(self.distance) {
+            let x = self.scale.x(ratio);
             let class = if ratio == 1.0 { r#" class="one""# } else { "" };
             write!(f, r#"<text x="{x:.1}%" y="11"{class}>{ratio:.2}</text>"#)?;
             write!(f, r#"<line x1="{x:.1}%" x2="{x:.1}%" y1="14" y2="100%"/>"#)?;
@@ -138,6 +141,14 @@ impl fmt::Display for Strip {
             line(f, "s", low, high)?;
         }
         if let Some(estimate) = self.estimate {
+            if self.span.is_none() {
+                let (x1, x2) = (scale.x(estimate.value.min(1.0)), scale.x(estimate.value.max(1.0)));
+                let width = x2 - x1;
+                write!(
+                    f,
+                    r#"<rect class="d" x="{x1:.1}%" width="{width:.1}%" y="3" height="12"/>"#
+                )?;
+            }
             if estimate.has_interval() {
                 line(f, "i", estimate.low, estimate.high)?;
             }
@@ -163,10 +174,10 @@ impl fmt::Display for Strip {
 }
 
 /// Height of the dots chart, pixels.
-const DOTS_HEIGHT: f64 = 64.0;
+const DOTS_HEIGHT: f64 = 72.0;
 
 /// Width of a stack of dots, percent of the width.
-const DOT_WIDTH: f64 = 1.5;
+const DOT_WIDTH: f64 = 1.2;
 
 /// Many ratios at once: one dot each, stacked where they are close.
 #[derive(Debug, Clone)]
@@ -188,6 +199,7 @@ impl fmt::Display for Dots {
             .collect();
         let highest = columns.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(1);
         let step = ((DOTS_HEIGHT - 8.0) / highest as f64).min(8.0);
+        let radius = (0.5 * step).clamp(2.2, 3.6);
         write!(f, r#"<svg class="dots" aria-hidden="true">{}"#, Ground(self.scale))?;
         let mut level = 0;
         for (index, (name, ratio, verdict)) in sorted.into_iter().enumerate() {
@@ -197,7 +209,7 @@ impl fmt::Display for Dots {
             let class = verdict.word();
             write!(
                 f,
-                r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="3.6"><title>{name} {ratio:.2}</title></circle>"#
+                r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}"><title>{name} {ratio:.2}</title></circle>"#
             )?;
         }
         f.write_str("</svg>")
@@ -220,7 +232,7 @@ mod tests {
     fn a_scale_without_estimates_surrounds_one() {
         let scale = Scale::fitting(std::iter::empty(), 0.02);
         assert!(scale.low < 1.0 && scale.high > 1.0);
-        assert!(scale.labels().contains(&1.0));
+        assert!(scale.labels(10.0).contains(&1.0));
     }
 
     #[test]
@@ -235,10 +247,10 @@ mod tests {
     fn labels_keep_their_distance() {
         for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
             let scale = Scale::fitting([estimate(1.0, low, high)].into_iter(), 0.02);
-            let labels = scale.labels();
+            let labels = scale.labels(19.0);
             assert!(labels.len() >= 2, "{labels:?}");
             for pair in labels.windows(2) {
-                assert!(scale.x(pair[1]) - scale.x(pair[0]) >= LABEL_DISTANCE, "{labels:?}");
+                assert!(scale.x(pair[1]) - scale.x(pair[0]) >= 19.0, "{labels:?}");
             }
         }
     }

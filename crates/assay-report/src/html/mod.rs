@@ -74,7 +74,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         answer: Answer::new(record, judgement, scale),
         groups: groups::rows(record, judgement, scale),
         several_setups: record.study.setups.len() > 1,
-        axis: Axis(scale),
+        axis: Axis { scale, distance: 12.0 },
         tests: Tests::new(record, judgement, scale),
         figures: &tests::FIGURES,
         conditions: Conditions::new(record, judgement),

@@ -1,0 +1,218 @@
+//! What must hold for every page: one whole file, nothing from outside, and no text that becomes markup.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::{Estimate, StudyRecord, TestSet};
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::{Judgement, judge};
+use common::studies::{FOUR, ONE, failed, study};
+use common::{record, suspicious};
+
+fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
+    render(record, judgement, Format::Html, &TextOptions { width: 80, color: false })
+}
+
+fn page(record: &StudyRecord) -> String {
+    rendered(record, &judge(record))
+}
+
+fn unmeasured() -> StudyRecord {
+    let mut empty = record(&["11.8"]);
+    empty.slices.clear();
+    empty.finished = false;
+    empty
+}
+
+fn studies() -> Vec<StudyRecord> {
+    vec![
+        record(&["11.8"]),
+        unmeasured(),
+        failed(study(&["11.4", "11.8"], TestSet::Set32, &[ONE], false), 4),
+        suspicious(study(&["11.8"], TestSet::Set42, &FOUR, true)),
+    ]
+}
+
+/// The page's text without markup, style and script, one line for each piece of text.
+fn text(page: &str) -> String {
+    let body = page.split_once("<body>").unwrap().1.split_once("<script>").unwrap().0;
+    let mut text = String::new();
+    for piece in body.split('<') {
+        let words = piece.split_once('>').map_or("", |(_, words)| words).trim();
+        if !words.is_empty() {
+            text.push_str(words);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Every tag in order: whether it closes, its name, its attributes.
+fn tags(page: &str) -> Vec<(bool, &str, &str)> {
+    let mut tags = Vec::new();
+    let mut rest = page;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, after) = after.split_once('>').unwrap();
+        rest = after;
+        let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
+        let (name, attributes) = tag.split_once([' ', '\n']).unwrap_or((tag, ""));
+        tags.push((closes, name, attributes));
+        // What is in these is no markup.
+        if !closes && ["style", "script"].contains(&name) {
+            rest = &rest[rest.find(&format!("</{name}")).unwrap()..];
+        }
+    }
+    tags
+}
+
+#[test]
+fn every_element_is_closed_in_its_place() {
+    const VOID: [&str; 4] = ["!DOCTYPE", "meta", "br", "input"];
+    for study in studies() {
+        let page = page(&study);
+        let mut open = Vec::new();
+        for (closes, name, attributes) in tags(&page) {
+            if closes {
+                assert_eq!(open.pop(), Some(name));
+            } else if !VOID.contains(&name) && !attributes.ends_with('/') {
+                open.push(name);
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_place_on_the_page() {
+    for study in studies() {
+        let page = page(&study);
+        for link in page.split("href=\"").skip(1) {
+            let target = link.split('"').next().unwrap().strip_prefix('#').unwrap();
+            assert_eq!(page.matches(&format!("id=\"{target}\"")).count(), 1, "{target}");
+        }
+    }
+}
+
+#[test]
+fn nothing_comes_from_outside() {
+    for study in studies() {
+        let page = page(&study);
+        for word in [
+            "http:", "https:", "\"//", "'//", "(//", "src=", "url(", "@import", "fetch(", "import(",
+        ] {
+            assert!(!page.contains(word), "{word}");
+        }
+        let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1;
+        let policy = policy.split('"').next().unwrap().replace("&#39;", "'");
+        assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        // The policy allows no other script or style than the two blocks.
+        assert_eq!((page.matches("<script").count(), page.matches("<style").count()), (1, 1));
+        for (_, name, attributes) in tags(&page) {
+            let inline =
+                [" style=", " onclick=", " onload="].iter().any(|word| attributes.contains(word));
+            assert!(!inline && !attributes.starts_with("style="), "<{name} {attributes}>");
+        }
+    }
+}
+
+#[test]
+fn the_same_study_gives_the_same_bytes() {
+    let record = study(&["11.8"], TestSet::Set32, &[ONE], true);
+    assert_eq!(page(&record), page(&record.clone()));
+}
+
+#[test]
+fn text_of_users_and_servers_stays_text() {
+    const EVIL: &str = "\"'><script>alert(1)</script><!--{{x}}";
+    let mut record = study(&["11.8"], TestSet::Set32, &FOUR, true);
+    for system in &mut record.systems {
+        system.name = EVIL.into();
+        system.options = vec![EVIL.into()];
+        system.prefix.version = EVIL.into();
+        system.prefix.sha256 = EVIL.into();
+        system.prefix.build.source = EVIL.into();
+        system.prefix.build.package_version = EVIL.into();
+        system.prefix.build.notes = vec![EVIL.into()];
+        system.spec.overrides = vec![(EVIL.into(), EVIL.into())];
+    }
+    record.systems[1].prefix.build.channel = EVIL.into();
+    for finding in &mut record.audit {
+        finding.setting = EVIL.into();
+        finding.why = EVIL.into();
+        finding.values.fill(Some(EVIL.into()));
+    }
+    let host = &mut record.host;
+    for text in [&mut host.cpu, &mut host.os, &mut host.kernel, &mut host.filesystem] {
+        *text = EVIL.into();
+    }
+    host.hypervisor = Some(EVIL.into());
+    record.events[0].what = EVIL.into();
+    record.study.recipe = EVIL.into();
+    record.study.id = EVIL.into();
+    let mut judgement = judge(&suspicious(record.clone()));
+    for cell in &mut judgement.cells {
+        cell.why = Some(EVIL.into());
+        cell.failure = Some(EVIL.into());
+    }
+    let page = rendered(&suspicious(record), &judgement);
+    assert_eq!(page.matches("<script").count(), 1, "the page's own");
+    assert!(!page.contains("<!--") && !page.contains("\"'>"));
+    let scripts = tags(&page).iter().filter(|(_, name, _)| *name == "script").count();
+    assert_eq!(scripts, 2, "opened and closed once");
+    assert!(page.matches("&#60;script&#62;").count() > 20, "it is shown all the same");
+}
+
+#[test]
+fn a_suspicious_audit_is_said_first() {
+    let page = page(&suspicious(record(&["11.8"])));
+    assert!(text(&page).starts_with("✗ Suspicious audit\n"), "{}", text(&page));
+    assert!(text(&self::page(&record(&["11.8"]))).starts_with("assay\n"));
+}
+
+#[test]
+fn a_twin_is_a_line_and_no_column() {
+    let record = study(&["11.8"], TestSet::Set32, &[ONE], true);
+    let page = page(&record);
+    assert!(page.contains("A/A twin (mariadb@10.11 against itself): 0 false calls of 32;"));
+    let table = page.split_once("id=\"table\"").unwrap().1.split_once("</thead>").unwrap().0;
+    assert!(!table.contains("twin"));
+    assert_eq!(table.matches("class=\"system\"").count(), 1);
+    assert!(page.contains(" --twin"));
+}
+
+#[test]
+fn every_test_has_one_row_under_every_setup() {
+    let record = study(&["11.4", "11.8"], TestSet::Set47, &FOUR, false);
+    let page = page(&record);
+    assert_eq!(page.matches("<tbody class=\"test\"").count(), 94);
+    assert_eq!(page.matches("<svg class=\"strip").count(), 94 * 2 + judge(&record).groups.len());
+}
+
+#[test]
+fn a_large_study_is_a_small_file() {
+    let page = page(&study(&["11.4", "11.8"], TestSet::Set47, &[ONE], true));
+    assert!(page.len() < 400_000, "{} bytes", page.len());
+}
+
+#[test]
+fn what_is_not_known_is_not_shown_as_a_number() {
+    let record = study(&["11.8"], TestSet::Set27, &[ONE], false);
+    let mut judgement = judge(&record);
+    for cell in &mut judgement.cells {
+        let without = |e: Estimate| Estimate::without_interval(e.value);
+        (cell.qps, cell.rqps) = (cell.qps.map(without), cell.rqps.map(without));
+    }
+    for page in [rendered(&record, &judgement), page(&unmeasured())] {
+        for word in ["NaN", "inf ", "None", "Some("] {
+            assert!(!text(&page).contains(word), "{word}");
+        }
+        assert!(!page.contains("\"NaN"));
+    }
+}
+
+#[test]
+fn what_a_small_study_says() {
+    insta::assert_snapshot!(text(&page(&record(&["11.8"]))));
+}
