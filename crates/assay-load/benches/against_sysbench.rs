@@ -7,8 +7,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_load::{Bound, Session, fill};
-use assay_model::{Engine, Microbenchmark, Product, Setup};
+use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_wire::Address;
 use assay_wire::mysql::{ConnectOptions, Control};
 use rustix::process::Pid;
@@ -44,7 +44,9 @@ fn main() {
     confine_server(server.pid());
 
     let test = Microbenchmark::by_name("point-query").unwrap();
-    let mut session = Session::open(&options, Product::MariaDb, test, SETUP, 1, Some(CPU)).unwrap();
+    let (product, statements) = (Product::MariaDb, StatementMode::Prepared);
+    let work = Work { product, test, setup: SETUP, statements, seed: 1 };
+    let mut session = Session::open(&options, &work, Some(CPU)).unwrap();
     session.run(0, Bound::Events(10_000)).unwrap();
     println!(
         "{:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
@@ -74,26 +76,41 @@ fn main() {
     println!("mean ratio: QPS {:.3}, client CPU per query {:.3}", mean(|r| r.0), mean(|r| r.1));
 }
 
-/// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
+/// Rows per second of the whole preparation, sysbench's first: the tables left are ours. One table, then several with
+/// one and with many threads of sysbench.
 fn compare_loads(options: &ConnectOptions) {
-    for _ in 0..2 {
-        let run = |command: &str| {
-            let start = Instant::now();
-            let arguments = ["oltp_read_only", command];
-            let done = sysbench(options).args(arguments).output().unwrap();
-            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
-            f64::from(SETUP.rows) / start.elapsed().as_secs_f64()
-        };
-        run("cleanup");
-        let theirs = run("prepare");
-        let load = fill(options, Product::MariaDb, Engine::InnoDb, 1, SETUP.rows, 1, &mut |_| ());
-        let ours = load.unwrap().rows_per_second();
-        println!("load: {ours:.0} rows/s, sysbench {theirs:.0}, ratio {:.2}", ours / theirs);
+    for (tables, rows, threads) in [(8, 100_000, 1), (8, 100_000, 8), (1, SETUP.rows, 1)] {
+        let mut ratios = Vec::new();
+        for _ in 0..3 {
+            let run = |command: &str| {
+                let start = Instant::now();
+                let mut sysbench = sysbench(options, tables, rows, threads);
+                let done = sysbench.args(["oltp_read_only", command]).output().unwrap();
+                assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
+                f64::from(tables) * f64::from(rows) / start.elapsed().as_secs_f64()
+            };
+            run("cleanup");
+            let theirs = run("prepare");
+            let of = Tables {
+                product: Product::MariaDb,
+                engine: Engine::InnoDb,
+                id_key: IdKey::Primary,
+                data: DataSet { tables, rows },
+                seed: 1,
+            };
+            let ours = fill(options, &of, &mut |_| ()).unwrap().rows_per_second();
+            ratios.push((ours / theirs, ours, theirs));
+        }
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (ratio, ours, theirs) = ratios[1];
+        println!(
+            "load of {tables} x {rows}: {ours:.0} rows/s, sysbench with {threads} threads {theirs:.0}, ratio {ratio:.2}"
+        );
     }
 }
 
 /// sysbench with the options that all its commands share.
-fn sysbench(options: &ConnectOptions) -> Command {
+fn sysbench(options: &ConnectOptions, tables: u32, rows: u32, threads: u32) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let mut command = Command::new("sysbench");
     command
@@ -101,8 +118,10 @@ fn sysbench(options: &ConnectOptions) -> Command {
         .arg(format!("--mysql-user={}", options.user))
         .arg(format!("--mysql-password={}", options.password.as_deref().unwrap_or_default()))
         .arg(format!("--mysql-db={DATABASE}"))
-        .arg(format!("--table-size={}", SETUP.rows))
-        .args(["--threads=1", "--rand-type=uniform"]);
+        .arg(format!("--tables={tables}"))
+        .arg(format!("--table-size={rows}"))
+        .arg(format!("--threads={threads}"))
+        .arg("--rand-type=uniform");
     command
 }
 
@@ -123,7 +142,7 @@ fn run_sysbench(options: &ConnectOptions) -> Measured {
     let all_cpus = sched_getaffinity(None).unwrap();
     // A child inherits the CPUs of the thread that starts it.
     confine(None);
-    let output = sysbench(options)
+    let output = sysbench(options, SETUP.tables, SETUP.rows, SETUP.clients)
         .arg(format!("--time={SECONDS}"))
         .args(["oltp_point_select", "run"])
         .output();

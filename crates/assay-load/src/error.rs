@@ -1,6 +1,6 @@
 //! What can go wrong while loading data or driving work.
 
-use assay_model::Hint;
+use assay_model::{Hint, Product};
 use assay_wire::Error as WireError;
 
 /// Why data could not be loaded or work not be done.
@@ -44,6 +44,9 @@ pub enum Error {
     /// A client thread ended before its work was done.
     #[error("a client thread ended unexpectedly")]
     ClientLost,
+    /// The server cannot tell what its tables hold.
+    #[error("servers of `{0}` cannot tell a checksum of their data yet")]
+    NoChecksum(Product),
     /// The latency histogram could not be made or written.
     #[error("latency histogram: {0}")]
     Histogram(String),
@@ -68,7 +71,11 @@ impl Error {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
             | Self::Query { cause: source, .. } => source.server_code().map(u32::from),
-            Self::Pin { .. } | Self::Thread(_) | Self::ClientLost | Self::Histogram(_) => None,
+            Self::Pin { .. }
+            | Self::Thread(_)
+            | Self::ClientLost
+            | Self::NoChecksum(_)
+            | Self::Histogram(_) => None,
         }
     }
 }

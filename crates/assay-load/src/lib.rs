@@ -11,9 +11,10 @@ mod session;
 mod tally;
 mod worker;
 
+pub use assay_workloads::Checksum;
 pub use error::Error;
-pub use fill::{LoadProgress, LoadReport, fill};
-pub use session::{Bound, Session};
+pub use fill::{LoadProgress, LoadReport, Tables, content, fill};
+pub use session::{Bound, Session, Work};
 
 /// What a fallible operation of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

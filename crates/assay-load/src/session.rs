@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use assay_model::{Microbenchmark, Product, Setup, WorkCounters};
+use assay_model::{Microbenchmark, Product, Setup, StatementMode, WorkCounters};
 use assay_wire::mysql::ConnectOptions;
 use assay_workloads::Program;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
@@ -23,6 +23,21 @@ pub enum Bound {
     Time(Duration),
     /// This many events in total, split evenly over the clients.
     Events(u64),
+}
+
+/// What the clients of a session do.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// The family of the server.
+    pub product: Product,
+    /// The microbenchmark.
+    pub test: Microbenchmark,
+    /// How many clients, on which data.
+    pub setup: Setup,
+    /// Whether statements are prepared.
+    pub statements: StatementMode,
+    /// Seed of the events.
+    pub seed: u64,
 }
 
 /// Connected, prepared clients, one thread each. Dropping it closes the connections.
@@ -47,20 +62,14 @@ struct Hello {
 }
 
 impl Session {
-    /// Connects `setup.clients` clients, each in a thread of its own (confined to `cpu`, when
+    /// Connects the clients of `work`, each in a thread of its own (confined to `cpu`, when
     /// given), and prepares their statements.
     ///
     /// # Errors
     /// When a thread, a connection or a statement cannot be had.
-    pub fn open(
-        options: &ConnectOptions,
-        product: Product,
-        test: Microbenchmark,
-        setup: Setup,
-        seed: u64,
-        cpu: Option<usize>,
-    ) -> Result<Self> {
-        let program = Arc::new(Program::new(product, test, setup));
+    pub fn open(options: &ConnectOptions, work: &Work, cpu: Option<usize>) -> Result<Self> {
+        let Work { product, test, setup, statements, seed } = *work;
+        let program = Arc::new(Program::new(product, test, setup, statements));
         let open_client = |number| {
             let (options, program) = (options.clone(), Arc::clone(&program));
             ClientThread::open(number, cpu, move || {

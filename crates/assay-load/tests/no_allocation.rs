@@ -3,8 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use assay_load::{Bound, Session, fill};
-use assay_model::{Engine, Kind, Microbenchmark, Product, Setup};
+use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_model::{Engine, IdKey, Kind, Microbenchmark, Product, Setup, StatementMode};
 
 struct Counting;
 
@@ -41,10 +41,15 @@ fn more_events_take_no_more_allocations() {
     let server = assay_testkit::mariadb();
     let options = server.connect_options();
     let setup = Setup { clients: 1, tables: 2, rows: 2000 };
-    let (maria, innodb) = (Product::MariaDb, Engine::InnoDb);
-    fill(&options, maria, innodb, setup.tables, setup.rows, 1, &mut |_| ()).unwrap();
-    for test in Microbenchmark::SET_32 {
-        let mut session = Session::open(&options, maria, test, setup, 1, None).unwrap();
+    let (product, id_key, seed) = (Product::MariaDb, IdKey::Primary, 1);
+    let tables = Tables { product, engine: Engine::InnoDb, id_key, data: setup.data(), seed };
+    fill(&options, &tables, &mut |_| ()).unwrap();
+    let in_both = [StatementMode::Prepared, StatementMode::Text].into_iter();
+    for (statements, test) in
+        in_both.flat_map(|mode| Microbenchmark::SET_32.map(|test| (mode, test)))
+    {
+        let work = Work { product, test, setup, statements, seed };
+        let mut session = Session::open(&options, &work, None).unwrap();
         let mut allocations_of = |start, events| {
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             session.run(start, Bound::Events(events)).unwrap();
@@ -54,6 +59,9 @@ fn more_events_take_no_more_allocations() {
         allocations_of(0, few);
         let (short, long) = (allocations_of(few, few), allocations_of(2 * few, 5 * few));
         // A run itself allocates a little: its order, its answers, the written histogram.
-        assert!(long < short + 10 && long < 100, "{test}: {short} for {few} events, then {long}");
+        assert!(
+            long < short + 10 && long < 100,
+            "{test} {statements:?}: {short} for {few} events, then {long}"
+        );
     }
 }

@@ -1,21 +1,23 @@
 //! Whether the machine is large enough, before anything is loaded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use assay_model::{DataSet, Experiment, Setup};
 
-use crate::{Error, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
+use crate::{Error, MachineFacts, PlannedSystem, buffer_pool_mb, loaded_mb, redo_log_mb};
 
 /// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
 pub(crate) fn check_machine(
     largest: Setup,
     setups: &[Setup],
-    systems: u64,
+    systems: &[PlannedSystem],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let memory_have = machine.memory_mb * 7 / 10;
-    let resident = if experiment == Experiment::Sequential { 1 } else { systems };
+    let resident = if experiment == Experiment::Sequential { 1 } else { systems.len() as u64 };
+    // The same system twice, such as a twin, shares its templates.
+    let distinct = systems.iter().map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| resident * (buffer_pool_mb(setup) + SERVER_BASE_MB);
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
     let template_mb = |setup: Setup| loaded_mb(setup) + redo_log_mb(largest) + EMPTY_DATA_MB;
@@ -26,7 +28,8 @@ pub(crate) fn check_machine(
             .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
             .map(template_mb)
             .collect();
-        systems * (2 * sizes.iter().sum::<u64>() + 2 * sizes.iter().max().copied().unwrap_or(0))
+        let copy = sizes.iter().max().copied().unwrap_or(0) * 3 / 2;
+        2 * distinct * sizes.iter().sum::<u64>() + resident * copy
     };
     let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
         ("memory", memory_need(largest), memory_have)

@@ -7,16 +7,22 @@ mod fits;
 mod order;
 mod quantity;
 mod request;
+mod sequence;
 mod size;
+mod study_file;
 mod system_name;
 mod tests_glob;
+mod url;
 
 pub use order::{round_order, start_order};
 pub use quantity::{parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
+pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+pub use study_file::{StudyFileError, read_study, write_study};
 pub use system_name::parse_system;
 pub use tests_glob::select_tests;
+pub use url::{Password, Place, ServerUrl, parse_url};
 
 use assay_model::Hint;
 
@@ -51,6 +57,14 @@ pub enum Error {
     Glob {
         /// What was typed.
         glob: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The URL of a server that cannot be read; its password is left out.
+    #[error("`{url}` is not the URL of a server: {why}")]
+    Url {
+        /// What was typed, without password.
+        url: String,
         /// What is wrong with it.
         why: String,
     },
@@ -96,6 +110,11 @@ impl Hint for Error {
             }
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
+            ],
+            Self::Url { .. } => vec![
+                "for example `mysql://user@127.0.0.1:3306/sbtest` or \
+                 `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`"
+                    .to_owned(),
             ],
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]

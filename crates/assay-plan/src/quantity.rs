@@ -12,7 +12,8 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     let fail =
         || Error::Quantity { value: text.to_owned(), what: "a duration such as `90s` or `10m`" };
     let duration: SignedDuration = text.parse().map_err(|_| fail())?;
-    let seconds = duration.as_secs_f64();
+    // One division, so that what is written as 5.403 s is that number.
+    let seconds = duration.as_nanos() as f64 / 1e9;
     if seconds > 0.0 { Ok(seconds) } else { Err(fail()) }
 }
 
@@ -22,9 +23,10 @@ pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
 /// [`Error::Quantity`] when it is not a percentage above 0 % and below 100 %.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
     let fail = || Error::Quantity { value: text.to_owned(), what: "a percentage such as `2%`" };
-    let number: f64 =
-        text.trim().strip_suffix('%').ok_or_else(fail)?.trim().parse().map_err(|_| fail())?;
-    if number > 0.0 && number < 100.0 { Ok(number / 100.0) } else { Err(fail()) }
+    let digits = text.trim().strip_suffix('%').ok_or_else(fail)?.trim();
+    // Shifted as text: a division would round once more.
+    let share: f64 = format!("{digits}e-2").parse().map_err(|_| fail())?;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(fail()) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use assay_model::{
 
 use crate::effort::{Effort, effort, in_range};
 use crate::fits::check_machine;
-use crate::{Error, buffer_pool_mb, loaded_mb, parse_system, redo_log_mb, select_tests};
+use crate::{
+    Error, buffer_pool_mb, loaded_mb, parse_system, redo_log_mb, select_tests, write_study,
+};
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,12 @@ pub struct Request {
     pub rounds: Option<u32>,
 }
 
+/// Smallest change of interest, unless told otherwise.
+pub(crate) const THRESHOLD: f64 = 0.02;
+
+/// Seed, unless told otherwise.
+pub(crate) const SEED: u64 = 1;
+
 /// A system as asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemRequest {
@@ -55,6 +63,39 @@ pub struct SystemRequest {
     pub name: Option<String>,
     /// Server options on top of those in `words`, in order.
     pub options: Vec<(String, String)>,
+}
+
+impl SystemRequest {
+    /// A system that is called by its words.
+    #[must_use]
+    pub fn of(words: &str) -> Self {
+        Self { words: words.to_owned(), ..Self::default() }
+    }
+}
+
+impl Request {
+    /// The usual study of these systems.
+    #[must_use]
+    pub fn of_systems(systems: &[String]) -> Self {
+        Self {
+            systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            preset: Preset::Quick,
+            set: TestSet::Set32,
+            tests: Vec::new(),
+            setups: vec![SetupRequest::default()],
+            budget_s: None,
+            threshold: None,
+            twin: None,
+            id_key: IdKey::default(),
+            statements: StatementMode::default(),
+            placement: None,
+            seed: SEED,
+            slice_s: None,
+            write_slice_s: None,
+            blocks: None,
+            rounds: None,
+        }
+    }
 }
 
 /// Tables, rows and client counts as asked for: one setup for each client count.
@@ -114,7 +155,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let setups = setups(request, &effort)?;
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
-    check_machine(largest, &setups, systems.len() as u64, effort.experiment, machine)?;
+    check_machine(largest, &setups, &systems, effort.experiment, machine)?;
 
     let cells = cells(request, &effort, &tests, &setups);
     let study = Study {
@@ -123,7 +164,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         preset: request.preset,
         set: request.set,
         seed: request.seed,
-        threshold: request.threshold.unwrap_or(0.02),
+        threshold: request.threshold.unwrap_or(THRESHOLD),
         budget_s: match effort.experiment {
             Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
             Experiment::Sequential => sequential_s(&cells, systems.len()),
@@ -135,7 +176,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         experiment: effort.experiment,
         id_key: request.id_key,
         statements: request.statements,
-        recipe: String::new(),
+        recipe: write_study(request),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
@@ -244,7 +285,11 @@ fn planned_cell(
         warm_ms: effort.warm_ms,
         slice_ms: asked_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
         events: None,
-        placement: request.placement.unwrap_or(default_placement(test, setup)),
+        placement: request.placement.unwrap_or(match effort.experiment {
+            Experiment::Interleaved => default_placement(test, setup),
+            // Nothing is pinned in the posts.
+            Experiment::Sequential => CpuPlacement::Free,
+        }),
     }
 }
 
@@ -270,29 +315,8 @@ fn default_placement(test: Microbenchmark, setup: Setup) -> CpuPlacement {
 mod tests {
     use super::*;
 
-    fn system(words: &str) -> SystemRequest {
-        SystemRequest { words: words.into(), ..SystemRequest::default() }
-    }
-
     fn request() -> Request {
-        Request {
-            systems: vec![system("mariadb@10.11"), system("mariadb@11.8")],
-            preset: Preset::Quick,
-            set: TestSet::Set32,
-            tests: Vec::new(),
-            setups: vec![SetupRequest::default()],
-            budget_s: None,
-            threshold: None,
-            twin: None,
-            id_key: IdKey::Primary,
-            statements: StatementMode::Prepared,
-            placement: None,
-            seed: 1,
-            slice_s: None,
-            write_slice_s: None,
-            blocks: None,
-            rounds: None,
-        }
+        Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])
     }
 
     fn names(request: &Request) -> Vec<String> {
@@ -312,7 +336,7 @@ mod tests {
     #[test]
     fn the_same_system_twice_gets_a_number() {
         let mut request = request();
-        request.systems = vec![system("mariadb@11.8"); 3];
+        request.systems = vec![SystemRequest::of("mariadb@11.8"); 3];
         assert_eq!(names(&request), ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
     }
 

@@ -27,7 +27,7 @@ pub fn buffer_pool_mb(setup: Setup) -> u64 {
 }
 
 /// Smallest and largest redo log, MB.
-const REDO_LOG_MB: (u64, u64) = (512, 4096);
+const REDO_LOG_MB: (u64, u64) = (512, 2048);
 
 /// Redo log, MB: large enough that slices of writes are not stalled by a forced checkpoint.
 ///

@@ -1,9 +1,156 @@
-//! CSV (RFC 4180): one line per cell and system.
+//! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields.
+//!
+//! Nothing that was never measured has a field: it is empty. Names are not changed to please spreadsheets, which take a
+//! field that begins with `=`, `+`, `-` or `@` for a formula; no system's name does.
 
-use assay_model::StudyRecord;
+use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;
 
-/// Renders the report.
-pub(crate) fn render(_record: &StudyRecord, _judgement: &Judgement) -> String {
-    String::new()
+use crate::number::Digits;
+use crate::words::{rfc3339, system_name};
+
+/// The columns, in order.
+const HEADER: [&str; 47] = [
+    "study",
+    "started",
+    "test",
+    "group",
+    "clients",
+    "tables",
+    "rows",
+    "system",
+    "is_base",
+    "is_twin",
+    "qps",
+    "qps_low",
+    "qps_high",
+    "rqps",
+    "rqps_low",
+    "rqps_high",
+    "verdict",
+    "slices",
+    "troubled",
+    "disturbed",
+    "blocks",
+    "ops",
+    "errors",
+    "latency_p50_us",
+    "latency_p95_us",
+    "latency_p99_us",
+    "latency_max_us",
+    "time_us",
+    "client_cpu_us",
+    "server_cpu_us",
+    "server_user_us",
+    "server_sys_us",
+    "runq_us",
+    "disk_wait_us",
+    "other_wait_us",
+    "background_cpu_us",
+    "cs",
+    "reads",
+    "read_kb",
+    "write_kb",
+    "cpu_ratio",
+    "cpu_ratio_low",
+    "cpu_ratio_high",
+    "cpu_verdict",
+    "detectable",
+    "why",
+    "workload_version",
+];
+
+/// Renders the cells.
+pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
+    let mut lines = vec![HEADER.map(str::to_owned).to_vec()];
+    lines.extend((0..judgement.cells.len()).map(|index| line(record, judgement, index)));
+    lines.iter().map(|fields| joined(fields)).collect()
+}
+
+fn line(record: &StudyRecord, judgement: &Judgement, index: usize) -> Vec<String> {
+    let judged = &judgement.cells[index];
+    let system = record.systems.get(judged.system);
+    let setup = judged.cell.setup;
+    let mut fields = vec![
+        record.study.id.clone(),
+        rfc3339(record.study.started_ms).unwrap_or_default(),
+        judged.cell.test.name(),
+        judged.group.word().to_owned(),
+        setup.clients.to_string(),
+        setup.tables.to_string(),
+        setup.rows.to_string(),
+        system_name(record, judged.system).to_owned(),
+        system.is_some_and(|system| system.is_base).to_string(),
+        system.is_some_and(|system| system.is_twin).to_string(),
+    ];
+    fields.extend(interval(judged.qps));
+    fields.extend(interval(judged.rqps));
+    fields.extend([
+        judged.verdict.word().to_owned(),
+        judged.slices.to_string(),
+        judged.troubled.to_string(),
+        judged.is_disturbed.to_string(),
+        judged.blocks.to_string(),
+        number(Some(judged.ops)),
+        judged.errors.to_string(),
+    ]);
+    let latency = judged.latency;
+    fields.extend(
+        [
+            latency.map(|it| it.p50),
+            latency.map(|it| it.p95),
+            latency.map(|it| it.p99),
+            latency.map(|it| it.max),
+        ]
+        .map(number),
+    );
+    let per_op = judged.per_op;
+    let server = per_op.and_then(|it| it.server);
+    fields.extend(
+        [
+            per_op.map(|it| it.time_us),
+            per_op.and_then(|it| it.client_cpu_us),
+            server.map(|it| it.cpu_us),
+            server.map(|it| it.user_us),
+            server.map(|it| it.sys_us),
+            server.map(|it| it.runq_us),
+            server.and_then(|it| it.disk_wait_us),
+            server.map(|it| it.other_wait_us),
+            server.map(|it| it.background_cpu_us),
+            server.map(|it| it.cs),
+            per_op.and_then(|it| it.reads),
+            per_op.map(|it| it.read_kb),
+            per_op.map(|it| it.write_kb),
+        ]
+        .map(number),
+    );
+    fields.extend(interval(judged.cpu_ratio));
+    fields.extend([
+        judged.cpu_verdict.map_or_else(String::new, |verdict| verdict.word().to_owned()),
+        number(judged.detectable),
+        judged.failure.clone().or_else(|| judged.why.clone()).unwrap_or_default(),
+        record.study.workload_version.to_string(),
+    ]);
+    fields
+}
+
+fn interval(estimate: Option<Estimate>) -> [String; 3] {
+    [estimate.map(|it| it.value), estimate.map(|it| it.low), estimate.map(|it| it.high)].map(number)
+}
+
+/// With the digits that JSON has.
+fn number(value: Option<f64>) -> String {
+    value.and_then(Digits::of).map_or_else(String::new, |digits| digits.to_string())
+}
+
+/// Fields that hold a separator, a quote or a line end stand in quotes.
+pub(crate) fn joined(fields: &[String]) -> String {
+    let quoted = |field: &String| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field.clone()
+        }
+    };
+    fields.iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
 }

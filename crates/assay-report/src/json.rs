@@ -6,16 +6,11 @@ use assay_model::{AuditClass, Estimate, Host, StudyRecord};
 use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp};
 use serde::{Serialize, Serializer};
 
+use crate::number::Digits;
 use crate::words::{rfc3339, source, system_name};
 
 /// The shape below; raised when it breaks.
 const SCHEMA: u32 = 1;
-
-/// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
-const SIGNIFICANT_DIGITS: usize = 8;
-
-/// Below this a whole number is exact.
-const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// A finite number, or null. Counts are whole and stay exact.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,17 +24,11 @@ impl From<f64> for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let finite = self.0.filter(|value| value.is_finite());
-        let rounded: Option<f64> = finite.and_then(|value| match value.fract() {
-            0.0 => Some(value),
-            _ => format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok(),
-        });
-        match rounded {
+        match self.0.and_then(Digits::of) {
             // Whole numbers without a fraction, as people write them.
-            Some(value) if value.fract() == 0.0 && value.abs() < EXACT => {
-                serializer.serialize_i64(value as i64)
-            }
-            value => value.serialize(serializer),
+            Some(Digits::Whole(value)) => serializer.serialize_i64(value),
+            Some(Digits::Fraction(value)) => serializer.serialize_f64(value),
+            None => serializer.serialize_none(),
         }
     }
 }
@@ -116,6 +105,7 @@ struct CellPart<'a> {
     verdict: &'static str,
     slices: u32,
     troubled: u32,
+    disturbed: bool,
     blocks: u32,
     ops: Number,
     errors: u64,
@@ -255,6 +245,7 @@ fn cell<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CellPart<'a> 
         verdict: judged.verdict.word(),
         slices: judged.slices,
         troubled: judged.troubled,
+        disturbed: judged.is_disturbed,
         blocks: judged.blocks,
         ops: judged.ops.into(),
         errors: judged.errors,

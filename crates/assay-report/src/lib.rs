@@ -2,13 +2,19 @@
 //!
 //! One module per format; what formats share is in `number` and `words`.
 
+mod audit;
 mod csv;
+mod headline;
 mod html;
 mod json;
 mod markdown;
 mod number;
+mod studies;
 mod text;
 mod words;
+
+pub use audit::{audit_json, audit_text};
+pub use studies::studies;
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;

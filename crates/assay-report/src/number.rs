@@ -1,27 +1,78 @@
 //! Numbers as people read them.
 
+use std::fmt;
+
 use assay_model::Estimate;
+use assay_verdict::GroupSummary;
 
 /// What stands where nothing was measured.
 pub(crate) const NONE: &str = "–";
 
+/// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
+const SIGNIFICANT_DIGITS: usize = 8;
+
+/// Below this a whole number is exact.
+const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// A number as scripts get it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Digits {
+    /// Exact.
+    Whole(i64),
+    /// To eight significant digits.
+    Fraction(f64),
+}
+
+impl Digits {
+    /// The digits of a finite number.
+    pub(crate) fn of(value: f64) -> Option<Self> {
+        let rounded = match value.fract() {
+            0.0 => value,
+            _ => format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok()?,
+        };
+        if !value.is_finite() {
+            None
+        } else if rounded.fract() == 0.0 && rounded.abs() < EXACT {
+            Some(Self::Whole(rounded as i64))
+        } else {
+            Some(Self::Fraction(rounded))
+        }
+    }
+}
+
+impl fmt::Display for Digits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(value) => value.fmt(f),
+            Self::Fraction(value) => value.fmt(f),
+        }
+    }
+}
+
 /// A ratio with its interval: `0.93 [0.91, 0.95]`.
 pub(crate) fn ratio(estimate: Option<Estimate>) -> String {
-    estimate.map_or_else(
-        || NONE.to_owned(),
-        |e| format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high),
-    )
+    match estimate {
+        None => NONE.to_owned(),
+        Some(e) if e.has_interval() => format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high),
+        Some(e) => format!("{:.2} (no interval)", e.value),
+    }
+}
+
+/// The median of a group with its interval.
+pub(crate) fn median(summary: &GroupSummary) -> String {
+    ratio(Some(summary.median_interval.unwrap_or(Estimate::without_interval(summary.median))))
 }
 
 /// A rate with the half-width of its interval: `19,120 ±3 %`.
 pub(crate) fn rate(estimate: Option<Estimate>) -> String {
-    estimate.map_or_else(
-        || NONE.to_owned(),
-        |e| {
+    match estimate {
+        None => NONE.to_owned(),
+        Some(e) if e.has_interval() => {
             let half = 50.0 * (e.high - e.low) / e.value;
             format!("{} ±{half:.0} %", quantity(e.value))
-        },
-    )
+        }
+        Some(e) => quantity(e.value),
+    }
 }
 
 /// Three or more significant digits, thousands separated.

@@ -1,6 +1,9 @@
 //! Words and symbols that formats share.
 
 use assay_model::{StudyRecord, System, Verdict};
+use assay_verdict::{CellJudgement, Judgement};
+
+use crate::headline::compared;
 
 /// The symbol of a verdict.
 pub(crate) fn symbol(verdict: Verdict) -> &'static str {
@@ -34,29 +37,31 @@ pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
 
-/// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.
-pub(crate) fn shell_quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+/// Cells that are explained or failed, with their names (and, of several, the system's) and the sentence.
+pub(crate) fn causes<'a>(
+    record: &'a StudyRecord,
+    judgement: &'a Judgement,
+) -> impl Iterator<Item = (&'a CellJudgement, String, &'a str)> {
+    let systems = compared(record);
+    let several_setups = record.study.setups.len() > 1;
+    judgement.cells.iter().filter_map(move |judged| {
+        let why = judged.failure.as_deref().or(judged.why.as_deref())?;
+        // A twin has no causes; that it failed is worth telling.
+        if judged.failure.is_none() && !systems.contains(&judged.system) {
+            return None;
+        }
+        let mut name = judged.cell.test.name();
+        if several_setups {
+            name += &format!(" at {}", judged.cell.setup);
+        }
+        if systems.len() > 1 || judged.failure.is_some() {
+            name += &format!(" {}", system_name(record, judged.system));
+        }
+        Some((judged, name, why))
+    })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_change_them() {
-        for plain in ["mariadb@10.11", "mariadb@dir:/opt/a_b+innodb-doublewrite=OFF", "1,4"] {
-            assert_eq!(shell_quoted(plain), plain);
-        }
-        assert_eq!(shell_quoted("mariadb@dir:/my builds"), "'mariadb@dir:/my builds'");
-        assert_eq!(shell_quoted("point*"), "'point*'");
-        assert_eq!(shell_quoted("~/a"), "'~/a'");
-        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
-        assert_eq!(shell_quoted(""), "''");
-    }
+/// The command that asks for the same study, where one command can; it stands on top of the study's file.
+pub(crate) fn command(record: &StudyRecord) -> Option<&str> {
+    record.study.recipe.lines().next()?.strip_prefix("# ").filter(|it| it.starts_with("assay "))
 }

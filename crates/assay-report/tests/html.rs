@@ -179,7 +179,6 @@ fn a_twin_is_a_line_and_no_column() {
     let table = page.split_once("id=\"table\"").unwrap().1.split_once("</thead>").unwrap().0;
     assert!(!table.contains("twin"));
     assert_eq!(table.matches("class=\"system\"").count(), 1);
-    assert!(page.contains(" --twin"));
 }
 
 #[test]

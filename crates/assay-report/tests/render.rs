@@ -48,6 +48,125 @@ fn nothing_measured_yet() {
     insta::assert_snapshot!(text(&empty, 80, false));
 }
 
+fn in_format(record: &StudyRecord, format: Format) -> String {
+    render(record, &judge(record), format, &TextOptions { width: 120, color: false })
+}
+
+#[test]
+fn markdown_of_two_systems() {
+    insta::assert_snapshot!(in_format(&record(&["11.8"]), Format::Markdown));
+}
+
+#[test]
+fn csv_has_the_fields_and_the_numbers_of_json() {
+    let mut study = record(&["11.8"]);
+    study.systems[1].name = "mariadb@11.8+a=\"b,c\"".into();
+    let csv = in_format(&study, Format::Csv);
+    let mut lines = csv.split("\r\n");
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let cells = json(&study)["cells"].as_array().unwrap().clone();
+    assert_eq!(lines.clone().filter(|line| !line.is_empty()).count(), cells.len());
+    let column = |name: &str| header.iter().position(|it| *it == name).unwrap();
+    let line = lines.nth(1).unwrap();
+    assert!(line.contains("\"mariadb@11.8+a=\"\"b,c\"\"\""), "{line}");
+    // Without the only field that holds a separator, fields are what stands between commas.
+    let fields: Vec<String> =
+        line.replace("\"mariadb@11.8+a=\"\"b,c\"\"\"", "x").split(',').map(str::to_owned).collect();
+    let cell = &cells[1];
+    for (name, value) in [
+        ("test", &cell["test"]),
+        ("rqps", &cell["rqps"]["value"]),
+        ("rqps_low", &cell["rqps"]["low"]),
+        ("ops", &cell["ops"]),
+        ("server_cpu_us", &cell["per_op"]["server_cpu_us"]),
+        ("latency_p95_us", &cell["latency_us"]["p95"]),
+        ("cpu_ratio_high", &cell["cpu_ratio"]["high"]),
+        ("disk_wait_us", &cell["per_op"]["disk_wait_us"]),
+    ] {
+        let expected = match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        assert_eq!(fields[column(name)], expected, "{name}");
+    }
+}
+
+#[test]
+fn markdown_lets_no_name_be_markup() {
+    let mut study = record(&["11.8"]);
+    study.systems[1].name = "a|b`c`*d*<script>_e_[f](g) @h#1".into();
+    let markdown = in_format(&study, Format::Markdown);
+    assert!(!markdown.contains("<script>") && !markdown.contains("`c`"), "{markdown}");
+    assert!(!markdown.contains("@h") && !markdown.contains("[f]("), "{markdown}");
+    let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+    let table: Vec<usize> =
+        markdown.lines().filter(|line| line.starts_with('|')).map(columns).collect();
+    assert!(table.chunk_by(|a, b| a == b).count() <= 2, "{table:?}");
+}
+
+/// One pair only, as in preset published: a value, and that nothing is known of its uncertainty.
+#[test]
+fn a_single_pair_has_no_interval_and_says_so() {
+    let mut study = record(&["11.8"]);
+    study.slices.retain(|slice| slice.block == 0 && slice.round == 0);
+    study.study.experiment = assay_model::Experiment::Sequential;
+    study.study.blocks = 1;
+    let cell = json(&study)["cells"][1].clone();
+    assert!(cell["rqps"]["value"].as_f64().unwrap() > 0.5, "{cell}");
+    assert!(cell["rqps"]["low"].is_null() && cell["rqps"]["high"].is_null(), "{cell}");
+    assert_eq!(cell["verdict"], "undecided");
+    assert!(in_format(&study, Format::Text).contains("(no interval)"));
+    assert!(in_format(&study, Format::Markdown).contains("(no interval)"));
+    assert!(!in_format(&study, Format::Html).contains("NaN"));
+    assert!(!in_format(&study, Format::Csv).contains("NaN"));
+}
+
+/// The twin counts false alarms; it is no column.
+#[test]
+fn a_twin_is_a_line() {
+    let mut study = record(&["11.8", "10.11"]);
+    let name = "mariadb@10.11 (twin)";
+    study.systems[2].name = name.into();
+    study.systems[2].is_twin = true;
+    for slice in study.slices.iter_mut().filter(|slice| slice.system == 2) {
+        slice.work.elapsed_ns = 50_000_000;
+    }
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("A/A twin:"), "{text}");
+    assert!(text.contains("smallest change this study could have seen"), "{text}");
+    for format in [Format::Text, Format::Markdown] {
+        assert!(!in_format(&study, format).contains("(twin)"));
+    }
+    assert_eq!(json(&study)["systems"][2]["is_twin"], true);
+}
+
+#[test]
+fn studies_are_listed_newest_first_in_every_format() {
+    let study = |id: &str, finished| assay_model::StudySummary {
+        id: id.into(),
+        started_ms: 1_795_000_000_000,
+        preset: assay_model::Preset::Quick,
+        set: assay_model::TestSet::Set32,
+        systems: vec!["mariadb@10.11".into(), "mariadb@11.8+a=b,c".into()],
+        cells: 32,
+        slices: 6320,
+        finished,
+        elapsed_s: 586.25,
+    };
+    let list = [study("old", true), study("new", false)];
+    let options = TextOptions { width: 120, color: false };
+    let all = |format| assay_report::studies(&list, format, &options);
+    insta::assert_snapshot!(all(Format::Text));
+    insta::assert_snapshot!(all(Format::Csv));
+    insta::assert_snapshot!(all(Format::Markdown));
+    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    assert_eq!(json["schema"], 1);
+    assert_eq!(json["studies"][0]["id"], "new");
+    let none = assay_report::studies(&[], Format::Text, &options);
+    assert!(none.contains("no study yet"));
+}
+
 #[test]
 fn no_line_is_wider_than_the_terminal() {
     for width in [80, 100, 120, 200] {

@@ -10,6 +10,7 @@ use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::kept::{self, Kept};
 use crate::mysql::{command, log_tail, with_path};
 use crate::supervise::{Ending, Job, Sandbox, unique_name};
 use crate::{Error, Site, copy_tree};
@@ -37,6 +38,15 @@ pub struct Server {
     cpus: CpuSet,
 }
 
+/// Where a server listens, besides its unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// Nowhere.
+    Socket,
+    /// On a TCP port of the loopback interface.
+    Loopback(u16),
+}
+
 /// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
     socket_in(&run_root.join(unique_name())).as_os_str().len() <= SOCKET_PATH_MAX
@@ -59,6 +69,20 @@ impl Server {
         options: &[String],
         template: &Path,
     ) -> Result<Self, Error> {
+        Self::start_listening(site, prefix, options, template, Listen::Socket)
+    }
+
+    /// As [`Server::start`], listening elsewhere too.
+    ///
+    /// # Errors
+    /// As [`Server::start`]; a port that is in use makes the server end.
+    pub fn start_listening(
+        site: &Site,
+        prefix: &Prefix,
+        options: &[String],
+        template: &Path,
+        listen: Listen,
+    ) -> Result<Self, Error> {
         if prefix.product != Product::MariaDb {
             return Err(Error::Unsupported(prefix.product));
         }
@@ -75,7 +99,13 @@ impl Server {
         let mut argv = command(prefix, &data_dir, &tmp_dir);
         argv.push(with_path("--socket=", &socket_in(run_dir)));
         argv.push(with_path("--pid-file=", &run_dir.join("pid")));
-        argv.push("--skip-networking".into());
+        match listen {
+            Listen::Socket => argv.push("--skip-networking".into()),
+            Listen::Loopback(port) => {
+                argv.push("--bind-address=127.0.0.1".into());
+                argv.push(format!("--port={port}").into());
+            }
+        }
         argv.extend(options.iter().map(OsString::from));
         let log = run_dir.join("log");
         let pid = sandbox.run(Job { argv, stdin: None, log })?;
@@ -83,6 +113,15 @@ impl Server {
         let mut server = Self { sandbox, product: prefix.product, pid, instance_dir, cpus };
         server.wait_until_it_answers()?;
         Ok(server)
+    }
+
+    /// Lets the server run on when this program ends; [`crate::kept`] finds it again.
+    ///
+    /// # Errors
+    /// When the supervisor cannot stay.
+    pub fn keep(mut self, kept: &Kept) -> Result<(), Error> {
+        kept::record(self.sandbox.run_dir(), kept)?;
+        self.sandbox.stay()
     }
 
     fn wait_until_it_answers(&mut self) -> Result<(), Error> {

@@ -4,8 +4,11 @@
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _};
-use assay_servers::{Error, Server, copy_tree, drain, initialize, maintain};
+use assay_servers::{
+    Ending, Error, Kept, Server, collect_kept_data, copy_tree, drain, initialize, kept, maintain,
+};
 use assay_testkit::{mariadb, mariadb_version, options, prefix, site, template};
+use assay_wire::mysql::{ConnectOptions, Control};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
@@ -192,4 +195,50 @@ fn server_that_dies_is_noticed() {
         }
     };
     assert!(error.to_string().starts_with("the server ended with signal 9"), "{error}");
+}
+
+#[test]
+fn kept_servers_outlive_their_starter_until_they_are_stopped() {
+    let dir = tempfile::tempdir().unwrap();
+    let (prefix, site) = (prefix("11.8"), site(&dir.path().join("data")));
+    let start = || Server::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let keep = |server: Server, name: &str| {
+        let kept = Kept {
+            name: name.to_owned(),
+            system: "mariadb@11.8".to_owned(),
+            version: prefix.version.clone(),
+            socket: server.socket(),
+            port: None,
+            url: String::new(),
+            pid: server.pid(),
+            datadir: server.data_dir(),
+        };
+        server.keep(&kept).unwrap();
+        kept
+    };
+    let (first, second) = (keep(start(), "first"), keep(start(), "second"));
+    let options = ConnectOptions::unix(&first.socket, "root");
+    Control::connect(&options).unwrap().query("SELECT 1").unwrap();
+    let mut found = kept(&site.run_root).unwrap();
+    assert_eq!(found.iter().map(|it| &it.kept).collect::<Vec<_>>(), [&first, &second]);
+    assert!(found.iter().all(|it| it.ended.is_none()));
+
+    // Data of what runs is no garbage; data of what does not is.
+    let orphan = site.data_root.join("orphan");
+    fs::create_dir(&orphan).unwrap();
+    collect_kept_data(&site).unwrap();
+    assert!(!orphan.exists() && first.datadir.is_dir());
+
+    // One that was killed is still there to be told, and to be removed.
+    let pid = rustix::process::Pid::from_raw(second.pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let ended = || kept(&site.run_root).unwrap()[1].ended;
+    while ended().is_none() {
+        std::thread::yield_now();
+    }
+    assert_eq!(ended(), Some(Ending::Signal(9)));
+    found.drain(..).for_each(|it| it.stop().unwrap());
+    assert!(kept(&site.run_root).unwrap().is_empty());
+    assert_eq!(count(&site.data_root), 0);
+    assert!(!fs::exists(format!("/proc/{}", first.pid)).unwrap());
 }

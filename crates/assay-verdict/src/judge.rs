@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Verdict};
+use assay_model::{CellId, Estimate, Preset, SliceOutcome, StudyRecord, Verdict};
 
 use crate::account::{latency, operations, per_op, server_cpu_per_op};
 use crate::effect::{Effect, Reduced, estimate, reduce};
@@ -38,6 +38,17 @@ impl Quantity {
             }
         }
         Self { reduced, effects }
+    }
+}
+
+impl Quantity {
+    /// The estimate with its interval; without one where a single measurement tells nothing of its uncertainty.
+    fn shown(&self, index: usize) -> Option<Estimate> {
+        match (&self.effects[index], &self.reduced[index]) {
+            (Some(effect), _) => Some(effect.shown()),
+            (None, Some(reduced)) => Some(Estimate::without_interval(reduced.log().exp())),
+            (None, None) => None,
+        }
     }
 }
 
@@ -87,9 +98,9 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             verdict => verdict,
         };
         let mut judged = measured(record, sorted.get(&cell), cell, system);
-        judged.qps = qps.effects[index].map(|effect| effect.shown());
-        judged.rqps = rqps.effects[index].map(|effect| effect.shown());
-        judged.cpu_ratio = cpu.effects[index].map(|effect| effect.shown());
+        judged.qps = qps.shown(index);
+        judged.rqps = rqps.shown(index);
+        judged.cpu_ratio = cpu.shown(index);
         judged.cpu_verdict = cpu.effects[index].map(|_| cpu_verdicts[index]);
         judged.detectable = rqps.effects[index]
             .map(|effect| effect.detectable(rules.level(&effect), POWER).max(rules.threshold));
@@ -114,8 +125,8 @@ fn measured(
     system: usize,
 ) -> CellJudgement {
     let mine = || record.slices.iter().filter(|s| s.cell == cell && s.system == system);
-    let good = || slices.into_iter().flat_map(|slices| slices.of(system));
-    let mut blocks: Vec<u32> = good().map(|slice| slice.block).collect();
+    let judged = || slices.into_iter().flat_map(|slices| slices.of(system));
+    let mut blocks: Vec<u32> = judged().map(|slice| slice.block).collect();
     blocks.dedup();
     CellJudgement {
         cell,
@@ -126,14 +137,15 @@ fn measured(
         verdict: Verdict::Undecided,
         cpu_ratio: None,
         cpu_verdict: None,
-        slices: good().count() as u32,
+        is_disturbed: slices.is_some_and(|slices| slices.is_disturbed),
+        slices: judged().count() as u32,
         troubled: mine().filter(|s| s.outcome == SliceOutcome::Troubled).count() as u32,
         blocks: blocks.len() as u32,
-        ops: good().map(operations).sum(),
+        ops: judged().map(operations).sum(),
         errors: mine().map(|slice| slice.work.error_count()).sum(),
         failure: None,
-        latency: latency(good()),
-        per_op: per_op(good(), &record.host),
+        latency: latency(judged()),
+        per_op: per_op(judged(), &record.host),
         detectable: None,
         why: None,
     }

@@ -22,6 +22,7 @@ pub use judge::{BLOCKS_MIN, SMOKE_GROSS, judge};
 pub use moderate::{Prior, fit_prior};
 pub use robust::{TRIM, trimmed_mean};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
+pub use series::QUIET_SHARE;
 pub use special::{digamma, trigamma, trigamma_inverse};
 
 /// Everything a study says.
@@ -54,19 +55,21 @@ pub struct CellJudgement {
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
-    /// Good slices of this system.
+    /// Judged slices of this system.
     pub slices: u32,
-    /// Slices in machine trouble: shown, not judged.
+    /// Slices in machine trouble: shown, and not judged unless the cell is disturbed.
     pub troubled: u32,
-    /// Blocks with at least one good slice.
+    /// Whether too few slices were without machine trouble, so that those in trouble are judged too.
+    pub is_disturbed: bool,
+    /// Blocks with at least one judged slice.
     pub blocks: u32,
-    /// Operations in the good slices.
+    /// Operations in the judged slices.
     pub ops: f64,
     /// Retried errors in all slices.
     pub errors: u64,
     /// Why a slice was broken off, if one was.
     pub failure: Option<String>,
-    /// Latency of events over all good slices.
+    /// Latency of events over all judged slices.
     pub latency: Option<Latency>,
     /// Where the time and the hardware went, per operation.
     pub per_op: Option<PerOp>,

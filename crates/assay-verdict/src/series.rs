@@ -2,31 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, Slice, SliceOutcome, StudyRecord};
+use assay_model::{CellId, Slice, SliceOutcome, StudyRecord, Trouble};
 
 /// The values of one quantity in one cell, by block; rounds in order within a block.
 pub(crate) type Series = BTreeMap<u32, Vec<f64>>;
 
-/// All good slices of a cell by (block, round), then system.
+/// Below this share of rounds without machine trouble a cell is judged with those in trouble as well, and says so: on a
+/// machine that is always busy an answer that is marked is better than none.
+pub const QUIET_SHARE: f64 = 0.25;
+
+/// The slices of a cell that are judged, by (block, round), then system.
 pub(crate) struct CellSlices<'a> {
     rounds: BTreeMap<(u32, u32), BTreeMap<usize, &'a Slice>>,
+    /// Whether slices in machine trouble are among them.
+    pub(crate) is_disturbed: bool,
 }
 
-/// Sorts the good slices of a record by cell.
+/// Sorts the slices of a record by cell.
 pub(crate) fn sort(record: &StudyRecord) -> BTreeMap<CellId, CellSlices<'_>> {
-    let mut cells: BTreeMap<CellId, CellSlices<'_>> = BTreeMap::new();
-    for slice in &record.slices {
-        if slice.outcome == SliceOutcome::Good {
-            let cell =
-                cells.entry(slice.cell).or_insert_with(|| CellSlices { rounds: BTreeMap::new() });
-            cell.rounds.entry((slice.block, slice.round)).or_default().insert(slice.system, slice);
-        }
+    let mut by_cell: BTreeMap<CellId, Vec<&Slice>> = BTreeMap::new();
+    for slice in record.slices.iter().filter(|slice| is_usable(slice)) {
+        by_cell.entry(slice.cell).or_default().push(slice);
     }
-    cells
+    by_cell
+        .into_iter()
+        .map(|(cell, slices)| (cell, of_cell(&slices, record.systems.len())))
+        .collect()
+}
+
+/// Measured to its end, by a clock that can be trusted.
+fn is_usable(slice: &Slice) -> bool {
+    !matches!(slice.outcome, SliceOutcome::Failed(_))
+        && !slice.trouble.contains(&Trouble::ClockJump)
+}
+
+fn of_cell<'a>(slices: &[&'a Slice], systems: usize) -> CellSlices<'a> {
+    let rounds_of = |wanted: fn(&Slice) -> bool| {
+        let mut rounds: BTreeMap<(u32, u32), BTreeMap<usize, &'a Slice>> = BTreeMap::new();
+        for slice in slices.iter().filter(|slice| wanted(slice)) {
+            rounds.entry((slice.block, slice.round)).or_default().insert(slice.system, slice);
+        }
+        rounds
+    };
+    let good = rounds_of(|slice| slice.outcome == SliceOutcome::Good);
+    let all = rounds_of(|_| true);
+    let complete = |rounds: &BTreeMap<_, BTreeMap<usize, _>>| {
+        rounds.values().filter(|round| round.len() == systems).count() as f64
+    };
+    let is_disturbed = complete(&good) < QUIET_SHARE * complete(&all);
+    CellSlices { rounds: if is_disturbed { all } else { good }, is_disturbed }
 }
 
 impl<'a> CellSlices<'a> {
-    /// The good slices of a system in order of block and round.
+    /// The slices of a system in order of block and round.
     pub(crate) fn of(&self, system: usize) -> impl Iterator<Item = &'a Slice> + '_ {
         self.rounds.values().filter_map(move |round| round.get(&system).copied())
     }

@@ -2,15 +2,18 @@
 
 use assay_model::{CellId, StudyRecord, Verdict};
 
-use crate::judge;
+use crate::Judgement;
 
 /// The cells in which some system is not decided yet, in the study's order: where further blocks should go.
+///
+/// The twin counts only where nothing else is compared: nobody waits for it to be the same as itself.
 #[must_use]
-pub fn open_cells(record: &StudyRecord) -> Vec<CellId> {
-    let judgement = judge(record);
+pub fn open_cells(record: &StudyRecord, judgement: &Judgement) -> Vec<CellId> {
+    let has_others = record.systems.iter().any(|system| !system.is_base && !system.is_twin);
+    let counts = |system: usize| !has_others || !record.systems[system].is_twin;
     let is_open = |cell: CellId| {
         let mut judged = judgement.cells.iter().filter(|judged| judged.cell == cell);
-        judged.any(|judged| judged.verdict == Verdict::Undecided)
+        judged.any(|judged| judged.verdict == Verdict::Undecided && counts(judged.system))
     };
     record.study.cells.iter().map(|cell| cell.id).filter(|&cell| is_open(cell)).collect()
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use assay_model::{Preset, SliceOutcome, Verdict};
+use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Trouble, Verdict};
 use assay_verdict::{CellJudgement, Judgement, judge, stop};
 use common::Simulation;
 
@@ -30,6 +30,10 @@ fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
     }
     let cells = f64::from(cells);
     (covered as f64 / cells, called as f64 / cells, width / cells)
+}
+
+fn open_cells(record: &StudyRecord) -> Vec<CellId> {
+    stop::open_cells(record, &judge(record))
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn one_block_of_several_gives_intervals_but_no_verdict() {
     }
     let judgement = judge(&record);
     assert_eq!(count(&judgement, Verdict::Undecided), 32);
-    assert_eq!(stop::open_cells(&record).len(), 32);
+    assert_eq!(open_cells(&record).len(), 32);
     assert!(others(&judgement).all(|cell| cell.rqps.is_some()));
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }
@@ -113,14 +117,14 @@ fn nothing_measured_is_undecided_and_open() {
     let judgement = judge(&record);
     assert_eq!(count(&judgement, Verdict::Undecided), 32);
     assert!(judgement.groups.is_empty());
-    assert_eq!(stop::open_cells(&record).len(), 32);
+    assert_eq!(open_cells(&record).len(), 32);
 }
 
 #[test]
 fn decided_cells_are_closed() {
     let decided =
         Simulation { pair_sd: 0.01, block_sd: 0.002, spikes: 0.0, ..Simulation::MEASURED };
-    assert_eq!(stop::open_cells(&decided.record()), []);
+    assert_eq!(open_cells(&decided.record()), []);
     assert!(others(&judge(&decided.record())).all(|cell| cell.verdict == Verdict::Same));
 }
 
@@ -161,4 +165,25 @@ fn an_unreadable_histogram_gives_no_latency() {
     let mut record = Simulation::MEASURED.record();
     record.slices[0].work.latency_hdr = vec![1, 2, 3];
     assert!(judge(&record).cells.iter().all(|cell| cell.latency.is_none()));
+}
+
+#[test]
+fn on_a_machine_that_is_always_busy_the_troubled_slices_are_judged_and_that_is_said() {
+    let mut record = Simulation { rounds: 20, ..Simulation::MEASURED }.record();
+    let quiet = judge(&record);
+    assert!(quiet.cells.iter().all(|cell| !cell.is_disturbed));
+    for slice in &mut record.slices {
+        slice.outcome = SliceOutcome::Troubled;
+        slice.trouble = vec![Trouble::OtherProcess];
+    }
+    let busy = judge(&record);
+    assert!(busy.cells.iter().all(|cell| cell.is_disturbed && cell.slices == cell.troubled));
+    for (busy, quiet) in busy.cells.iter().zip(&quiet.cells) {
+        assert_eq!((busy.rqps, busy.verdict), (quiet.rqps, quiet.verdict));
+    }
+    // A clock that jumped says nothing about rates.
+    for slice in &mut record.slices {
+        slice.trouble = vec![Trouble::ClockJump];
+    }
+    assert!(judge(&record).cells.iter().all(|cell| cell.slices == 0 && cell.rqps.is_none()));
 }

@@ -6,13 +6,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_model::{Microbenchmark, Product, Setup};
+use assay_model::{Microbenchmark, Product, Setup, StatementMode};
 use assay_workloads::{Client, EventBuf, Program};
 
 fn main() {
     let setup = Setup { clients: 1, tables: 8, rows: 1_000_000 };
     for test in Microbenchmark::SET_32 {
-        let program = Arc::new(Program::new(Product::MariaDb, test, setup));
+        let program =
+            Arc::new(Program::new(Product::MariaDb, test, setup, StatementMode::Prepared));
         let client = Client::new(program, 1, 0);
         let mut event = EventBuf::default();
         let best = (0..5)

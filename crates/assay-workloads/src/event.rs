@@ -123,6 +123,13 @@ pub struct Client {
     number: u32,
 }
 
+/// What fills a parameter.
+enum Drawn {
+    Int(u32),
+    /// A string of this many groups of digits.
+    Digits(usize),
+}
+
 /// What the steps of one event share.
 struct Draws<'a> {
     program: &'a Program,
@@ -185,43 +192,52 @@ impl Draws<'_> {
         event.operations.push(operation);
     }
 
-    fn write_values(&mut self, fill: Fill, event: &mut EventBuf) {
+    /// Draws what fills some parameters, one after the other.
+    fn draw(&mut self, fill: Fill, mut take: impl FnMut(Drawn, &mut Stream)) {
         match fill {
             Fill::Drawn(count) => {
                 for _ in 0..count {
                     self.last = self.program.draw.draw(&mut self.stream);
-                    event.values.push(Value::Int(i64::from(self.last)));
+                    take(Drawn::Int(self.last), &mut self.stream);
                 }
             }
-            Fill::Again => event.values.push(Value::Int(i64::from(self.last))),
+            Fill::Again => take(Drawn::Int(self.last), &mut self.stream),
             Fill::Plus(span) => {
-                event.values.push(Value::Int(i64::from(self.last) + i64::from(span)));
+                take(Drawn::Int(self.last.saturating_add(span)), &mut self.stream);
             }
             Fill::Hot(count) => {
-                let middle = i64::from(self.program.rows / 2);
-                event.values.extend((1..=i64::from(count)).map(|i| Value::Int(middle + i)));
+                let middle = self.program.rows / 2;
+                (1..=count).for_each(|i| take(Drawn::Int(middle + i), &mut self.stream));
             }
-            Fill::Digits(groups) => {
-                let start = event.bytes.len();
-                self.stream.digit_groups(groups, &mut event.bytes);
-                event.values.push(Value::Text(start..event.bytes.len()));
-            }
+            Fill::Digits(groups) => take(Drawn::Digits(groups), &mut self.stream),
         }
+    }
+
+    fn write_values(&mut self, fill: Fill, event: &mut EventBuf) {
+        let EventBuf { values, bytes, .. } = event;
+        self.draw(fill, |drawn, stream| match drawn {
+            Drawn::Int(value) => values.push(Value::Int(i64::from(value))),
+            Drawn::Digits(groups) => {
+                let start = bytes.len();
+                stream.digit_groups(groups, bytes);
+                values.push(Value::Text(start..bytes.len()));
+            }
+        });
     }
 
     /// A statement as text: its pieces with the parameters between them.
     fn write_text(&mut self, recipe: &Recipe, pieces: &[String], event: &mut EventBuf) {
-        let mut fills = recipe.fill.iter();
-        for piece in pieces {
-            event.bytes.extend_from_slice(piece.as_bytes());
-            match fills.next() {
-                Some(Fill::Digits(groups)) => self.stream.digit_groups(*groups, &mut event.bytes),
-                Some(_) => {
-                    self.last = self.program.draw.draw(&mut self.stream);
-                    push_decimal(&mut event.bytes, self.last);
+        let bytes = &mut event.bytes;
+        let mut pieces = pieces.iter().map(String::as_bytes);
+        bytes.extend_from_slice(pieces.next().unwrap_or_default());
+        for fill in &recipe.fill {
+            self.draw(*fill, |drawn, stream| {
+                match drawn {
+                    Drawn::Int(value) => push_decimal(bytes, value),
+                    Drawn::Digits(groups) => stream.digit_groups(groups, bytes),
                 }
-                None => {}
-            }
+                bytes.extend_from_slice(pieces.next().unwrap_or_default());
+            });
         }
     }
 }

@@ -5,6 +5,7 @@
 //! or event *n* of client *c* in a test. So all systems of a study get the same data and the same
 //! requests, whatever their speed.
 
+mod content;
 mod counts;
 mod distribution;
 mod event;
@@ -14,6 +15,7 @@ mod rows;
 mod schema;
 mod step;
 
+pub use content::{Checksum, TableContent, select_content};
 pub use counts::{QueryCounts, queries_per_event};
 pub use distribution::{Distribution, Sampler, Zipf};
 pub use event::{Argument, Client, EventBuf, Operation};

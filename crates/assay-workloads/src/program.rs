@@ -1,7 +1,7 @@
 //! A microbenchmark made ready for one product and one setup: its statements and the recipe of its
 //! events.
 
-use assay_model::{Kind, Microbenchmark, Product, Setup};
+use assay_model::{Kind, Microbenchmark, Product, Setup, StatementMode};
 
 use crate::distribution::{Distribution, Sampler};
 use crate::step::{Fill, Step, Table, steps};
@@ -65,8 +65,15 @@ pub(crate) struct Recipe {
 
 impl Program {
     /// The program of `test` for servers of `product` that hold the data of `setup`.
+    ///
+    /// With [`StatementMode::Text`] nothing is prepared; what is always sent as text stays so in either mode.
     #[must_use]
-    pub fn new(product: Product, test: Microbenchmark, setup: Setup) -> Self {
+    pub fn new(
+        product: Product,
+        test: Microbenchmark,
+        setup: Setup,
+        statements: StatementMode,
+    ) -> Self {
         let tables = setup.tables.max(1);
         // `update-one` is `update-nonindex` on a table believed to have one row.
         let rows = if test.kind == Kind::UpdateOne { 1 } else { setup.rows.max(1) };
@@ -82,7 +89,10 @@ impl Program {
             draw: Sampler::new(distribution, 1, rows),
             statements: Vec::new(),
         };
-        steps(product, test).into_iter().for_each(|step| program.add(product, step));
+        for step in steps(product, test) {
+            let text = step.text || statements == StatementMode::Text;
+            program.add(product, Step { text, ..step });
+        }
         program
     }
 
@@ -97,15 +107,15 @@ impl Program {
         let texts: Vec<String> = (1..=tables)
             .map(|table| step.sql.replace("sbtest", &format!("sbtest{table}")))
             .collect();
+        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.recipe.push(Recipe {
             first_statement: self.statements.len(),
             table: step.table,
             times: step.times,
-            pieces: step.text.then(|| texts.iter().map(|text| pieces(text)).collect()),
+            pieces: step.text.then(|| texts.iter().map(|text| pieces(text, &params)).collect()),
             fill: step.fill.clone(),
         });
         let mode = if step.text { Mode::Text } else { Mode::Prepared };
-        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.statements.extend(texts.into_iter().map(|text| Statement {
             sql: if product == Product::Postgres { number_marks(&text) } else { text },
             params: params.clone(),
@@ -119,8 +129,19 @@ fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
     std::iter::repeat_n(param, fill.count() as usize)
 }
 
-fn pieces(sql: &str) -> Vec<String> {
-    sql.split('?').map(str::to_owned).collect()
+/// The text around the parameters; strings stand in quotes, which need no escapes: they are digits and dashes.
+fn pieces(sql: &str, params: &[ParamType]) -> Vec<String> {
+    let mut pieces: Vec<String> = sql.split('?').map(str::to_owned).collect();
+    for (at, _) in params.iter().enumerate().filter(|(_, param)| **param == ParamType::Text) {
+        let is_quoted = pieces.get(at).is_some_and(|before| before.ends_with('\''));
+        if let ([.., before], [after, ..]) = pieces.split_at_mut(at + 1)
+            && !is_quoted
+        {
+            before.push('\'');
+            after.insert(0, '\'');
+        }
+    }
+    pieces
 }
 
 /// `?`, `?` becomes `$1`, `$2`.

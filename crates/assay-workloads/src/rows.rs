@@ -1,5 +1,6 @@
 //! The rows of the tables and the statements that load them.
 
+use crate::content::TableContent;
 use crate::random::{Stream, mix, mix_word};
 
 /// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
@@ -59,6 +60,8 @@ pub struct InsertBatches {
     next: u32,
     rows: u32,
     row: Row,
+    content: TableContent,
+    text: Vec<u8>,
 }
 
 impl InsertBatches {
@@ -71,7 +74,15 @@ impl InsertBatches {
             next: 1,
             rows,
             row: Row::empty(),
+            content: TableContent::default(),
+            text: Vec::new(),
         }
+    }
+
+    /// What the table must hold once the statements so far are carried out.
+    #[must_use]
+    pub fn content(&self) -> TableContent {
+        self.content
     }
 
     /// Replaces `statement` with the next one and returns how many rows are in it; 0 (and an empty
@@ -89,6 +100,8 @@ impl InsertBatches {
             statement.push(b'(');
             push_decimal(statement, self.row.k);
             push_texts(statement, &self.row.c, &self.row.pad);
+            let Row { k, c, pad } = &self.row;
+            self.content.add(self.next, *k, c, pad, &mut self.text);
             self.next += 1;
         }
         self.next - first

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{Kind, Microbenchmark, Product, Setup};
+use assay_model::{Kind, Microbenchmark, Product, Setup, StatementMode};
 use assay_workloads::{
     Argument, Client, EventBuf, Mode, Operation, ParamType, Program, queries_per_event,
 };
@@ -37,7 +37,17 @@ fn render(program: &Program, operation: &Operation<'_>) -> String {
 }
 
 fn event(test: Microbenchmark, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
-    let program = Arc::new(Program::new(Product::MariaDb, test, setup));
+    event_in(StatementMode::Prepared, test, setup, client, sequence)
+}
+
+fn event_in(
+    statements: StatementMode,
+    test: Microbenchmark,
+    setup: Setup,
+    client: u32,
+    sequence: u64,
+) -> Vec<String> {
+    let program = Arc::new(Program::new(Product::MariaDb, test, setup, statements));
     let mut buf = EventBuf::default();
     Client::new(Arc::clone(&program), 1, client).write_event(sequence, 0, &mut buf);
     buf.operations().map(|operation| render(&program, &operation)).collect()
@@ -214,7 +224,8 @@ fn scan_stays_on_the_table_of_its_client() {
 #[test]
 fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     let texts = |seed, name, client, sequence, attempt| {
-        let program = Arc::new(Program::new(Product::MariaDb, test(name), SETUP));
+        let program =
+            Arc::new(Program::new(Product::MariaDb, test(name), SETUP, StatementMode::Prepared));
         let mut buf = EventBuf::default();
         let client = Client::new(Arc::clone(&program), seed, client);
         // What the buffer held before must not matter.
@@ -245,22 +256,38 @@ fn events_are_pinned() {
 #[test]
 fn statements_are_prepared_but_for_scan_and_insert() {
     for test in Microbenchmark::ALL {
-        let program = Program::new(Product::MySql, test, SETUP);
+        let program = Program::new(Product::MySql, test, SETUP, StatementMode::Prepared);
         let text = matches!(test.kind, Kind::Scan | Kind::Insert);
         let mode = if text { Mode::Text } else { Mode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
-    let program = Program::new(Product::MySql, test("read-only_range=10"), SETUP);
+    let program =
+        Program::new(Product::MySql, test("read-only_range=10"), SETUP, StatementMode::Prepared);
     assert_eq!(program.statements().len(), 2 + 3 * 5);
 }
 
 #[test]
 fn postgres_gets_its_own_marks_and_insert() {
-    let program = Program::new(Product::Postgres, test("update-nonindex"), SETUP);
+    let program =
+        Program::new(Product::Postgres, test("update-nonindex"), SETUP, StatementMode::Prepared);
     assert_eq!(program.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
-    let program = Arc::new(Program::new(Product::Postgres, test("insert"), SETUP));
+    let program =
+        Arc::new(Program::new(Product::Postgres, test("insert"), SETUP, StatementMode::Prepared));
     let mut buf = EventBuf::default();
     Client::new(Arc::clone(&program), 1, 0).write_event(0, 0, &mut buf);
     let sql = render(&program, &buf.operations().next().unwrap());
     assert_eq!(shape(&sql), "INSERT INTO sbtest# (k, c, pad) VALUES (N, 'N', 'N')");
+}
+
+#[test]
+fn text_mode_sends_the_same_events_and_prepares_nothing() {
+    for test in Microbenchmark::ALL {
+        for sequence in 0..20 {
+            let [prepared, text] = [StatementMode::Prepared, StatementMode::Text]
+                .map(|mode| event_in(mode, test, SETUP, 1, sequence));
+            assert_eq!(prepared, text, "{test}");
+        }
+        let program = Program::new(Product::MariaDb, test, SETUP, StatementMode::Text);
+        assert!(program.statements().iter().all(|statement| statement.mode == Mode::Text));
+    }
 }

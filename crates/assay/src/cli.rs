@@ -23,8 +23,19 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Get, start, load and measure systems in turn, and say which is slower
     Compare(Compare),
+    /// Measure what a study file asks for
+    Run(RunFile),
+    /// Go on with an interrupted study
+    Resume(Resume),
     /// Render what the ledger holds on a study
     Report(Report),
+    /// List the studies in the ledger
+    Studies(Studies),
+    /// Start systems and compare their effective settings, without load
+    Audit(Audit),
+    /// Servers of any version, without root: get them, run them, stop them
+    #[command(subcommand)]
+    Server(ServerCommand),
     /// Watch over one server process: started by assay for each server it runs
     #[command(hide = true)]
     Supervise,
@@ -115,6 +126,34 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     rounds: Option<u32>,
 
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// `assay run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunFile {
+    /// The study file, TOML; `-` reads it from stdin
+    #[arg(value_name = "STUDY.toml")]
+    pub(crate) file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// `assay resume`.
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The study [default: the latest unfinished one]
+    pub(crate) study: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// What all commands that measure share.
+#[derive(Debug, Args)]
+pub(crate) struct Measuring {
     /// Use only what is in the cache
     #[arg(long)]
     pub(crate) offline: bool,
@@ -134,6 +173,16 @@ pub(crate) struct Compare {
     pub(crate) quiet: bool,
 }
 
+/// `assay studies`.
+#[derive(Debug, Args)]
+pub(crate) struct Studies {
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
 /// `assay report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
@@ -145,6 +194,125 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
+}
+
+/// `assay audit`.
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay server`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Get servers into the cache, and say where they are
+    Get(ServerGet),
+    /// The servers that `start` left running
+    List(ShapeArg),
+    /// Start a server with an empty database, and leave it running
+    Start(ServerStart),
+    /// Stop servers that `start` left running, and remove their data
+    Stop(ServerStop),
+}
+
+/// `assay server get`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerGet {
+    /// Such as `mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay server start`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerStart {
+    /// Such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
+    #[arg(value_name = "SYSTEM")]
+    pub(crate) system: String,
+
+    /// What to call it [default: made of the system's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Listen on this port of 127.0.0.1 too; 0 chooses a free one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+
+    /// Buffer pool, MB
+    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(8..=1 << 22))]
+    pub(crate) buffer_pool: u64,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay server stop`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerStop {
+    /// What `assay server list` calls them
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+/// Text or JSON.
+#[derive(Debug, Args)]
+pub(crate) struct ShapeArg {
+    /// Shape of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ShapeWord,
+}
+
+/// `--format` of commands that are no reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeWord {
+    /// For people
+    Text,
+    /// For scripts
+    Json,
 }
 
 /// Where the ledger is.
@@ -228,7 +396,7 @@ impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         Request {
-            systems: self.systems.iter().map(|words| system(words)).collect(),
+            systems: self.systems.iter().map(|words| SystemRequest::of(words)).collect(),
             preset: match self.preset {
                 PresetWord::Smoke => Preset::Smoke,
                 PresetWord::Quick => Preset::Quick,
@@ -267,10 +435,6 @@ impl Compare {
             rounds: self.rounds,
         }
     }
-}
-
-fn system(words: &str) -> SystemRequest {
-    SystemRequest { words: words.to_owned(), ..SystemRequest::default() }
 }
 
 #[cfg(test)]

@@ -1,35 +1,121 @@
-//! `assay compare`: words → plan → study → result.
+//! The commands that measure: `compare`, `run`, `resume`. Words → plan → study → result.
 
+use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_plan::MachineFacts;
+use assay_model::{Hint, StudyRecord, WORKLOAD_VERSION};
+use assay_plan::{MachineFacts, Request};
 
-use crate::cli::Compare;
+use crate::cli::{Compare, Measuring, Resume, RunFile};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::study::{self, Environment};
+use crate::study::{self, Environment, Stopped};
 use crate::{paths, report};
 
-/// Runs the main job.
-pub(crate) fn run(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
-    let cache_dir = paths::cache_dir(cache_dir)?;
-    fs_err::create_dir_all(&cache_dir)?;
-    let plan = assay_plan::plan(&args.request(), machine_facts(&cache_dir)?)?;
+/// `assay compare`: the main job.
+pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
+    from_request(&args.request(), &args.measuring, cache_dir)
+}
 
-    let ledger_file = paths::ledger_file(args.ledger.file.as_deref())?;
-    let mut ledger = Ledger::open(&ledger_file)?;
+/// `assay run`: the same from a file.
+pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
+    let text = if args.file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("cannot read the study from stdin")?;
+        text
+    } else {
+        fs_err::read_to_string(&args.file)?
+    };
+    let request = assay_plan::read_study(&args.file.display().to_string(), &text)?;
+    from_request(&request, &args.measuring, cache_dir)
+}
+
+fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {
+    let cache_dir = made(paths::cache_dir(cache_dir)?)?;
+    let plan = assay_plan::plan(request, machine_facts(&cache_dir)?)?;
+    let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
+}
+
+/// `assay resume`: goes on after an interruption.
+pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
+    let cache_dir = made(paths::cache_dir(cache_dir)?)?;
+    let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
+    let mut ledger = Ledger::open(&file)?;
+    let id = match &args.study {
+        Some(id) => id.clone(),
+        None => match ledger.studies()?.into_iter().rfind(|study| !study.finished) {
+            Some(study) => study.id,
+            None => bail!("there is no unfinished study in `{}`", file.display()),
+        },
+    };
+    let record = ledger.read(&id)?;
+    refuse_what_cannot_go_on(&record)?;
+    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
+        study::resume(record, env, ledger)
+    })
+}
+
+/// Why a study cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoResume {
+    /// There is nothing left to do.
+    #[error("study `{0}` has run to its end")]
+    Finished(String),
+    /// Its slices measured other work.
+    #[error(
+        "study `{study}` measured workload version {found}, this assay has version {WORKLOAD_VERSION}: \
+         their slices are different work and are never mixed"
+    )]
+    Workload {
+        /// The study.
+        study: String,
+        /// Its version.
+        found: u32,
+    },
+}
+
+impl Hint for NoResume {
+    fn hints(&self) -> Vec<String> {
+        vec![match self {
+            Self::Finished(study) => format!("`assay report {study}` shows it"),
+            Self::Workload { .. } => {
+                "resume it with the assay that began it, or begin a new study".to_owned()
+            }
+        }]
+    }
+}
+
+fn refuse_what_cannot_go_on(record: &StudyRecord) -> Result<(), NoResume> {
+    let study = record.study.id.clone();
+    if record.finished {
+        return Err(NoResume::Finished(study));
+    }
+    match record.study.workload_version {
+        WORKLOAD_VERSION => Ok(()),
+        found => Err(NoResume::Workload { study, found }),
+    }
+}
+
+/// Carries out a study, and shows what was measured, however it ended.
+fn measure(
+    args: &Measuring,
+    cache_dir: &Path,
+    ledger: &mut Ledger,
+    carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
+) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let environment = Environment {
-        cache_dir,
+        cache_dir: cache_dir.to_owned(),
         offline: args.offline,
         accept_expired_index: args.accept_expired_index,
         progress: &progress,
         interrupt: Interrupt::listen()?,
     };
-    let outcome = study::run(plan, &environment, &mut ledger);
+    let outcome = carry_out(&environment, ledger);
     progress.finish();
     let (id, interrupted) = match outcome {
         Ok(id) => (id, false),
@@ -40,18 +126,30 @@ pub(crate) fn run(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
         },
         Err(stopped) => {
             if let Some(id) = stopped.study {
-                let file = ledger_file.display();
-                anstream::eprintln!("note: what was measured is kept as study `{id}` in `{file}`");
+                anstream::eprintln!(
+                    "note: what was measured is kept in `{}`; `assay resume {id}` goes on",
+                    ledger.path().display()
+                );
             }
             return Err(stopped.error);
         }
     };
     let record = ledger.read(&id).context("cannot read back what was measured")?;
     let exit = report::write(&record, &args.output)?;
-    Ok(if interrupted { Exit::Interrupted } else { exit })
+    if interrupted {
+        anstream::eprintln!("interrupted: `assay resume {id}` goes on");
+        return Ok(Exit::Interrupted);
+    }
+    Ok(exit)
 }
 
-fn machine_facts(data: &Path) -> Result<MachineFacts> {
+fn made(dir: std::path::PathBuf) -> Result<std::path::PathBuf> {
+    fs_err::create_dir_all(&dir)?;
+    Ok(dir)
+}
+
+/// What the plan needs to know of this machine.
+pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
     Ok(MachineFacts {
         cpus: assay_probe::cpus_allowed()?.len() as u32,
         memory_mb: assay_probe::available_memory_kb()? / 1024,

@@ -1,5 +1,6 @@
 //! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
+mod audit;
 mod cli;
 mod compare;
 mod exit;
@@ -8,6 +9,7 @@ mod machine_lock;
 mod paths;
 mod progress;
 mod report;
+mod server;
 mod study;
 
 use std::process::ExitCode;
@@ -23,8 +25,13 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
     let result = match &cli.command {
-        Command::Compare(args) => compare::run(args, cli.cache_dir.as_deref()),
+        Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
+        Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
+        Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
+        Command::Studies(args) => report::studies(args),
+        Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
+        Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
         Command::Supervise => return assay_servers::supervise::main(),
     };
     match result {
@@ -74,6 +81,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         .chain()
         .flat_map(|cause| {
             let mut hints = of::<assay_plan::Error>(cause);
+            hints.extend(of::<assay_plan::StudyFileError>(cause));
+            hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
             hints.extend(of::<assay_load::Error>(cause));

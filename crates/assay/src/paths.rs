@@ -14,6 +14,11 @@ pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
     absolute(given, "XDG_DATA_HOME", ".local/share", "assay/ledger.db")
 }
 
+/// What outlives a command but is no result: servers left running.
+pub(crate) fn state_dir() -> Result<PathBuf> {
+    absolute(None, "XDG_STATE_HOME", ".local/state", "assay")
+}
+
 fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) -> Result<PathBuf> {
     let path = match given {
         Some(path) => path.to_owned(),

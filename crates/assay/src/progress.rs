@@ -1,9 +1,11 @@
-//! What is going on, on stderr: a live line in a terminal, plain lines elsewhere, nothing when quiet.
-#![expect(clippy::print_stderr, reason = "progress goes to stderr")]
+//! What is going on, on stderr: live lines in a terminal, plain lines elsewhere, nothing when quiet.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
+use anstyle::{AnsiColor, Style};
+use assay_model::Verdict;
+use assay_verdict::Judgement;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Tells the user what assay is doing. Never part of the result.
@@ -17,6 +19,61 @@ enum Sink {
     Quiet,
     Lines,
     Live(ProgressBar),
+}
+
+/// Where the measuring of a study stands.
+#[derive(Debug)]
+pub(crate) struct Standing<'a> {
+    /// Time used, seconds.
+    pub(crate) used_s: f64,
+    /// Time that may be used, seconds.
+    pub(crate) budget_s: f64,
+    /// What is measured now.
+    pub(crate) what: &'a str,
+    /// What is known so far.
+    pub(crate) so_far: &'a Tally,
+}
+
+/// How many comparisons are decided, over all systems but the base and its twin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    slower: u32,
+    faster: u32,
+    same: u32,
+    open: u32,
+    failed: u32,
+}
+
+impl Tally {
+    /// Counts the verdicts on the systems that are compared with the base.
+    pub(crate) fn of(judgement: &Judgement, is_compared: impl Fn(usize) -> bool) -> Self {
+        let mut tally = Self::default();
+        for cell in judgement.cells.iter().filter(|cell| is_compared(cell.system)) {
+            *match cell.verdict {
+                Verdict::Slower => &mut tally.slower,
+                Verdict::Faster => &mut tally.faster,
+                Verdict::Same => &mut tally.same,
+                Verdict::Undecided => &mut tally.open,
+                Verdict::Failed => &mut tally.failed,
+            } += 1;
+        }
+        tally
+    }
+
+    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty when there is nothing to count.
+    pub(crate) fn words(self) -> String {
+        let parts = [
+            ("▼", self.slower, "slower", AnsiColor::Red.on_default()),
+            ("▲", self.faster, "faster", AnsiColor::Green.on_default()),
+            ("=", self.same, "same", Style::new()),
+            ("?", self.open, "open", Style::new().dimmed()),
+            ("✗", self.failed, "failed", AnsiColor::Red.on_default()),
+        ];
+        let told = parts.into_iter().filter(|(_, count, _, _)| *count > 0);
+        let words = told
+            .map(|(symbol, count, word, style)| format!("{style}{symbol} {count} {word}{style:#}"));
+        words.collect::<Vec<_>>().join("  ")
+    }
 }
 
 /// How often the live line moves by itself.
@@ -38,43 +95,53 @@ impl Progress {
         Self { sink }
     }
 
-    /// Something begins that takes a moment.
+    /// Something begins that takes long enough to be told in a log.
     pub(crate) fn begin(&self, what: &str) {
         match &self.sink {
-            Sink::Quiet => {}
-            Sink::Lines => eprintln!("{what}"),
-            Sink::Live(bar) => {
-                bar.set_style(spinner_style());
-                bar.set_message(what.to_owned());
-            }
+            Sink::Lines => print(what),
+            Sink::Quiet | Sink::Live(_) => self.update(what),
         }
     }
 
     /// How it goes on; only where the line can be rewritten.
     pub(crate) fn update(&self, what: &str) {
         if let Sink::Live(bar) = &self.sink {
+            bar.set_style(spinner_style());
             bar.set_message(what.to_owned());
         }
     }
 
-    /// Something worth keeping on the screen.
-    pub(crate) fn done(&self, what: &str) {
+    /// Something is done: `subject` in bold, then what became of it.
+    pub(crate) fn done(&self, subject: &str, what: &str) {
+        self.keep("✓", AnsiColor::Green, subject, what);
+    }
+
+    /// Something went wrong that does not end the study.
+    pub(crate) fn failed(&self, subject: &str, what: &str) {
+        self.keep("✗", AnsiColor::Red, subject, what);
+    }
+
+    fn keep(&self, symbol: &str, color: AnsiColor, subject: &str, what: &str) {
+        let (mark, bold) = (color.on_default(), Style::new().bold());
+        let line = format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}");
         match &self.sink {
             Sink::Quiet => {}
-            Sink::Lines => eprintln!("{what}"),
-            Sink::Live(bar) => bar.suspend(|| eprintln!("{what}")),
+            Sink::Lines => print(&line),
+            Sink::Live(bar) => bar.suspend(|| print(&line)),
         }
     }
 
-    /// Where the measuring stands: part of the time used, and what is measured now.
-    pub(crate) fn measuring(&self, used_s: f64, budget_s: f64, what: &str) {
-        if let Sink::Live(bar) = &self.sink {
-            bar.set_style(bar_style());
-            bar.set_length(budget_s.ceil() as u64);
-            bar.set_position(used_s as u64);
-            let left = (budget_s - used_s).max(0.0);
-            bar.set_message(format!("at most {} left  {what}", minutes(left)));
-        }
+    /// Where the measuring stands: part of the time used, what is measured now, what is known.
+    pub(crate) fn measuring(&self, standing: &Standing) {
+        let Sink::Live(bar) = &self.sink else { return };
+        let Standing { used_s, budget_s, what, so_far } = standing;
+        bar.set_style(bar_style());
+        bar.set_length(budget_s.ceil() as u64);
+        bar.set_position(used_s.min(*budget_s) as u64);
+        let time = format!("{} of {}", minutes(*used_s), minutes(*budget_s));
+        let known = so_far.words();
+        let gap = if known.is_empty() { "" } else { "  " };
+        bar.set_message(format!("{time}  {known}{gap}{what}"));
     }
 
     /// Clears the live line: the result comes next.
@@ -85,10 +152,18 @@ impl Progress {
     }
 }
 
-/// `4:07` for 247 seconds.
+/// A line that stays; colours only where stderr can show them.
+fn print(line: &str) {
+    anstream::eprintln!("{line}");
+}
+
+/// `4:07` for 247 seconds, `1:02:00` for 3720.
 pub(crate) fn minutes(seconds: f64) -> String {
     let whole = seconds.round() as u64;
-    format!("{}:{:02}", whole / 60, whole % 60)
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (hours, minutes, seconds) => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
 }
 
 fn spinner_style() -> ProgressStyle {
@@ -96,9 +171,28 @@ fn spinner_style() -> ProgressStyle {
 }
 
 fn bar_style() -> ProgressStyle {
-    template("{bar:24.cyan/dim} {wide_msg}").progress_chars("━━╌")
+    template("{bar:20.cyan/dim} {wide_msg}").progress_chars("━━╌")
 }
 
 fn template(text: &str) -> ProgressStyle {
     ProgressStyle::with_template(text).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_well() {
+        assert_eq!(minutes(247.2), "4:07");
+        assert_eq!(minutes(3720.0), "1:02:00");
+    }
+
+    #[test]
+    fn only_what_there_is_is_counted() {
+        let tally = Tally { slower: 3, open: 16, ..Tally::default() };
+        let plain = anstream::adapter::strip_str(&tally.words()).to_string();
+        assert_eq!(plain, "▼ 3 slower  ? 16 open");
+        assert_eq!(Tally::default().words(), "");
+    }
 }

@@ -1,4 +1,4 @@
-//! `assay report`, and how every command writes its result: stdout is the result alone.
+//! `assay report` and `assay studies`, and how every command writes its result: stdout is the result alone.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -8,7 +8,9 @@ use assay_ledger::Ledger;
 use assay_model::StudyRecord;
 use assay_report::{Format, TextOptions};
 
-use crate::cli::{FormatWord, Output, Report};
+use serde::Serialize;
+
+use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies};
 use crate::exit::Exit;
 use crate::paths;
 
@@ -27,9 +29,26 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     write(&record, &args.output)
 }
 
+/// Lists the studies of the ledger.
+pub(crate) fn studies(args: &Studies) -> Result<Exit> {
+    let file = paths::ledger_file(args.ledger.file.as_deref())?;
+    // No ledger yet is no study yet.
+    let studies =
+        if file.exists() { Ledger::open_read_only(&file)?.studies()? } else { Vec::new() };
+    put(&args.output, |format, options| assay_report::studies(&studies, format, options))?;
+    Ok(Exit::Done)
+}
+
 /// Judges a study and writes it where the user wants it; the exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
+    put(output, |format, options| assay_report::render(record, &judgement, format, options))?;
+    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
+    Ok(if failed { Exit::CellFailed } else { Exit::Done })
+}
+
+/// Renders in the format that was asked for, to where it was asked for.
+fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> Result<()> {
     let to_terminal = output.output.is_none() && std::io::stdout().is_terminal();
     let format = match output.format {
         FormatWord::Text => Format::Text,
@@ -38,15 +57,38 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
         FormatWord::Csv => Format::Csv,
         FormatWord::Json => Format::Json,
     };
-    let options =
-        TextOptions { width: if to_terminal { terminal_width() } else { WIDTH }, color: true };
-    let text = assay_report::render(record, &judgement, format, &options);
+    // Only text may carry colours; they are taken out again where they cannot be shown.
+    let color = format == Format::Text;
+    let width = if to_terminal { terminal_width() } else { WIDTH };
+    let text = render(format, &TextOptions { width, color });
     match &output.output {
-        Some(path) => write_file(path, &text)?,
-        None => write_stdout(&text)?,
+        Some(path) => write_file(path, &text),
+        None => write_stdout(&text),
     }
-    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
-    Ok(if failed { Exit::CellFailed } else { Exit::Done })
+}
+
+/// Prints a list: one line each, or a JSON array.
+pub(crate) fn put_rows<T: Serialize>(
+    shape: &ShapeArg,
+    rows: &[T],
+    line: impl Fn(&T) -> String,
+) -> Result<()> {
+    write_stdout(&match shape.format {
+        ShapeWord::Text => rows.iter().map(|row| line(row) + "\n").collect(),
+        ShapeWord::Json => serde_json::to_string_pretty(rows)? + "\n",
+    })
+}
+
+/// Prints one thing: in words, or a JSON object.
+pub(crate) fn put_one<T: Serialize>(
+    shape: &ShapeArg,
+    thing: &T,
+    words: impl Fn(&T) -> String,
+) -> Result<()> {
+    write_stdout(&match shape.format {
+        ShapeWord::Text => words(thing) + "\n",
+        ShapeWord::Json => serde_json::to_string_pretty(thing)? + "\n",
+    })
 }
 
 /// Width of text that is not shown in a terminal, so that a file does not depend on who wrote it.
@@ -67,7 +109,7 @@ fn write_file(path: &Path, text: &str) -> Result<()> {
 }
 
 /// A reader that closes the pipe early, such as `head`, is no error.
-fn write_stdout(text: &str) -> Result<()> {
+pub(crate) fn write_stdout(text: &str) -> Result<()> {
     match anstream::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write the result")

@@ -3,9 +3,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use assay_model::Slice;
 
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,8 +21,20 @@ const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
 
 /// Long enough to be interrupted in the middle.
-const LONG: [&str; 6] =
-    ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--offline"];
+const LONG: [&str; 12] = [
+    "compare",
+    "mariadb@10.11",
+    "mariadb@11.8",
+    "--rows",
+    "10000",
+    "--tests",
+    "point-query,scan,update-index,delete",
+    "--budget",
+    "40s",
+    "--blocks",
+    "3",
+    "--offline",
+];
 
 fn json(place: &Place, args: &[&str]) -> (i32, Value, Vec<u8>) {
     let output = place.run_to_end(args);
@@ -65,20 +80,69 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
     }
     let again = place.run_to_end(&["report", "--format", "json"]);
     assert_eq!(String::from_utf8(again.stdout), String::from_utf8(bytes));
+    let listed = place.run_to_end(&["studies", "--format", "json"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains(result["study"]["id"].as_str().unwrap()), "{listed}");
+    let finished = place.run_to_end(&["resume", result["study"]["id"].as_str().unwrap()]);
+    assert_eq!(finished.status.code(), Some(2));
+    for format in ["text", "html", "markdown", "csv"] {
+        let report = || place.run_to_end(&["report", "--format", format]);
+        let (first, second) = (report(), report());
+        assert_eq!(first.status.code(), Some(0));
+        assert!(!first.stdout.is_empty(), "{format}");
+        assert_eq!(first.stdout, second.stdout, "{format}");
+    }
+    place.assert_nothing_left();
+}
+
+/// All slices of the latest study of the place.
+fn slices(place: &Place) -> Vec<Slice> {
+    let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
+    ledger.read(&ledger.latest().unwrap().unwrap()).unwrap().slices
+}
+
+#[test]
+fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start_measuring(&place);
+    let mut kept: Vec<Slice> = Vec::new();
+    for _ in 0..4 {
+        place.wait_for_slices(kept.len() as u64 + 10, &mut child);
+        signal(&child, Signal::KILL);
+        child.wait().unwrap();
+        place.assert_nothing_left();
+        let measured = slices(&place);
+        assert_eq!(measured[..kept.len()], kept, "a slice was changed or lost");
+        kept = measured;
+        child = place
+            .command(&["resume", "--offline"])
+            .stderr(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+    }
+    place.wait_for_slices(kept.len() as u64 + 10, &mut child);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", String::from_utf8_lossy(&resumed.stderr));
+    let measured = slices(&place);
+    assert_eq!(measured[..kept.len()], kept, "a slice was changed or lost");
+    let places: BTreeSet<_> =
+        measured.iter().map(|it| (it.system, it.cell, it.block, it.round)).collect();
+    assert_eq!(places.len(), measured.len(), "a slice was measured twice");
+    let result: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!(result["study"]["finished"], true);
     place.assert_nothing_left();
 }
 
 /// Starts a long study and waits until the ledger has its first slices.
 fn start_measuring(place: &Place) -> Child {
+    let before = place.slices();
     let mut child =
         place.command(&LONG).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    let before = place.slices();
-    let deadline = Instant::now() + Duration::from_secs(300);
-    while place.slices() == before {
-        assert!(child.try_wait().unwrap().is_none(), "ended before it measured anything");
-        assert!(Instant::now() < deadline, "no slice within five minutes");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    place.wait_for_slices(before + 1, &mut child);
     child
 }
 

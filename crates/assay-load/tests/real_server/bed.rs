@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use assay_load::{LoadReport, Session, fill};
-use assay_model::{Engine, Microbenchmark, Product, Setup};
+use assay_load::{Checksum, LoadReport, Session, Tables, Work, content, fill};
+use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_testkit::TestServer;
 use assay_wire::mysql::{ConnectOptions, Control};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row};
@@ -29,12 +29,48 @@ impl Bed {
     }
 
     pub(crate) fn load(&self, tables: u32, rows: u32, seed: u64) -> LoadReport {
-        fill(&self.options, Product::MariaDb, Engine::InnoDb, tables, rows, seed, &mut |_| ())
-            .unwrap()
+        self.load_with(IdKey::Primary, tables, rows, seed)
+    }
+
+    pub(crate) fn load_with(&self, id_key: IdKey, tables: u32, rows: u32, seed: u64) -> LoadReport {
+        let of = Tables {
+            product: Product::MariaDb,
+            engine: Engine::InnoDb,
+            id_key,
+            data: DataSet { tables, rows },
+            seed,
+        };
+        fill(&self.options, &of, &mut |_| ()).unwrap()
+    }
+
+    /// What the tables hold.
+    pub(crate) fn content(&self, tables: u32) -> Checksum {
+        // The rows as loaded do not matter for what is there.
+        let data = DataSet { tables, rows: 0 };
+        content(&self.options, Product::MariaDb, data).unwrap()
     }
 
     pub(crate) fn open(&self, test: Microbenchmark, setup: Setup) -> Session {
-        Session::open(&self.options, Product::MariaDb, test, setup, SEED, None).unwrap()
+        self.open_in(StatementMode::Prepared, test, setup)
+    }
+
+    pub(crate) fn open_in(
+        &self,
+        statements: StatementMode,
+        test: Microbenchmark,
+        setup: Setup,
+    ) -> Session {
+        self.try_open(statements, test, setup).unwrap()
+    }
+
+    pub(crate) fn try_open(
+        &self,
+        statements: StatementMode,
+        test: Microbenchmark,
+        setup: Setup,
+    ) -> assay_load::Result<Session> {
+        let work = Work { product: Product::MariaDb, test, setup, statements, seed: SEED };
+        Session::open(&self.options, &work, None)
     }
 
     /// The rows of a query, as text.
@@ -81,7 +117,7 @@ pub(crate) fn sent(
     client: u32,
     sequences: std::ops::Range<u64>,
 ) -> Vec<Sent> {
-    let program = Arc::new(Program::new(Product::MariaDb, test, setup));
+    let program = Arc::new(Program::new(Product::MariaDb, test, setup, StatementMode::Prepared));
     let client = Client::new(Arc::clone(&program), SEED, client);
     let mut event = EventBuf::default();
     let mut all = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test};
 use assay_load::Bound;
-use assay_model::{Class, Kind, Microbenchmark, Setup, WorkCounters};
+use assay_model::{Class, IdKey, Kind, Microbenchmark, Setup, StatementMode, WorkCounters};
 use assay_workloads::{Row, queries_per_event};
 
 const SETUP: Setup = Setup { clients: 1, tables: 2, rows: 12_000 };
@@ -199,4 +199,71 @@ fn the_same_seed_loads_the_same_rows() {
     let indexes = bed.rows("SHOW INDEX FROM sbtest2");
     let columns: Vec<_> = indexes.iter().map(|row| (row[2].as_str(), row[4].as_str())).collect();
     assert_eq!(columns, [("PRIMARY", "id"), ("k_2", "k")]);
+}
+
+#[test]
+fn every_server_holds_what_was_sent_and_ages_alike() {
+    let setup = Setup { clients: 1, tables: 2, rows: 3000 };
+    let mut aged = Vec::new();
+    for version in ["10.11", "11.8"] {
+        let mut bed = Bed::of_version(version);
+        let loaded = bed.load(setup.tables, setup.rows, SEED).content;
+        assert_eq!(loaded.rows, 6000);
+        assert_eq!(bed.content(2), loaded, "{version}");
+        let secondary = bed.load_with(IdKey::Secondary, 2, 3000, SEED).content;
+        assert_eq!((bed.content(2), secondary), (loaded, loaded), "{version}");
+        for test in Microbenchmark::SET_32.into_iter().filter(|it| it.class() == Class::Write) {
+            bed.open(test, setup).run(0, Bound::Events(50)).unwrap();
+        }
+        aged.push(bed.content(2));
+        // One row of thousands, the same length.
+        bed.control.query("UPDATE sbtest2 SET pad = REVERSE(pad) WHERE id = 7").unwrap();
+        assert_ne!(bed.content(2), aged[aged.len() - 1]);
+    }
+    assert_eq!(aged[0], aged[1]);
+}
+
+/// Text, prepared, with and without a primary key: the same queries, the same rows, the same data in the end.
+#[test]
+fn all_tests_do_the_same_in_either_mode_and_with_either_key() {
+    let setup = Setup { clients: 1, tables: 2, rows: 3000 };
+    let mut outcomes = Vec::new();
+    for (mode, key) in [
+        (StatementMode::Prepared, IdKey::Primary),
+        (StatementMode::Text, IdKey::Primary),
+        (StatementMode::Text, IdKey::Secondary),
+        (StatementMode::Prepared, IdKey::Secondary),
+    ] {
+        let mut bed = Bed::new();
+        bed.load_with(key, setup.tables, setup.rows, SEED);
+        let executed = bed.status("Com_stmt_execute");
+        let mut counts = Vec::new();
+        for test in Microbenchmark::ALL {
+            let work = bed.open_in(mode, test, setup).run(0, Bound::Events(5)).unwrap();
+            counts.push((test.name(), work.read, work.write, work.other, work.rows));
+        }
+        let prepared = bed.status("Com_stmt_execute") > executed;
+        assert_eq!(prepared, mode == StatementMode::Prepared);
+        outcomes.push((counts, bed.content(2)));
+    }
+    for outcome in &outcomes[1..] {
+        assert_eq!(*outcome, outcomes[0]);
+    }
+}
+
+#[test]
+fn several_clients_count_together_and_scan_tables_of_their_own() {
+    let bed = Bed::new();
+    bed.load(2, 3000, SEED);
+    let setup = Setup { clients: 3, tables: 2, rows: 3000 };
+    for test in Microbenchmark::ALL {
+        let work = bed.open(test, setup).run(0, Bound::Events(12)).unwrap();
+        let per_event = queries_per_event(test.kind);
+        assert_eq!((work.events, work.read), (12, 12 * per_event.read), "{test}");
+        // What is begun again after a deadlock is counted again.
+        assert!(work.queries() >= 12 * per_event.total(), "{test}");
+    }
+    let scans =
+        sent(test("scan"), setup, 0, 0..1).into_iter().chain(sent(test("scan"), setup, 1, 0..1));
+    assert_eq!(scans.map(|scan| scan.table).collect::<Vec<_>>(), [1, 2]);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bed::{Bed, SEED, test};
 use assay_load::{Bound, Error};
-use assay_model::{Hint as _, Setup};
+use assay_model::{Hint as _, Setup, StatementMode};
 
 const SETUP: Setup = Setup { clients: 4, tables: 2, rows: 1000 };
 
@@ -84,14 +84,7 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
 #[test]
 fn a_missing_table_is_told_when_the_session_opens() {
     let bed = Bed::new();
-    let opened = assay_load::Session::open(
-        &bed.options,
-        assay_model::Product::MariaDb,
-        test("point-query"),
-        SETUP,
-        SEED,
-        None,
-    );
+    let opened = bed.try_open(StatementMode::Prepared, test("point-query"), SETUP);
     let error = opened.err().unwrap();
     assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
 }

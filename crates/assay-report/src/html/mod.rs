@@ -3,7 +3,6 @@
 //! Each section is a module that turns the study into words; `templates/` gives them their form. The page's policy lets
 //! exactly this style and this script run, by their digests: whatever a name or a setting holds stays text.
 
-mod again;
 mod answer;
 mod chart;
 mod conditions;
@@ -19,7 +18,7 @@ use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
 use crate::number::duration;
-use crate::words::{base_index, rfc3339, system_name};
+use crate::words::{base_index, command, rfc3339, system_name};
 use answer::Answer;
 use chart::{Axis, Scale};
 use conditions::Conditions;
@@ -47,7 +46,7 @@ struct Page<'a> {
     tests: Tests,
     figures: &'static [(&'static str, &'static str)],
     conditions: Conditions,
-    command: String,
+    command: Option<&'a str>,
     recipe: &'a str,
     id: &'a str,
 }
@@ -78,7 +77,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         tests: Tests::new(record, judgement, scale),
         figures: &tests::FIGURES,
         conditions: Conditions::new(record, judgement),
-        command: again::command(record),
+        command: command(record),
         recipe: record.study.recipe.trim_end(),
         id: &record.study.id,
     };

@@ -1,22 +1,78 @@
 //! Under which conditions it was measured, and how to do it again.
 
-use assay_model::{AuditClass, CpuPlacement, Setup, StudyRecord};
+use assay_model::{AuditClass, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
-use crate::words::{rfc3339, shell_quoted, source};
+use crate::words::{command, rfc3339, source, system_name};
 
 /// Host, systems, study, trouble, audit, and the command.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let mut lines = vec!["conditions".to_owned(), host(record)];
+    let mut lines = vec!["conditions".to_owned()];
+    lines.extend(list(record, judgement));
+    lines.push(String::new());
+    lines.extend(again(record));
+    lines.push(format!("again from the ledger: assay report {}", record.study.id));
+    lines
+}
+
+/// Host, systems, study, trouble, audit, events: one line each.
+pub(crate) fn list(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let mut lines = vec![host(record)];
     lines.extend(systems(record));
     lines.push(study(record));
+    lines.extend(data(record));
     lines.push(slices(record, judgement));
     lines.extend(audit(record));
-    lines.extend(record.events.iter().map(|event| format!("  event: {}", event.what)));
-    lines.push(String::new());
-    lines.push(format!("again: {}", command(record)));
-    lines.push(format!("again from the ledger: assay report {}", record.study.id));
+    lines.extend(record.events.iter().map(|event| match event.system {
+        Some(system) => format!("  event: {}: {}", system_name(record, system), event.what),
+        None => format!("  event: {}", event.what),
+    }));
+    lines
+}
+
+/// How to measure the same: one command, or the study file where one command cannot say it.
+fn again(record: &StudyRecord) -> Vec<String> {
+    let recipe = &record.study.recipe;
+    match command(record) {
+        Some(command) => vec![format!("again: {command}")],
+        None if recipe.is_empty() => Vec::new(),
+        None => {
+            let indented = recipe.lines().map(|line| format!("  {line}"));
+            let head = "again: `assay run study.toml` with this in the file".to_owned();
+            std::iter::once(head).chain(indented).chain([String::new()]).collect()
+        }
+    }
+}
+
+/// What the data were, and whether all systems held the same.
+fn data(record: &StudyRecord) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut told = Vec::new();
+    for content in &record.data {
+        let key = (content.data, content.start_from);
+        if told.contains(&key) {
+            continue;
+        }
+        told.push(key);
+        let all = || record.data.iter().filter(|other| (other.data, other.start_from) == key);
+        let equal = all().all(|it| (it.rows, &it.checksum) == (content.rows, &content.checksum));
+        let state = match content.start_from {
+            StartFrom::Fresh => "as loaded",
+            StartFrom::Aged => "after the aging writes",
+        };
+        let rows = thousands(content.rows as f64);
+        lines.push(if equal {
+            let on = if all().count() > 1 { "the same on all systems" } else { "on one system" };
+            format!("  data {state}: {rows} rows, checksum {}, {on}", content.checksum)
+        } else {
+            let each = all().map(|it| {
+                let name = system_name(record, it.system);
+                format!("{name} has {} rows, checksum {}", thousands(it.rows as f64), it.checksum)
+            });
+            format!("  warning: data {state} differ: {}", each.collect::<Vec<_>>().join("; "))
+        });
+    }
     lines
 }
 
@@ -37,7 +93,7 @@ fn host(record: &StudyRecord) -> String {
 
 fn systems(record: &StudyRecord) -> Vec<String> {
     let mut lines = Vec::new();
-    for system in &record.systems {
+    for system in record.systems.iter().filter(|system| !system.is_twin) {
         let sha256: String = system.prefix.sha256.chars().take(12).collect();
         let role = if system.is_base { " (base)" } else { "" };
         lines.push(format!(
@@ -64,21 +120,33 @@ fn study(record: &StudyRecord) -> String {
         study.cells.iter().map(|cell| CpuPlacement::word(cell.placement)).collect();
     placements.sort_unstable();
     placements.dedup();
-    format!(
-        "  study {}: preset {}, {} (clients × tables × rows), placement {}, seed {}, threshold {}, \
-         workload version {}, assay {}, started {}, took {} of a budget of {}",
-        study.id,
-        study.preset.word(),
-        setups.join(", "),
-        placements.join(" and "),
-        study.seed,
-        share(study.threshold),
-        study.workload_version,
-        study.assay_version,
-        rfc3339(study.started_ms).unwrap_or_else(|| "at an unknown time".into()),
-        duration(record.elapsed_s()),
-        duration(study.budget_s),
-    )
+    let mut parts = vec![
+        format!("study {}: preset {}", study.id, study.preset.word()),
+        format!("{} (clients × tables × rows)", setups.join(", ")),
+    ];
+    if study.id_key != IdKey::default() {
+        parts.push("a secondary index on id in place of the primary key".to_owned());
+    }
+    parts.push(match study.statements {
+        StatementMode::Prepared => "prepared statements".to_owned(),
+        StatementMode::Text => "statements as text".to_owned(),
+    });
+    parts.extend([
+        format!("placement {}", placements.join(" and ")),
+        format!("seed {}", study.seed),
+        format!("threshold {}", share(study.threshold)),
+        format!("workload version {}", study.workload_version),
+        format!("assay {}", study.assay_version),
+        format!(
+            "started {}",
+            rfc3339(study.started_ms).unwrap_or_else(|| "at an unknown time".into())
+        ),
+        format!("took {} of {}", duration(record.elapsed_s()), duration(study.budget_s)),
+    ]);
+    if record.runs.len() > 1 {
+        parts.push(format!("interrupted and resumed {} times", record.runs.len() - 1));
+    }
+    format!("  {}", parts.join(", "))
 }
 
 fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
@@ -114,48 +182,4 @@ fn audit(record: &StudyRecord) -> Vec<String> {
         ));
     }
     lines
-}
-
-fn command(record: &StudyRecord) -> String {
-    let study = &record.study;
-    let names: Vec<String> = record
-        .systems
-        .iter()
-        .filter(|system| !system.is_twin)
-        .map(|system| shell_quoted(&system.spec.to_string()))
-        .collect();
-    let each = |of: fn(&Setup) -> u32| {
-        let mut values: Vec<u32> = study.setups.iter().map(of).collect();
-        values.dedup();
-        values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-    };
-    let tests: Vec<String> = study.cells.iter().map(|cell| cell.id.test.name()).collect();
-    let all = study.set.tests().iter().all(|test| tests.contains(&test.name()));
-    let tests = if all { String::new() } else { format!(" --tests {}", tests.join(",")) };
-    // Where tests differ in these, the preset chose them.
-    let slice_ms = common(study.cells.iter().map(|cell| cell.slice_ms));
-    let slice = slice_ms.map(|ms| format!(" --slice {ms}ms")).unwrap_or_default();
-    let placement = common(study.cells.iter().map(|cell| cell.placement));
-    let placement = placement.map(|it| format!(" --placement {}", it.word())).unwrap_or_default();
-    format!(
-        "assay compare {} --preset {} --set {}{tests} --clients {} --tables {} --rows {} \
-         --budget {}s --threshold {}% --seed {} --blocks {} --rounds {}{slice}{placement}",
-        names.join(" "),
-        study.preset.word(),
-        study.set.len(),
-        each(|setup| setup.clients),
-        each(|setup| setup.tables),
-        each(|setup| setup.rows),
-        study.budget_s,
-        (study.threshold * 1e4).round() / 100.0,
-        study.seed,
-        study.blocks,
-        study.rounds
-    )
-}
-
-/// What all items have in common.
-fn common<T: PartialEq>(mut items: impl Iterator<Item = T>) -> Option<T> {
-    let first = items.next()?;
-    items.all(|item| item == first).then_some(first)
 }

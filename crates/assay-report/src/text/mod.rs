@@ -1,19 +1,18 @@
 //! The report in a terminal: the answer in words, then tests, groups, conditions, and how to do it again.
 
-mod conditions;
-mod headline;
+pub(crate) mod conditions;
 mod paint;
 mod table;
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
-use crate::TextOptions;
+use crate::{TextOptions, headline};
 
 /// Renders the report.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement, options: TextOptions) -> String {
     let sections = [
-        headline::render(record, judgement),
+        headline::lines(record, judgement),
         table::tests(record, judgement, options.width),
         table::reasons(record, judgement),
         table::groups(record, judgement),

@@ -4,8 +4,9 @@ use assay_model::{CellId, Group, Setup, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Judgement, PerOp};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
-use crate::number::{NONE, quantity, rate, ratio};
-use crate::words::{base_index, symbol, system_name};
+use crate::headline::compared;
+use crate::number::{NONE, median, quantity, rate, ratio};
+use crate::words::{base_index, causes, symbol, system_name};
 
 /// What may be left out of the table of tests to fit the width, the first to go last in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +33,7 @@ struct Columns<'a> {
 
 /// Every test by group, as wide as the terminal allows.
 pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -> Vec<String> {
-    let base = base_index(record);
-    let others: Vec<usize> = (0..record.systems.len()).filter(|&system| system != base).collect();
+    let others = compared(record);
     let mut lines = match fitting(record, judgement, &others, width) {
         Some(lines) => lines,
         // Not even the least fits: one table for each of the others.
@@ -229,20 +229,8 @@ fn legend(lines: &[String]) -> Vec<String> {
 
 /// The sentence on the cause, where there is one.
 pub(crate) fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let several = record.systems.len() > 2;
-    let mut lines: Vec<String> = judgement
-        .cells
-        .iter()
-        .filter_map(|judged| {
-            let why = judged.failure.as_ref().or(judged.why.as_ref())?;
-            let of = if several {
-                format!(" {}", system_name(record, judged.system))
-            } else {
-                String::new()
-            };
-            let name = format!("{}{of}", judged.cell.test);
-            Some(format!("  {} {name}: {why}", symbol(judged.verdict)))
-        })
+    let mut lines: Vec<String> = causes(record, judgement)
+        .map(|(judged, name, why)| format!("  {} {name}: {why}", symbol(judged.verdict)))
         .collect();
     if !lines.is_empty() {
         lines.insert(0, "why".into());
@@ -252,29 +240,26 @@ pub(crate) fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String
 
 /// The published statistics of relative QPS by group.
 pub(crate) fn groups(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    if judgement.groups.is_empty() {
+    let systems = compared(record);
+    let shown = || judgement.groups.iter().filter(|summary| systems.contains(&summary.system));
+    if shown().next().is_none() {
         return Vec::new();
     }
-    let several_systems = record.systems.len() > 2;
+    let several_setups = record.study.setups.len() > 1;
     let mut table = plain_table();
     let mut header = vec![left("rQPS by group")];
-    if several_systems {
-        header.push(left("system"));
-    }
+    header.extend((several_setups).then(|| left("clients × tables × rows")));
+    header.extend((systems.len() > 1).then(|| left("system")));
     header.extend(["n", "min", "max", "avg"].map(right));
     header.extend([left("median [95 %]"), right("stddev")]);
     table.set_header(header);
-    for summary in &judgement.groups {
+    for summary in shown() {
         let mut row = vec![left(format!("  {}", summary.group.word()))];
-        if several_systems {
-            row.push(left(system_name(record, summary.system)));
-        }
+        row.extend((several_setups).then(|| left(summary.setup)));
+        row.extend((systems.len() > 1).then(|| left(system_name(record, summary.system))));
         row.push(right(summary.n));
         row.extend([summary.min, summary.max, summary.avg].map(|v| right(format!("{v:.2}"))));
-        row.push(left(match summary.median_interval {
-            Some(interval) => ratio(Some(interval)),
-            None => format!("{:.2} (no interval)", summary.median),
-        }));
+        row.push(left(median(summary)));
         row.push(right(summary.stddev.map_or_else(|| NONE.to_owned(), |s| format!("{s:.3}"))));
         table.add_row(row);
     }

@@ -129,7 +129,8 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
         statements: StatementMode::Prepared,
-        recipe: String::new(),
+        recipe: "# assay compare mariadb@10.11 mariadb@11.8 --seed 7\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"
+            .into(),
         workload_version: 1,
         assay_version: "0.1.0".into(),
     }

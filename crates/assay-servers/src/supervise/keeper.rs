@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -17,7 +17,7 @@ use rustix::process::{
 };
 
 use super::run_dir::{self, RunDir};
-use super::{Ending, Job, Reply, Request};
+use super::{CONTROL, Ending, Job, Reply, Request};
 
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
 #[must_use]
@@ -31,10 +31,21 @@ pub fn main() -> ExitCode {
 
 /// What a supervisor is responsible for.
 struct Keeper {
-    socket: BufReader<UnixStream>,
+    /// Who asks; none while a supervisor that stays waits for somebody.
+    socket: Option<BufReader<UnixStream>>,
+    /// Where somebody may connect, if it stays.
+    listener: Option<UnixListener>,
+    /// How the process ended.
+    ending: Option<Ending>,
     run_dir: Option<RunDir>,
     directories: Vec<PathBuf>,
     process: Option<Process>,
+}
+
+/// What there is to do.
+struct Ready {
+    ended: bool,
+    asked: bool,
 }
 
 /// The process that is supervised.
@@ -52,36 +63,60 @@ impl Keeper {
         // Orphans of the server become children of this process, so that none is missed in the end.
         set_child_subreaper(Some(getpid()))?;
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let socket = BufReader::new(socket);
-        Ok(Self { socket, run_dir: None, directories: Vec::new(), process: None })
+        Ok(Self {
+            socket: Some(BufReader::new(socket)),
+            listener: None,
+            ending: None,
+            run_dir: None,
+            directories: Vec::new(),
+            process: None,
+        })
     }
 
-    /// Does what is asked until the other side is gone.
+    /// Does what is asked until the other side is gone, or, if it stays, until it is told to end.
     fn serve(&mut self) -> io::Result<()> {
-        let mut line = String::new();
         loop {
-            let (ended, asked) = self.wait()?;
-            if ended {
+            let ready = self.wait()?;
+            if ready.ended {
                 self.reap(WaitIdOptions::EXITED)?;
             }
-            if !asked {
+            if !ready.asked {
                 continue;
             }
-            line.clear();
-            if self.socket.read_line(&mut line)? == 0 {
-                return Ok(());
+            let Some(socket) = &mut self.socket else {
+                let (stream, _) = self.listener()?.accept()?;
+                self.socket = Some(BufReader::new(stream));
+                continue;
+            };
+            let mut line = String::new();
+            let read = socket.read_line(&mut line);
+            if matches!(read, Ok(0) | Err(_)) {
+                if self.listener.is_none() {
+                    return read.map(drop);
+                }
+                self.socket = None;
+                continue;
             }
-            let reply = serde_json::from_str(&line)
-                .map_err(io::Error::from)
-                .and_then(|request| self.handle(request))
-                .unwrap_or_else(|error| Reply::Failed(error.to_string()));
-            self.reply(&reply)?;
+            let reply = match serde_json::from_str(&line).map_err(io::Error::from) {
+                Ok(Request::End) => return Ok(()),
+                Ok(request) => self.handle(request),
+                Err(error) => Err(error),
+            };
+            self.reply(&reply.unwrap_or_else(|error| Reply::Failed(error.to_string())))?;
         }
     }
 
+    fn listener(&self) -> io::Result<&UnixListener> {
+        self.listener.as_ref().ok_or_else(|| io::Error::other("nobody can ask"))
+    }
+
     /// Waits until the process has ended or something is asked.
-    fn wait(&self) -> io::Result<(bool, bool)> {
-        let mut awaited = vec![PollFd::new(self.socket.get_ref(), PollFlags::IN)];
+    fn wait(&self) -> io::Result<Ready> {
+        let asking = match &self.socket {
+            Some(socket) => socket.get_ref().as_fd(),
+            None => self.listener()?.as_fd(),
+        };
+        let mut awaited = vec![PollFd::from_borrowed_fd(asking, PollFlags::IN)];
         if let Some(process) = &self.process {
             awaited.push(PollFd::new(&process.pidfd, PollFlags::IN));
         }
@@ -90,7 +125,7 @@ impl Keeper {
             Err(errno) => return Err(errno.into()),
         }
         let is_ready = |at: usize| awaited.get(at).is_some_and(|it| !it.revents().is_empty());
-        Ok((is_ready(1), is_ready(0)))
+        Ok(Ready { ended: is_ready(1), asked: is_ready(0) })
     }
 
     fn handle(&mut self, request: Request) -> io::Result<Reply> {
@@ -109,6 +144,14 @@ impl Keeper {
                 self.signal(Signal::TERM)?;
                 self.signal(Signal::CONT)?.frozen = false;
             }
+            Request::Stay => {
+                let Some(run_dir) = &self.run_dir else {
+                    return Err(io::Error::other("no run directory"));
+                };
+                self.listener = Some(UnixListener::bind(run_dir.path().join(CONTROL))?);
+            }
+            Request::Tell => return Ok(Reply::Told(self.ending)),
+            Request::End => {}
         }
         Ok(Reply::Done)
     }
@@ -168,6 +211,7 @@ impl Keeper {
         match status.as_ref().and_then(ending) {
             Some(ending) => {
                 self.process = None;
+                self.ending = Some(ending);
                 self.reply(&Reply::Ended(ending))
             }
             None => Ok(()),
@@ -177,7 +221,14 @@ impl Keeper {
     fn reply(&mut self, reply: &Reply) -> io::Result<()> {
         let mut line = serde_json::to_vec(reply)?;
         line.push(b'\n');
-        self.socket.get_mut().write_all(&line)
+        let Some(socket) = &mut self.socket else { return Ok(()) };
+        let sent = socket.get_mut().write_all(&line);
+        // Somebody who has gone is no reason to end for one that stays.
+        if sent.is_err() && self.listener.is_some() {
+            self.socket = None;
+            return Ok(());
+        }
+        sent
     }
 
     /// Leaves nothing behind: processes first, then their directories, then the record of both.

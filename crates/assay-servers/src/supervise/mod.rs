@@ -4,6 +4,9 @@
 //! request at a time. At end-of-file, however it came about, it kills whatever runs below it, frozen or not,
 //! removes the directories it was given, and exits. Its run directory holds a lock for as long as it lives,
 //! so that what even a killed supervisor leaves is found by [`collect_garbage`].
+//!
+//! A server that is to outlive the command that started it has a supervisor that was asked to stay: it listens on a
+//! socket in its run directory, and ends when it is told to.
 
 mod keeper;
 mod run_dir;
@@ -71,13 +74,26 @@ enum Request {
     Thaw,
     /// Ask it to end in good order.
     Terminate,
+    /// From now on stay when the other side is gone, and serve whoever connects to the socket [`CONTROL`].
+    Stay,
+    /// Tell what became of the process.
+    Tell,
+    /// End as if the other side were gone and nobody else would come; not answered.
+    End,
 }
+
+/// Socket, in the run directory, of a supervisor that stays.
+const CONTROL: &str = "control";
 
 /// What a supervisor answers, one JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Reply {
     Done,
-    Started { pid: i32 },
+    Started {
+        pid: i32,
+    },
     Ended(Ending),
+    /// What became of the process: how it ended, none while it runs.
+    Told(Option<Ending>),
     Failed(String),
 }

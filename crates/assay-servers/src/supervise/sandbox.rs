@@ -11,16 +11,18 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Ending, Job, Reply, Request, Supervisor, prepare_root};
+use super::{CONTROL, Ending, Job, Reply, Request, Supervisor, prepare_root};
 use crate::{Error, Site};
 
 /// How long a supervisor may take for one answer, or for its end: it waits for the disk at most.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A supervisor with its run directory. Dropping it leaves neither process nor directory.
+/// A supervisor with its run directory. Dropping it leaves neither process nor directory, unless it was asked to stay.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    supervisor: Child,
+    /// The process, if this one started it.
+    supervisor: Option<Child>,
+    stays: bool,
     socket: BufReader<UnixStream>,
     run_dir: PathBuf,
     ended: Option<Ending>,
@@ -47,10 +49,47 @@ impl Sandbox {
             .map_err(|source| Error::SpawnSupervisor { program: program.clone(), source })?;
         let run_dir = site.run_root.join(name);
         let socket = BufReader::new(ours);
-        let mut sandbox = Self { supervisor, socket, run_dir, ended: None };
+        let mut sandbox =
+            Self { supervisor: Some(supervisor), stays: false, socket, run_dir, ended: None };
         let (run_root, name) = (site.run_root.clone(), name.to_owned());
         sandbox.request(&Request::Own { run_root, name, directories })?;
         Ok(sandbox)
+    }
+
+    /// Connects to a supervisor that stays; a failure means that there is none.
+    pub(crate) fn attach(run_dir: &Path) -> io::Result<Self> {
+        let socket = BufReader::new(UnixStream::connect(run_dir.join(CONTROL))?);
+        let run_dir = run_dir.to_owned();
+        Ok(Self { supervisor: None, stays: true, socket, run_dir, ended: None })
+    }
+
+    /// Lets supervisor and process outlive this program.
+    pub(crate) fn stay(&mut self) -> Result<(), Error> {
+        self.request(&Request::Stay)?;
+        self.stays = true;
+        Ok(())
+    }
+
+    /// How the process ended; none while it runs.
+    pub(crate) fn tell(&mut self) -> Result<Option<Ending>, Error> {
+        match self.request(&Request::Tell)? {
+            Reply::Told(ending) => Ok(ending),
+            other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+        }
+    }
+
+    /// Ends a supervisor that stays; returns when it has cleaned up.
+    pub(crate) fn end(mut self) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(&Request::End).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.socket.get_mut().write_all(&line).map_err(Error::SupervisorGone)?;
+        loop {
+            match self.receive() {
+                Ok(_) => {}
+                Err(Error::SupervisorGone(error)) if is_end(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(crate) fn run_dir(&self) -> &Path {
@@ -142,8 +181,16 @@ impl Sandbox {
     }
 }
 
+/// Whether the other side has closed, in whatever way.
+fn is_end(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
         // The end of the supervisor's input is its order to clean up; the end of its output, that it is done.
         let _ = self.socket.get_ref().shutdown(Shutdown::Write);
         let gone = loop {
@@ -157,7 +204,7 @@ impl Drop for Sandbox {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 log::warn!("a supervisor takes long to clean up `{}`", self.run_dir.display());
             }
-            _ => drop(self.supervisor.wait()),
+            _ => drop(self.supervisor.as_mut().map(Child::wait)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{Instance, PlannedCell, SliceOutcome, StartFrom};
+use assay_model::{Instance, PlannedCell, SliceOutcome, Study, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_servers::Server;
 use assay_wire::mysql::Control;
@@ -12,43 +12,56 @@ use assay_wire::mysql::Control;
 use super::calibrate::{self, ROUNDS_MIN};
 use super::participant::{self, Participant, Stage};
 use super::recorder::{Recorder, now_ms};
-use super::schedule::{BlockPlan, Schedule};
+use super::schedule::{BlockPlan, Phase, Schedule};
 use super::station::{self, Place, Station};
-use super::template::Template;
+use super::template::Templates;
+use crate::progress::Standing;
 use crate::study::Environment;
 
 /// The systems and what they run on: the same in every block.
 pub(crate) struct Field<'a> {
     pub(crate) participants: &'a [Participant],
-    pub(crate) templates: &'a [Template],
+    pub(crate) templates: &'a Templates,
     pub(crate) stage: &'a Stage,
     pub(crate) env: &'a Environment<'a>,
 }
 
-/// Measures the cells of a block that start from the same data.
+/// Measures what is still to be measured of the cells of a block that start from the same data.
 pub(crate) fn measure(
     plan: &BlockPlan,
-    start_from: StartFrom,
+    phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
     schedule: &mut Schedule,
 ) -> Result<()> {
-    let cells: Vec<_> =
-        plan.cells.iter().filter(|cell| cell.id.test.start_from() == start_from).collect();
+    let left = |cell: &&PlannedCell| {
+        let rounds = Rounds::of(recorder.record(), cell, plan);
+        Phase::of(cell.id) == phase && !schedule.has_failed(cell.id) && !rounds.are_complete()
+    };
+    let cells: Vec<_> = plan.cells.iter().filter(left).collect();
     if cells.is_empty() {
         return Ok(());
     }
-    let mut servers = start(plan.number, start_from, field, recorder)?;
+    let mut servers = start(plan.number, phase, field, recorder)?;
     for (index, cell) in cells.iter().enumerate() {
-        let what = format!("block {}, {}", plan.number + 1, cell.id.test);
-        field.env.progress.measuring(schedule.used_s(), recorder.study().budget_s, &what);
-        let mut turns = Turns { plan, cell, field, servers: &mut servers };
+        field.env.progress.measuring(&Standing {
+            used_s: recorder.used_s(),
+            budget_s: recorder.study().budget_s,
+            what: &format!(
+                "block {} of {}, {}",
+                plan.number + 1,
+                recorder.study().blocks,
+                cell.id.test
+            ),
+            so_far: schedule.so_far(),
+        });
+        let mut turns = Turns { plan, cell: (*cell).clone(), field, servers: &mut servers };
         if !turns.take(recorder, schedule)? {
             schedule.cell_failed(cell.id);
             // The histories of the systems are no longer equal, or a server is gone: the rest gets new instances.
             drop(std::mem::take(&mut servers));
             if index + 1 < cells.len() {
-                servers = start(plan.number, start_from, field, recorder)?;
+                servers = start(plan.number, phase, field, recorder)?;
             }
         }
     }
@@ -56,39 +69,79 @@ pub(crate) fn measure(
 }
 
 /// Starts an instance of every system in random order, fills its caches, and freezes it.
-fn start(
-    block: u32,
-    start_from: StartFrom,
-    field: &Field,
-    recorder: &mut Recorder,
-) -> Result<Vec<Server>> {
-    let setup = recorder.study().cells[0].id.setup;
-    let order =
-        start_order(recorder.study().seed, block, start_from as u32, field.participants.len());
+fn start(block: u32, phase: Phase, field: &Field, recorder: &mut Recorder) -> Result<Vec<Server>> {
+    let seed = recorder.study().seed;
+    let order = start_order(seed, block, phase.start_from as u32, field.participants.len());
     let mut servers = BTreeMap::new();
     for system in order {
-        field.env.interrupt.check()?;
-        let participant = &field.participants[system];
-        field.env.progress.update(&format!("starting {}", participant.system.name));
-        let began = Instant::now();
-        let mut server = participant.start(field.stage, &field.templates[system], start_from)?;
-        recorder.instance(Instance {
-            system,
-            block,
-            data: setup.data(),
-            start_from,
-            started_ms: now_ms(),
-            start_took_ms: began.elapsed().as_millis() as u64,
-        })?;
-        participant::fill_caches(&server, setup)?;
-        if !recorder.is_audited(system) {
-            let mut control = Control::connect(&participant::connect_options(&server))?;
-            recorder.settings(system, assay_servers::effective_settings(&mut control)?)?;
-        }
+        let mut server = start_one(system, block, phase, field, recorder)?;
+        participant::fill_caches(&server, phase.data, recorder.study().id_key)?;
         server.freeze()?;
         servers.insert(system, server);
     }
     Ok(servers.into_values().collect())
+}
+
+/// Starts an instance of one system; the first one tells the system's settings.
+pub(crate) fn start_one(
+    system: usize,
+    block: u32,
+    phase: Phase,
+    field: &Field,
+    recorder: &mut Recorder,
+) -> Result<Server> {
+    field.env.interrupt.check()?;
+    let participant = &field.participants[system];
+    field.env.progress.update(&format!("starting {}", participant.system.name));
+    let template = field.templates.of(system, phase.data)?;
+    let began = Instant::now();
+    let server = participant.start(field.stage, template, phase.start_from)?;
+    recorder.instance(Instance {
+        system,
+        block,
+        data: phase.data,
+        start_from: phase.start_from,
+        started_ms: now_ms(),
+        start_took_ms: began.elapsed().as_millis() as u64,
+    })?;
+    if !recorder.is_audited(system) {
+        let mut control = Control::connect(&participant::connect_options(&server))?;
+        recorder.settings(system, assay_servers::effective_settings(&mut control)?)?;
+    }
+    Ok(server)
+}
+
+/// How far a cell is in a block.
+struct Rounds {
+    /// Good rounds so far.
+    good: u32,
+    /// Number of the next round.
+    next: u32,
+    /// Good rounds wanted.
+    wanted: u32,
+    /// Rounds that may be taken in all.
+    most: u32,
+}
+
+impl Rounds {
+    /// What the ledger has of it: a round that was broken off halfway stays there, and counts as taken.
+    fn of(record: &StudyRecord, cell: &PlannedCell, plan: &BlockPlan) -> Self {
+        let (wanted, most) = calibrate::rounds_for(&record.study, cell, plan.rounds);
+        let mut good: BTreeMap<u32, usize> = BTreeMap::new();
+        for slice in &record.slices {
+            if slice.cell == cell.id && slice.block == plan.number {
+                *good.entry(slice.round).or_default() +=
+                    usize::from(slice.outcome == SliceOutcome::Good);
+            }
+        }
+        let complete = good.values().filter(|count| **count == record.systems.len()).count();
+        let next = good.keys().next_back().map_or(0, |last| last + 1);
+        Self { good: complete as u32, next, wanted, most }
+    }
+
+    fn are_complete(&self) -> bool {
+        self.good >= self.wanted || self.next >= self.most
+    }
 }
 
 /// How a round ended.
@@ -101,7 +154,7 @@ enum Round {
 /// All systems taking turns in one cell.
 struct Turns<'a> {
     plan: &'a BlockPlan,
-    cell: &'a PlannedCell,
+    cell: PlannedCell,
     field: &'a Field<'a>,
     servers: &'a mut [Server],
 }
@@ -110,23 +163,26 @@ impl Turns<'_> {
     /// Measures the rounds of the cell; false when a system could not do it.
     fn take(&mut self, recorder: &mut Recorder, schedule: &mut Schedule) -> Result<bool> {
         let Some(mut stations) = self.connect(recorder)? else { return Ok(false) };
+        if calibrate::is_unsized(&self.cell) && !self.size_slices(&mut stations, recorder)? {
+            return Ok(false);
+        }
         let seed = recorder.study().seed;
         let cells = &recorder.study().cells;
         let number = cells.iter().position(|it| it.id == self.cell.id).context("unplanned cell")?;
-        let (wanted, most) = calibrate::rounds_for(recorder.study(), self.cell, self.plan.rounds);
-        let (mut good, mut round) = (0, 0);
-        // Two by two: an order of the systems and its reverse.
-        while good < wanted && round < most {
+        let mut rounds = Rounds::of(recorder.record(), &self.cell, self.plan);
+        while !rounds.are_complete() {
+            // Two by two: an order of the systems and its reverse.
             for _ in 0..ROUNDS_MIN {
                 let began = Instant::now();
-                let order = round_order(seed, self.plan.number, number, round, stations.len());
-                match self.round(round, &order, &mut stations, recorder)? {
-                    Round::Good => good += 1,
+                let order =
+                    round_order(seed, self.plan.number, number, rounds.next, stations.len());
+                match self.round(rounds.next, &order, &mut stations, recorder)? {
+                    Round::Good => rounds.good += 1,
                     Round::Troubled => {}
                     Round::Failed => return Ok(false),
                 }
                 schedule.round_took(self.cell.id, began.elapsed().as_secs_f64());
-                round += 1;
+                rounds.next += 1;
             }
         }
         self.disconnect(stations);
@@ -146,7 +202,7 @@ impl Turns<'_> {
             self.field.env.interrupt.check()?;
             let place = self.place(system, round, position);
             let mut slice = match self.servers[system].thaw() {
-                Ok(()) => stations[system].measure(self.cell, place),
+                Ok(()) => stations[system].measure(&self.cell, place),
                 Err(error) => station::failed(self.cell.id, place, error.to_string()),
             };
             if let (Err(error), false) =
@@ -167,19 +223,15 @@ impl Turns<'_> {
 
     /// The clients of every system; none when a system would not have them.
     fn connect(&mut self, recorder: &mut Recorder) -> Result<Option<Vec<Station>>> {
-        let seed = recorder.study().seed;
         let mut stations = Vec::with_capacity(self.servers.len());
         for system in 0..self.servers.len() {
-            match self.connect_one(system, seed) {
+            match self.connect_one(system, recorder.study()) {
                 Ok(station) => {
                     recorder.unprepared(system, station.session.unprepared())?;
                     stations.push(station);
                 }
                 Err(error) => {
-                    let why = format!("{error:#}");
-                    let place = self.place(system, 0, 0);
-                    recorder.slice(station::failed(self.cell.id, place, why.clone()))?;
-                    self.tell_failure(system, &why, recorder)?;
+                    self.broken_off(system, &error, recorder)?;
                     return Ok(None);
                 }
             }
@@ -187,12 +239,53 @@ impl Turns<'_> {
         Ok(Some(stations))
     }
 
-    fn connect_one(&mut self, system: usize, seed: u64) -> Result<Station> {
+    /// Fixes the events of a write slice by what the systems do of them in a second: all the same number, thrown away,
+    /// so that their histories stay equal. False when a system could not do it.
+    fn size_slices(&mut self, stations: &mut [Station], recorder: &mut Recorder) -> Result<bool> {
+        let few = calibrate::events(
+            recorder.study(),
+            &self.cell,
+            self.field.templates.rate(self.cell.id),
+        );
+        let mut rates = Vec::with_capacity(stations.len());
+        for (system, station) in stations.iter_mut().enumerate() {
+            self.servers[system].thaw()?;
+            let rate = station.rate(&self.cell, few);
+            self.servers[system].freeze()?;
+            match rate {
+                Ok(rate) => rates.push(rate),
+                Err(error) => {
+                    self.broken_off(system, &error, recorder)?;
+                    return Ok(false);
+                }
+            }
+        }
+        let rate = calibrate::mean_rate(rates.into_iter());
+        let events = calibrate::events(recorder.study(), &self.cell, rate);
+        recorder.calibrated(self.cell.id, events)?;
+        self.cell.events = Some(events);
+        Ok(true)
+    }
+
+    /// Notes that the cell could not even begin on a system.
+    fn broken_off(
+        &self,
+        system: usize,
+        error: &anyhow::Error,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
+        let why = format!("{error:#}");
+        // A place of its own: what was measured before stays as it is.
+        let next = Rounds::of(recorder.record(), &self.cell, self.plan).next;
+        recorder.slice(station::failed(self.cell.id, self.place(system, next, 0), why.clone()))?;
+        self.tell_failure(system, &why, recorder)
+    }
+
+    fn connect_one(&mut self, system: usize, study: &Study) -> Result<Station> {
         let described = &self.field.participants[system].system;
-        let (cell, stage) = (self.cell, self.field.stage);
         let server = &mut self.servers[system];
         server.thaw()?;
-        let station = station::connect(server, described, cell.id, cell.placement, seed, stage)?;
+        let station = station::connect(server, described, &self.cell, study, self.field.stage)?;
         server.freeze()?;
         Ok(station)
     }
@@ -212,7 +305,7 @@ impl Turns<'_> {
     fn tell_failure(&self, system: usize, why: &str, recorder: &mut Recorder) -> Result<()> {
         let name = &self.field.participants[system].system.name;
         let what = format!("{} failed: {why}", self.cell.id.test);
-        self.field.env.progress.done(&format!("{name}: {what}"));
+        self.field.env.progress.failed(name, &what);
         recorder.event(Some(system), what)
     }
 

@@ -1,10 +1,10 @@
 //! How many events a write slice has: the same for all systems, so that they share one history.
 
 use anyhow::Result;
-use assay_model::{Class, Kind, Microbenchmark, PlannedCell, Setup, Study};
+use assay_model::{Class, Kind, PlannedCell, Setup, Study};
 
 use super::recorder::Recorder;
-use super::template::Template;
+use super::template::Templates;
 
 /// Part of the rows that the `delete` slices of a block may remove: beyond, too many deletes would find nothing.
 const DELETED_SHARE: f64 = 0.3;
@@ -15,25 +15,42 @@ pub(crate) const ROUNDS_MIN: u32 = 2;
 /// Events of a slice at least.
 const EVENTS_MIN: f64 = 10.0;
 
-/// Sizes the write slices by the rates at which the data were aged, so that they take about the planned time.
-pub(crate) fn write_slices(templates: &[Template], recorder: &mut Recorder) -> Result<()> {
+/// Sizes the write slices of one client by the rates at which the data were aged, so that they take about the planned
+/// time. Those of several clients are sized when they are first measured.
+pub(crate) fn write_slices(templates: &Templates, recorder: &mut Recorder) -> Result<()> {
     let writes: Vec<PlannedCell> = recorder
         .study()
         .cells
         .iter()
-        .filter(|cell| cell.id.test.class() == Class::Write)
+        .filter(|cell| is_unsized(cell) && cell.id.setup.clients == 1)
         .cloned()
         .collect();
     for cell in writes {
-        let mut events = mean_rate(templates, cell.id.test) * f64::from(cell.slice_ms) / 1000.0;
-        if cell.id.test.kind == Kind::Delete {
-            let rounds = f64::from(ROUNDS_MIN);
-            events = events.min(deletable(recorder.study(), cell.id.setup) / (rounds * WITH_WARM));
-        }
-        let clients = f64::from(cell.id.setup.clients);
-        recorder.calibrated(cell.id, events.max(EVENTS_MIN * clients).ceil() as u64)?;
+        let rate = templates.rate(cell.id);
+        recorder.calibrated(cell.id, events(recorder.study(), &cell, rate))?;
     }
     Ok(())
+}
+
+/// Whether it is not known yet how many events a slice of the cell has.
+pub(crate) fn is_unsized(cell: &PlannedCell) -> bool {
+    cell.id.test.class() == Class::Write && cell.events.is_none()
+}
+
+/// Events of a write slice of the planned length at that rate, events per second.
+pub(crate) fn events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
+    let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
+    if cell.id.test.kind == Kind::Delete {
+        let rounds = f64::from(ROUNDS_MIN);
+        events = events.min(deletable(study, cell.id.setup) / (rounds * WITH_WARM));
+    }
+    events.max(EVENTS_MIN * f64::from(cell.id.setup.clients)).ceil() as u64
+}
+
+/// Geometric mean of rates; 0 when there are none.
+pub(crate) fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = rates.filter(|rate| *rate > 0.0).map(f64::ln).collect();
+    if logs.is_empty() { 0.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
 }
 
 /// A slice with its warm part, in slices.
@@ -41,7 +58,9 @@ const WITH_WARM: f64 = 1.25;
 
 /// Rows that all `delete` slices of one cell may remove in a block.
 fn deletable(study: &Study, setup: Setup) -> f64 {
-    let cells = study.cells.iter().filter(|it| it.id.test.kind == Kind::Delete).count();
+    let deletes_from_it =
+        |it: &&PlannedCell| it.id.test.kind == Kind::Delete && it.id.setup.data() == setup.data();
+    let cells = study.cells.iter().filter(deletes_from_it).count();
     let rows = f64::from(setup.tables) * f64::from(setup.rows);
     rows * DELETED_SHARE / cells.max(1) as f64
 }
@@ -62,19 +81,4 @@ pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> 
     };
     let wanted = affordable.min(most).max(ROUNDS_MIN);
     (wanted, wanted.saturating_mul(REPEATS).min(most).max(ROUNDS_MIN))
-}
-
-/// Geometric mean over the systems of events per second; `delete` and `insert` are taken to be like a plain update.
-fn mean_rate(templates: &[Template], test: Microbenchmark) -> f64 {
-    let like = match test.kind {
-        Kind::Delete | Kind::Insert => Microbenchmark { kind: Kind::UpdateNonindex, ..test },
-        _ => test,
-    };
-    let logs: Vec<f64> = templates
-        .iter()
-        .filter_map(|template| template.rates.get(&like.name()))
-        .filter(|rate| **rate > 0.0)
-        .map(|rate| rate.ln())
-        .collect();
-    if logs.is_empty() { 0.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
 }

@@ -5,15 +5,15 @@ mod calibrate;
 mod participant;
 mod recorder;
 mod schedule;
+mod sequential;
 mod station;
 mod template;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::StartFrom;
+use assay_model::{Experiment, StudyRecord};
 use assay_plan::Plan;
 
 use crate::interrupt::Interrupt;
@@ -21,9 +21,14 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
-use self::participant::Stage;
+use self::participant::Participant;
+pub(crate) use self::participant::{
+    Stage, create_database, fetch, get as participants, provisioner,
+};
 use self::recorder::Recorder;
 use self::schedule::Schedule;
+use self::template::Templates;
+pub(crate) use self::template::empty_template;
 
 /// What a study needs besides its plan.
 pub(crate) struct Environment<'a> {
@@ -47,36 +52,60 @@ pub(crate) struct Stopped {
 
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
-    let mut study = None;
-    carry_out(plan, env, ledger, &mut study)
-        .map_err(|error| Stopped { study: study.clone(), error })?;
-    study.ok_or_else(|| Stopped { study: None, error: anyhow::anyhow!("the study has no name") })
+    let unnamed = |error| Stopped { study: None, error };
+    let participants = participant::get(&plan, env).map_err(unnamed)?;
+    let mut recorder =
+        Recorder::begin(ledger, plan.study, &participants, &env.cache_dir).map_err(unnamed)?;
+    finish(&participants, env, &mut recorder)
 }
 
-fn carry_out(
-    plan: Plan,
+/// Goes on with an interrupted study where it stopped.
+pub(crate) fn resume(
+    record: StudyRecord,
     env: &Environment,
     ledger: &mut Ledger,
-    name: &mut Option<String>,
-) -> Result<()> {
-    let participants = participant::get(&plan, env)?;
+) -> Result<String, Stopped> {
+    let id = record.study.id.clone();
+    let named = |error| Stopped { study: Some(id.clone()), error };
+    let participants = participant::get_again(&record, env).map_err(named)?;
+    let mut recorder = Recorder::resume(ledger, record).map_err(named)?;
+    finish(&participants, env, &mut recorder)
+}
+
+fn finish(
+    participants: &[Participant],
+    env: &Environment,
+    recorder: &mut Recorder,
+) -> Result<String, Stopped> {
+    let id = recorder.id().to_owned();
+    match measure(participants, env, recorder).and_then(|()| recorder.finish()) {
+        Ok(()) => Ok(id),
+        Err(error) => Err(Stopped { study: Some(id), error }),
+    }
+}
+
+/// Data, then measuring: whatever a study has still to do.
+fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
+    let templates = Templates::prepare(participants, &stage, env, recorder)?;
+    let field = Field { participants, templates: &templates, stage: &stage, env };
+    match recorder.study().experiment {
+        Experiment::Interleaved => interleaved(&field, recorder),
+        Experiment::Sequential => sequential::measure(&field, recorder),
+    }
+}
 
-    let began = Instant::now();
-    let templates = template::prepare(&participants, &plan.study, &stage, env)?;
-    let mut recorder = Recorder::begin(ledger, plan.study, &participants, &env.cache_dir)?;
-    *name = Some(recorder.id().to_owned());
-    calibrate::write_slices(&templates, &mut recorder)?;
-
-    let field = Field { participants: &participants, templates: &templates, stage: &stage, env };
-    let mut schedule = Schedule::new(recorder.study(), participants.len(), began);
-    while let Some(block) = schedule.next_block(recorder.record()) {
-        env.progress.begin(&schedule.announce(&block, recorder.study()));
-        for start_from in [StartFrom::Fresh, StartFrom::Aged] {
-            block::measure(&block, start_from, &field, &mut recorder, &mut schedule)?;
+/// Blocks until every cell is decided or the time is up.
+fn interleaved(field: &Field, recorder: &mut Recorder) -> Result<()> {
+    calibrate::write_slices(field.templates, recorder)?;
+    let mut schedule = Schedule::new(recorder.record());
+    while let Some(block) = schedule.next_block(recorder)? {
+        field.env.progress.begin(&schedule.announce(&block, recorder));
+        for phase in block.phases() {
+            block::measure(&block, phase, field, recorder, &mut schedule)?;
         }
     }
-    recorder.finish()
+    Ok(())
 }

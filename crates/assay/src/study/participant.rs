@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_model::{Setup, StartFrom, System};
+use assay_model::{DataSet, IdKey, Origin, Prefix, StartFrom, StudyRecord, System, SystemSpec};
 use assay_plan::Plan;
 use assay_provision::{Options, Progress as Fetching, Provisioner};
 use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
@@ -19,6 +19,9 @@ const DATABASE: &str = "sbtest";
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
 const CONNECTIONS_SPARE: u32 = 64;
+
+/// Connection limits are multiples of this.
+const CONNECTIONS_STEP: u32 = 256;
 
 /// Reading a large table from a slow disk takes this long at most.
 const SCAN_LIMIT: Duration = Duration::from_secs(3600);
@@ -40,17 +43,19 @@ pub(crate) struct Stage {
 impl Stage {
     /// Supervisors are this very program; data directories are beside the templates they are copied from.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
+        let site = Self::site(env.cache_dir.join("instances"));
+        let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
+        Ok(Self { site, cpu })
+    }
+
+    /// Where servers run that keep their data below `data_root`.
+    pub(crate) fn site(data_root: PathBuf) -> Site {
         // The running program itself, even if its file has been replaced meanwhile.
         let program = PathBuf::from("/proc/self/exe");
         let args = vec![OsString::from("supervise")];
         let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-        let site = Site {
-            supervisor: Supervisor { program, args },
-            run_root: assay_servers::run_root(runtime_dir.as_deref()),
-            data_root: env.cache_dir.join("instances"),
-        };
-        let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
-        Ok(Self { site, cpu })
+        let run_root = assay_servers::run_root(runtime_dir.as_deref());
+        Site { supervisor: Supervisor { program, args }, run_root, data_root }
     }
 
     /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
@@ -68,29 +73,26 @@ impl Stage {
 
 /// Gets the binaries of all systems and renders their configuration.
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
-    let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
-    let provisioner = Provisioner::new(&env.cache_dir, options)?;
+    let provisioner = provisioner(env)?;
     let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     let intent = Intent {
         buffer_pool_mb: plan.buffer_pool_mb,
         log_mb: plan.redo_log_mb,
         durability: Durability::Relaxed,
         charset: Charset::Latin1,
-        connections_max: clients + CONNECTIONS_SPARE,
+        // In steps, so that data loaded for one client count serve another.
+        connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
     };
-    let mut participants = Vec::with_capacity(plan.systems.len());
+    let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
-        let (name, spec) = (&planned.name, &planned.spec);
         env.interrupt.check()?;
-        env.progress.begin(&format!("fetching {name}"));
-        let prefix = provisioner
-            .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
-            .with_context(|| format!("cannot get `{name}`"))?;
-        let build = &prefix.build;
-        env.progress.done(&format!(
-            "{name} is {} {} from {} ({})",
-            prefix.product, prefix.version, build.channel, build.source
-        ));
+        let (name, spec) = (&planned.name, &planned.spec);
+        // Of the same words the same build, though another appears in the source meanwhile.
+        let same = participants.iter().find(|it| it.system.spec == *spec);
+        let prefix = match same {
+            Some(same) => same.system.prefix.clone(),
+            None => fetch(&provisioner, name, spec, env)?,
+        };
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
         let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
         participants.push(Participant {
@@ -106,6 +108,60 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         });
     }
     Ok(participants)
+}
+
+/// Gets the very binaries that an interrupted study was begun with.
+pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
+    let provisioner = provisioner(env)?;
+    let mut participants = Vec::with_capacity(record.systems.len());
+    for system in &record.systems {
+        env.interrupt.check()?;
+        let wanted = &system.prefix.sha256;
+        let cached = provisioner.cached()?.into_iter().find(|prefix| prefix.sha256 == *wanted);
+        let prefix = match cached {
+            Some(prefix) => prefix,
+            None => {
+                let exact = Origin::Version(system.prefix.version.clone());
+                let spec = SystemSpec { origin: exact, ..system.spec.clone() };
+                fetch(&provisioner, &system.name, &spec, env)?
+            }
+        };
+        anyhow::ensure!(
+            prefix.sha256 == *wanted,
+            "`{}` was measured with a build of {} that can no longer be had: what is there now is another one ({} {})",
+            system.name,
+            system.prefix.version,
+            prefix.build.source,
+            prefix.build.package_version,
+        );
+        let system = System { prefix, ..system.clone() };
+        participants.push(Participant { system, left_out: Vec::new() });
+    }
+    Ok(participants)
+}
+
+/// What gets servers into the cache.
+pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
+    let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
+    Ok(Provisioner::new(&env.cache_dir, options)?)
+}
+
+/// Gets a server, and says which one it is.
+pub(crate) fn fetch(
+    provisioner: &Provisioner,
+    name: &str,
+    spec: &SystemSpec,
+    env: &Environment,
+) -> Result<Prefix> {
+    env.progress.update(&format!("{name}: looking for it"));
+    let prefix = provisioner
+        .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
+        .with_context(|| format!("cannot get `{name}`"))?;
+    let build = &prefix.build;
+    let place = format!("{} {}", build.source, build.channel);
+    let what = format!("is {} {} from {}", prefix.product, prefix.version, place.trim());
+    env.progress.done(name, &what);
+    Ok(prefix)
 }
 
 fn fetching(name: &str, step: &Fetching) -> String {
@@ -152,21 +208,25 @@ pub(crate) fn create_database(server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Names of the tables of a setup.
-pub(crate) fn tables(setup: Setup) -> Vec<String> {
-    (1..=setup.tables).map(|number| format!("sbtest{number}")).collect()
+/// Names of the tables of a data set.
+pub(crate) fn tables(data: DataSet) -> Vec<String> {
+    (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
 }
 
 /// Reads both indexes of every table once, so that the first slices do not measure an empty cache.
-pub(crate) fn fill_caches(server: &Server, setup: Setup) -> Result<()> {
+pub(crate) fn fill_caches(server: &Server, data: DataSet, key: IdKey) -> Result<()> {
     let options = ConnectOptions { timeout: SCAN_LIMIT, ..connect_options(server) };
     let mut control = assay_wire::mysql::Control::connect(&options)?;
-    for number in 1..=setup.tables {
-        control
-            .query(&format!("SELECT SUM(LENGTH(c)) FROM sbtest{number} FORCE INDEX (PRIMARY)"))?;
-        control.query(&format!(
-            "SELECT SUM(k) FROM sbtest{number} FORCE INDEX (k_{number}) WHERE k > 0"
-        ))?;
+    for number in 1..=data.tables {
+        let table = format!("sbtest{number}");
+        control.query(&format!("SELECT SUM(LENGTH(c)) FROM {table}"))?;
+        // A primary key is the table itself.
+        if key == IdKey::Secondary {
+            let of_id = format!("SELECT SUM(id) FROM {table} FORCE INDEX (id) WHERE id > 0");
+            control.query(&of_id)?;
+        }
+        let of_k = format!("SELECT SUM(k) FROM {table} FORCE INDEX (k_{number}) WHERE k > 0");
+        control.query(&of_k)?;
     }
     Ok(())
 }

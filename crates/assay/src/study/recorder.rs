@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{CellId, Instance, Slice, Study, StudyEvent, StudyRecord};
+use assay_model::{Block, CellId, DataContent, Instance, Slice, Study, StudyEvent, StudyRecord};
 use jiff::Timestamp;
 
 use super::participant::Participant;
@@ -19,6 +19,8 @@ pub(crate) struct Recorder<'a> {
     ledger: &'a mut Ledger,
     record: StudyRecord,
     began: Instant,
+    /// Seconds spent by earlier runs.
+    earlier_s: f64,
     /// Effective settings by system, until all are known.
     settings: BTreeMap<usize, Settings>,
 }
@@ -48,14 +50,31 @@ impl<'a> Recorder<'a> {
         }
         ledger.add_run(&study.id, study.started_ms)?;
         let record = StudyRecord::new(study, host, systems);
-        let settings = BTreeMap::new();
-        let mut recorder = Self { ledger, record, began: Instant::now(), settings };
+        let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
             for left_out in &participant.left_out {
                 recorder.event(Some(index), format!("no such option: {left_out}"))?;
             }
         }
         Ok(recorder)
+    }
+
+    /// Goes on with a study that was interrupted.
+    pub(crate) fn resume(ledger: &'a mut Ledger, record: StudyRecord) -> Result<Self> {
+        ledger.add_run(&record.study.id, now_ms())?;
+        let mut recorder = Self::of(ledger, record);
+        recorder.event(None, "resumed after an interruption".to_owned())?;
+        Ok(recorder)
+    }
+
+    fn of(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
+        let earlier_s = record.elapsed_s();
+        Self { ledger, record, began: Instant::now(), earlier_s, settings: BTreeMap::new() }
+    }
+
+    /// Seconds spent on the study, those of earlier runs included.
+    pub(crate) fn used_s(&self) -> f64 {
+        self.earlier_s + self.began.elapsed().as_secs_f64()
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -73,6 +92,22 @@ impl<'a> Recorder<'a> {
     pub(crate) fn slice(&mut self, slice: Slice) -> Result<()> {
         self.ledger.add_slice(&self.record.study.id, &slice)?;
         self.record.slices.push(slice);
+        Ok(())
+    }
+
+    /// Notes a block before it is measured.
+    pub(crate) fn block(&mut self, block: Block) -> Result<()> {
+        self.ledger.add_block(&self.record.study.id, &block)?;
+        self.record.blocks.push(block);
+        Ok(())
+    }
+
+    /// Notes what a system's tables hold.
+    pub(crate) fn content(&mut self, content: DataContent) -> Result<()> {
+        self.ledger.set_content(&self.record.study.id, &content)?;
+        let key = |it: &DataContent| (it.system, it.data, it.start_from);
+        self.record.data.retain(|known| key(known) != key(&content));
+        self.record.data.push(content);
         Ok(())
     }
 
@@ -133,7 +168,8 @@ impl<'a> Recorder<'a> {
 
     /// The study ran to its end.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.ledger.finish(&self.record.study.id, self.began.elapsed())?;
+        let used = Duration::from_secs_f64(self.used_s());
+        self.ledger.finish(&self.record.study.id, used)?;
         self.record.finished = true;
         Ok(())
     }

@@ -1,22 +1,28 @@
 //! How the budget is spent: blocks until every cell is decided or the time is up, rounds by the time that is left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
-use assay_model::{CellId, Class, PlannedCell, Study, StudyRecord};
+use anyhow::Result;
+use assay_model::{
+    Block, CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Study,
+    StudyRecord,
+};
 
 use super::calibrate::ROUNDS_MIN;
-use crate::progress::minutes;
+use super::recorder::Recorder;
+use crate::progress::{Tally, minutes};
 
 /// Part of a round that is neither warm nor measured part, before the first has been seen, milliseconds per system.
 const OVERHEAD_MS: f64 = 8.0;
 
-/// What starting the instances of a block takes, before the first has been seen, seconds per system.
-const START_S: f64 = 2.0;
+/// What starting an instance takes, before one has been seen: this long, and its data are copied and read at this rate.
+const START_S: f64 = 0.5;
+const START_MB_PER_S: f64 = 200.0;
 
 /// Hands out the blocks of a study.
 pub(crate) struct Schedule {
-    began: Instant,
+    /// A block that was begun by an earlier run, and is to be completed.
+    begun: Option<Block>,
     blocks_done: u32,
     /// Seconds that a round of a cell took, all systems together.
     round_s: BTreeMap<CellId, f64>,
@@ -26,6 +32,8 @@ pub(crate) struct Schedule {
     rounds_s: f64,
     /// Cells that failed on some system: there is nothing left to compare.
     failed: BTreeSet<CellId>,
+    /// What the blocks so far say.
+    so_far: Tally,
 }
 
 /// One block: its number, its cells in order, and how often each takes a turn.
@@ -36,32 +44,60 @@ pub(crate) struct BlockPlan {
     pub(crate) rounds: u32,
 }
 
+/// The cells of a block that are measured on the same instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Phase {
+    pub(crate) data: DataSet,
+    pub(crate) start_from: StartFrom,
+}
+
+impl Phase {
+    /// The phase that a cell belongs to.
+    pub(crate) fn of(cell: CellId) -> Self {
+        Self { data: cell.setup.data(), start_from: cell.test.start_from() }
+    }
+}
+
+impl BlockPlan {
+    /// Its phases, in the order of their first cells; of one data set, fresh before aged.
+    pub(crate) fn phases(&self) -> Vec<Phase> {
+        let mut phases: Vec<Phase> = Vec::new();
+        for cell in &self.cells {
+            let data = cell.id.setup.data();
+            if !phases.iter().any(|phase| phase.data == data) {
+                let both = [StartFrom::Fresh, StartFrom::Aged];
+                phases.extend(both.map(|start_from| Phase { data, start_from }));
+            }
+        }
+        phases
+    }
+}
+
 impl Schedule {
-    /// A schedule for a study that began, set-up included, at `began`.
-    pub(crate) fn new(study: &Study, systems: usize, began: Instant) -> Self {
-        let systems = systems as f64;
-        let round_s = study
-            .cells
+    /// A schedule for what a study has still to do.
+    pub(crate) fn new(record: &StudyRecord) -> Self {
+        let systems = record.systems.len() as f64;
+        let cells = &record.study.cells;
+        let round_s = cells
             .iter()
             .map(|cell| {
                 let slice_ms = f64::from(cell.warm_ms + cell.slice_ms) + OVERHEAD_MS;
                 (cell.id, systems * slice_ms / 1000.0)
             })
             .collect();
+        let is_failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
+        let measured = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
+        let planned = record.blocks.iter().map(|block| block.number + 1).max().unwrap_or(0);
         Self {
-            began,
-            blocks_done: 0,
+            begun: record.blocks.last().cloned(),
+            blocks_done: measured.max(planned),
             round_s,
-            start_s: START_S * systems,
+            start_s: systems * phases_start_s(cells),
             block_began_s: 0.0,
             rounds_s: 0.0,
-            failed: BTreeSet::new(),
+            failed: record.slices.iter().filter(is_failed).map(|slice| slice.cell).collect(),
+            so_far: Tally::default(),
         }
-    }
-
-    /// Seconds since the study began.
-    pub(crate) fn used_s(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
     }
 
     /// A round of a cell took this long, all systems together.
@@ -76,31 +112,37 @@ impl Schedule {
         self.failed.insert(cell);
     }
 
-    /// The next block, or none when everything is decided or the time is up.
-    pub(crate) fn next_block(&mut self, record: &StudyRecord) -> Option<BlockPlan> {
-        self.learn_start();
-        let study = &record.study;
-        let open = if self.blocks_done == 0 {
-            study.cells.iter().map(|cell| cell.id).collect()
-        } else {
-            assay_verdict::stop::open_cells(record)
-        };
-        // A write test must find the data as the writes before it leave them, so all go on while one is open.
-        let is_write = |cell: CellId| cell.test.class() == Class::Write;
-        let some_write_is_open =
-            open.iter().any(|cell| is_write(*cell) && !self.failed.contains(cell));
-        let takes_part = |cell: CellId| {
-            let goes_on = open.contains(&cell) || (is_write(cell) && some_write_is_open);
-            goes_on && !self.failed.contains(&cell)
-        };
-        let cells: Vec<PlannedCell> =
-            study.cells.iter().filter(|cell| takes_part(cell.id)).cloned().collect();
+    /// Whether the cell failed on some system.
+    pub(crate) fn has_failed(&self, cell: CellId) -> bool {
+        self.failed.contains(&cell)
+    }
+
+    /// The next block, noted in the ledger, or none when everything is decided or the time is up.
+    pub(crate) fn next_block(&mut self, recorder: &mut Recorder) -> Result<Option<BlockPlan>> {
+        self.learn_start(recorder.used_s());
+        if let Some(begun) = self.begun.take() {
+            return Ok(Some(planned(recorder.study(), begun)));
+        }
+        let Some(block) = self.plan_block(recorder) else { return Ok(None) };
+        recorder.block(block.clone())?;
+        self.blocks_done += 1;
+        Ok(Some(planned(recorder.study(), block)))
+    }
+
+    /// What the blocks so far say.
+    pub(crate) fn so_far(&self) -> &Tally {
+        &self.so_far
+    }
+
+    fn plan_block(&mut self, recorder: &Recorder) -> Option<Block> {
+        let study = recorder.study();
+        let cells = self.open_cells(recorder.record());
         let planned_left = study.blocks.saturating_sub(self.blocks_done);
         if cells.is_empty() || planned_left == 0 {
             return None;
         }
-        let once_s: f64 = cells.iter().filter_map(|cell| self.round_s.get(&cell.id)).sum();
-        let left_s = study.budget_s - self.used_s();
+        let once_s: f64 = cells.iter().filter_map(|cell| self.round_s.get(cell)).sum();
+        let left_s = study.budget_s - recorder.used_s();
         let share_s = left_s / f64::from(planned_left) - self.start_s;
         let affordable = (share_s / once_s) as u32 / 2 * 2;
         // The first blocks run even when the budget is too small: a study without a verdict helps nobody.
@@ -108,32 +150,76 @@ impl Schedule {
         if affordable < ROUNDS_MIN && !must_run {
             return None;
         }
-        let number = self.blocks_done;
-        self.blocks_done += 1;
         let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN));
-        Some(BlockPlan { number, cells, rounds })
+        Some(Block { number: self.blocks_done, rounds, cells })
+    }
+
+    /// The cells that take part in the next block, in order.
+    fn open_cells(&mut self, record: &StudyRecord) -> Vec<CellId> {
+        let all = record.study.cells.iter().map(|cell| cell.id);
+        let undecided = if self.blocks_done == 0 {
+            all.clone().collect()
+        } else {
+            let judgement = assay_verdict::judge(record);
+            let is_compared = |system: usize| {
+                record.systems.get(system).is_some_and(|it| !it.is_base && !it.is_twin)
+            };
+            self.so_far = Tally::of(&judgement, is_compared);
+            assay_verdict::stop::open_cells(record, &judgement)
+        };
+        let open: BTreeSet<CellId> =
+            undecided.into_iter().filter(|cell| !self.failed.contains(cell)).collect();
+        // A write test must find the data as the writes before it leave them, so all on the same data go on while one
+        // is open.
+        let is_write = |cell: CellId| cell.test.class() == Class::Write;
+        let writing: Vec<DataSet> =
+            open.iter().filter(|cell| is_write(**cell)).map(|cell| cell.setup.data()).collect();
+        let goes_on = |cell: CellId| {
+            open.contains(&cell) || (is_write(cell) && writing.contains(&cell.setup.data()))
+        };
+        all.filter(|cell| goes_on(*cell) && !self.failed.contains(cell)).collect()
     }
 
     /// A block in words, for the user who waits.
-    pub(crate) fn announce(&self, block: &BlockPlan, study: &Study) -> String {
+    pub(crate) fn announce(&self, block: &BlockPlan, recorder: &Recorder) -> String {
+        let study = recorder.study();
+        let left = minutes((study.budget_s - recorder.used_s()).max(0.0));
+        let known = self.so_far.words();
+        let gap = if known.is_empty() { "" } else { "; so far " };
         format!(
-            "measuring block {} of {}: {} tests, {} rounds each, at most {} left",
+            "measuring block {} of {}: {} tests, {} rounds each, at most {left} left{gap}{known}",
             block.number + 1,
             study.blocks,
             block.cells.len(),
             block.rounds,
-            minutes((study.budget_s - self.used_s()).max(0.0))
         )
     }
 
-    fn learn_start(&mut self) {
-        let now = self.used_s();
-        if self.blocks_done > 0 {
-            self.start_s = (now - self.block_began_s - self.rounds_s).max(0.0);
+    fn learn_start(&mut self, now_s: f64) {
+        if self.block_began_s > 0.0 {
+            self.start_s = (now_s - self.block_began_s - self.rounds_s).max(0.0);
         }
-        self.block_began_s = now;
+        self.block_began_s = now_s;
         self.rounds_s = 0.0;
     }
+}
+
+/// What starting one system's instances for all phases takes, about, seconds.
+fn phases_start_s(cells: &[PlannedCell]) -> f64 {
+    let phases: BTreeMap<_, Setup> = cells
+        .iter()
+        .map(|cell| ((cell.id.setup.data(), cell.id.test.start_from()), cell.id.setup))
+        .collect();
+    phases
+        .values()
+        .map(|setup| START_S + assay_plan::loaded_mb(*setup) as f64 / START_MB_PER_S)
+        .sum()
+}
+
+fn planned(study: &Study, block: Block) -> BlockPlan {
+    let of_block = |cell: &&PlannedCell| block.cells.contains(&cell.id);
+    let cells = study.cells.iter().filter(of_block).cloned().collect();
+    BlockPlan { number: block.number, cells, rounds: block.rounds }
 }
 
 /// Blocks that run whatever the budget: without a second one nothing is known of the spread between instances.

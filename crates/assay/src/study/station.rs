@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_load::{Bound, Session};
+use assay_load::{Bound, Session, Work};
 use assay_model::{
     CellId, ClientCounters, CpuPlacement, HostCounters, PlannedCell, ServerCounters, Slice,
-    SliceOutcome, System, WorkCounters,
+    SliceOutcome, Study, System, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig};
 use assay_servers::Server;
@@ -50,26 +50,30 @@ fn first_sequence(cell: CellId, place: Place) -> u64 {
     block | clients | u64::from(place.round) << SLICE_BITS
 }
 
+/// Sequence number at which the events begin that size the slices of a cell.
+fn sizing_sequence(cell: CellId) -> u64 {
+    OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
+}
+
 /// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
 pub(crate) fn connect(
     server: &Server,
     system: &System,
-    cell: CellId,
-    placement: CpuPlacement,
-    seed: u64,
+    cell: &PlannedCell,
+    study: &Study,
     stage: &Stage,
 ) -> Result<Station> {
-    let client_cpu = (placement != CpuPlacement::Free).then_some(stage.cpu);
-    let session = Session::open(
-        &participant::connect_options(server),
-        system.spec.product,
-        cell.test,
-        cell.setup,
-        seed,
-        client_cpu,
-    )?;
+    let work = Work {
+        product: system.spec.product,
+        test: cell.id.test,
+        setup: cell.id.setup,
+        statements: study.statements,
+        seed: study.seed,
+    };
+    let client_cpu = (cell.placement != CpuPlacement::Free).then_some(stage.cpu);
+    let session = Session::open(&participant::connect_options(server), &work, client_cpu)?;
     let connection_tids = server.connection_tids(&session.connection_ids())?;
-    server.place(placement, stage.cpu, connection_tids.as_deref().unwrap_or_default())?;
+    server.place(cell.placement, stage.cpu, connection_tids.as_deref().unwrap_or_default())?;
     let probe = Probe::new(ProbeConfig {
         client_tids: session.client_tids(),
         server_pid: server.pid(),
@@ -118,6 +122,20 @@ fn unmeasured(cell: CellId, place: Place) -> Slice {
 }
 
 impl Station {
+    /// Events per second of a run that is not recorded.
+    pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
+        let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;
+        let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
+        Ok(work.events as f64 / seconds.max(1e-9))
+    }
+
+    /// Runs the cell for the time of a slice; nothing is recorded.
+    pub(crate) fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
+        let time = Duration::from_millis(u64::from(cell.slice_ms));
+        self.session.run(sizing_sequence(cell.id), Bound::Time(time))?;
+        Ok(())
+    }
+
     /// Measures one slice on a server that is awake. What goes wrong makes it a failed slice.
     pub(crate) fn measure(&mut self, cell: &PlannedCell, place: Place) -> Slice {
         let mut slice = unmeasured(cell.id, place);

@@ -8,16 +8,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::Bound;
+use assay_load::Tables;
 use assay_model::{
-    Class, CpuPlacement, Microbenchmark, Setup, StartFrom, Study, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataContent, DataSet, Kind, Microbenchmark, PlannedCell, Prefix,
+    Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
 };
 use assay_servers::Server;
 use assay_wire::mysql::Control;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Environment;
+use super::calibrate::mean_rate;
 use super::participant::{self, Participant, Stage};
+use super::recorder::Recorder;
 use super::station;
 
 /// Rows changed by each of the aging tests, as part of all rows.
@@ -39,64 +43,149 @@ pub(crate) struct Template {
     pub(crate) fresh: PathBuf,
     /// After the aging writes, maintained again.
     pub(crate) aged: PathBuf,
-    /// Events per second of each aging test with one client, by test name: what write slices are sized by.
-    pub(crate) rates: BTreeMap<String, f64>,
+    made: Made,
 }
 
-/// Makes the templates of all systems, or finds them in the cache.
-pub(crate) fn prepare(
-    participants: &[Participant],
-    study: &Study,
-    stage: &Stage,
+/// What was found out while the directories were made; kept beside them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Made {
+    /// Events per second of each aging test with one client, by test name: what write slices are sized by.
+    rates: BTreeMap<String, f64>,
+    fresh: Counted,
+    aged: Counted,
+}
+
+/// Rows of all tables and their checksum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Counted {
+    rows: u64,
+    checksum: String,
+}
+
+/// The templates of all systems for all data sets of a study.
+pub(crate) struct Templates {
+    by_data: BTreeMap<DataSet, Vec<Template>>,
+}
+
+impl Templates {
+    /// Makes them, or finds them in the cache.
+    pub(crate) fn prepare(
+        participants: &[Participant],
+        stage: &Stage,
+        env: &Environment,
+        recorder: &mut Recorder,
+    ) -> Result<Self> {
+        let study = recorder.study().clone();
+        let mut by_data = BTreeMap::new();
+        for data in study.setups.iter().map(|setup| setup.data()) {
+            if by_data.contains_key(&data) {
+                continue;
+            }
+            let mut templates = Vec::with_capacity(participants.len());
+            for (system, participant) in participants.iter().enumerate() {
+                env.interrupt.check()?;
+                let maker = Maker { participant, data, study: &study, stage, env };
+                let name = &participant.system.name;
+                let template =
+                    maker.template().with_context(|| format!("cannot load data into `{name}`"))?;
+                note_content(system, data, &template, recorder)?;
+                templates.push(template);
+            }
+            by_data.insert(data, templates);
+        }
+        Ok(Self { by_data })
+    }
+
+    /// The template of a system for a data set.
+    pub(crate) fn of(&self, system: usize, data: DataSet) -> Result<&Template> {
+        let found = self.by_data.get(&data).and_then(|templates| templates.get(system));
+        found.with_context(|| format!("no data of {data} was loaded"))
+    }
+
+    /// Geometric mean over the systems of events per second of a write test with one client; `delete` and `insert` are
+    /// taken to be like a plain update.
+    pub(crate) fn rate(&self, cell: CellId) -> f64 {
+        let like = match cell.test.kind {
+            Kind::Delete | Kind::Insert => {
+                Microbenchmark { kind: Kind::UpdateNonindex, ..cell.test }
+            }
+            _ => cell.test,
+        };
+        let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
+        mean_rate(templates.filter_map(|it| it.made.rates.get(&like.name()).copied()))
+    }
+}
+
+/// Notes in the ledger what the tables hold that instances start from.
+fn note_content(
+    system: usize,
+    data: DataSet,
+    template: &Template,
+    recorder: &mut Recorder,
+) -> Result<()> {
+    let states = [(StartFrom::Fresh, &template.made.fresh), (StartFrom::Aged, &template.made.aged)];
+    for (start_from, counted) in states {
+        let Counted { rows, checksum } = counted.clone();
+        recorder.content(DataContent { system, data, start_from, rows, checksum })?;
+    }
+    Ok(())
+}
+
+/// A data directory without tables, for servers that run with these options.
+pub(crate) fn empty_template(
     env: &Environment,
-) -> Result<Vec<Template>> {
-    let setup = Setup { clients: 1, ..study.cells[0].id.setup };
-    participants
-        .iter()
-        .map(|participant| {
-            env.interrupt.check()?;
-            let maker = Maker { participant, setup, seed: study.seed, stage, env };
-            let name = &participant.system.name;
-            maker.template().with_context(|| format!("cannot load data into `{name}`"))
-        })
-        .collect()
+    prefix: &Prefix,
+    options: &[String],
+    name: &str,
+) -> Result<PathBuf> {
+    let empty = env.cache_dir.join("templates").join(key(&[&prefix.sha256, &options.join(" ")]));
+    if !empty.is_dir() {
+        env.progress.update(&format!("{name}: initialising"));
+        let site = Stage::site(env.cache_dir.join("instances"));
+        assay_servers::initialize(&site, prefix, options, &empty)?;
+    }
+    Ok(empty)
 }
 
 struct Maker<'a> {
     participant: &'a Participant,
-    setup: Setup,
-    seed: u64,
+    data: DataSet,
+    study: &'a Study,
     stage: &'a Stage,
     env: &'a Environment<'a>,
 }
+
+/// Raised when the content of template directories is made in another way.
+const TEMPLATE_VERSION: u32 = 2;
 
 impl Maker<'_> {
     fn template(&self) -> Result<Template> {
         let system = &self.participant.system;
         let templates = self.env.cache_dir.join("templates");
-        let empty = templates.join(key(&[&system.prefix.sha256, &system.options.join(" ")]));
         let dir = templates.join(key(&[
             &system.prefix.sha256,
             &system.options.join(" "),
             system.spec.engine.word(),
-            &format!("{} {}", self.setup, self.seed),
-            &format!("workload {WORKLOAD_VERSION}"),
+            &format!("{} {} {}", self.data, self.study.id_key.word(), self.study.seed),
+            &format!("workload {WORKLOAD_VERSION} template {TEMPLATE_VERSION}"),
         ]));
-        let (fresh, aged, rates) = (dir.join("fresh"), dir.join("aged"), dir.join("rates.json"));
-        if aged.is_dir() && fresh.is_dir() && rates.is_file() {
-            let rates = serde_json::from_slice(&fs_err::read(&rates)?)
-                .with_context(|| format!("`{}` is damaged", rates.display()))?;
-            return Ok(Template { fresh, aged, rates });
-        }
-        if !empty.is_dir() {
-            self.env.progress.begin(&format!("{}: initialising", system.name));
-            assay_servers::initialize(&self.stage.site, &system.prefix, &system.options, &empty)?;
+        let (fresh, aged, made) = (dir.join("fresh"), dir.join("aged"), dir.join("made.json"));
+        if aged.is_dir() && fresh.is_dir() && made.is_file() {
+            let made = serde_json::from_slice(&fs_err::read(&made)?)
+                .with_context(|| format!("`{}` is damaged", made.display()))?;
+            return Ok(Template { fresh, aged, made });
         }
         if !fresh.is_dir() {
+            let empty = empty_template(self.env, &system.prefix, &system.options, &system.name)?;
             self.load(&empty, &fresh)?;
         }
-        let measured = self.age(&fresh, &aged, &rates)?;
-        Ok(Template { fresh, aged, rates: measured })
+        let made = self.age(&fresh, &aged, &made)?;
+        Ok(Template { fresh, aged, made })
+    }
+
+    /// Rows of all tables.
+    fn rows(&self) -> u64 {
+        u64::from(self.data.tables) * u64::from(self.data.rows)
     }
 
     fn start(&self, data: &Path) -> Result<Server> {
@@ -107,66 +196,94 @@ impl Maker<'_> {
     fn load(&self, empty: &Path, fresh: &Path) -> Result<()> {
         let system = &self.participant.system;
         let name = &system.name;
-        self.env.progress.begin(&format!("{name}: loading"));
+        self.env.progress.begin(&format!("{name}: loading {} rows", self.rows()));
         let server = self.start(empty)?;
         participant::create_database(&server)?;
-        let report = assay_load::fill(
-            &participant::connect_options(&server),
-            system.spec.product,
-            system.spec.engine,
-            self.setup.tables,
-            self.setup.rows,
-            self.seed,
-            &mut |done| {
-                let text = format!("{name}: loading, {} of {} rows", done.rows, done.rows_total);
-                self.env.progress.update(&text);
-            },
-        )?;
+        let tables = Tables {
+            product: system.spec.product,
+            engine: system.spec.engine,
+            id_key: self.study.id_key,
+            data: self.data,
+            seed: self.study.seed,
+        };
+        let options = participant::connect_options(&server);
+        let report = assay_load::fill(&options, &tables, &mut |done| {
+            let text = format!("{name}: loading, {} of {} rows", done.rows, done.rows_total);
+            self.env.progress.update(&text);
+        })?;
+        let found = assay_load::content(&options, system.spec.product, self.data)?;
+        anyhow::ensure!(
+            found == report.content,
+            "`{name}` does not hold what was sent: {} rows with checksum {found}, not {} with {}",
+            found.rows,
+            report.content.rows,
+            report.content
+        );
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
-        self.env.progress.done(&format!(
-            "{name}: loaded {} rows in {:.1} s ({:.0} rows/s)",
+        let took = format!(
+            "loaded {} rows in {:.1} s ({:.0} rows/s)",
             report.rows,
             report.elapsed.as_secs_f64(),
             report.rows_per_second()
-        ));
+        );
+        self.env.progress.done(name, &took);
         Ok(())
     }
 
-    fn age(&self, fresh: &Path, aged: &Path, rates: &Path) -> Result<BTreeMap<String, f64>> {
+    fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
         let system = &self.participant.system;
         let server = self.start(fresh)?;
-        participant::fill_caches(&server, self.setup)?;
-        let mut measured = BTreeMap::new();
+        participant::fill_caches(&server, self.data, self.study.id_key)?;
+        let fresh_content = self.count(&server)?;
+        let mut rates = BTreeMap::new();
         for test in aging_tests() {
             self.env.interrupt.check()?;
-            self.env.progress.begin(&format!("{}: aging the data with {test}", system.name));
-            let cell = assay_model::CellId { test, setup: self.setup };
-            let placement = CpuPlacement::ConnectionsOnOneCpu;
-            let mut session =
-                station::connect(&server, system, cell, placement, self.seed, self.stage)?.session;
-            let work = session
-                .run(station::OUTSIDE_BLOCKS, Bound::Events(aging_events(test, self.setup)))?;
-            let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
-            measured.insert(test.name(), work.events as f64 / seconds.max(1e-9));
+            self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
+            rates.insert(test.name(), self.age_with(test, &server)?);
         }
         self.maintain(&server)?;
+        let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
         // Written before the data directory appears: both are there, or the aging is done again.
-        let unfinished = rates.with_extension("new");
-        fs_err::write(&unfinished, serde_json::to_vec(&measured)?)?;
-        fs_err::rename(&unfinished, rates)?;
+        let unfinished = made.with_extension("new");
+        fs_err::write(&unfinished, serde_json::to_vec(&found)?)?;
+        fs_err::rename(&unfinished, made)?;
         if aged.exists() {
             fs_err::remove_dir_all(aged)?;
         }
         server.stop_and_keep(aged)?;
-        Ok(measured)
+        Ok(found)
+    }
+
+    /// Runs a write test with one client; gives its events per second.
+    fn age_with(&self, test: Microbenchmark, server: &Server) -> Result<f64> {
+        let DataSet { tables, rows } = self.data;
+        let cell = PlannedCell {
+            id: CellId { test, setup: Setup { clients: 1, tables, rows } },
+            warm_ms: 0,
+            slice_ms: 0,
+            events: Some(aging_events(test, self.data)),
+            placement: CpuPlacement::ConnectionsOnOneCpu,
+        };
+        let system = &self.participant.system;
+        // Always prepared: the same data serve both ways of sending statements.
+        let study = Study { statements: StatementMode::Prepared, ..self.study.clone() };
+        let mut station = station::connect(server, system, &cell, &study, self.stage)?;
+        station.rate(&cell, aging_events(test, self.data))
+    }
+
+    fn count(&self, server: &Server) -> Result<Counted> {
+        let options = participant::connect_options(server);
+        let product = self.participant.system.spec.product;
+        let content = assay_load::content(&options, product, self.data)?;
+        Ok(Counted { rows: content.rows, checksum: content.to_string() })
     }
 
     fn maintain(&self, server: &Server) -> Result<()> {
         let name = &self.participant.system.name;
-        self.env.progress.begin(&format!("{name}: maintaining"));
+        self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
         let mut control = Control::connect(&participant::connect_options(server))?;
-        let tables = participant::tables(self.setup);
+        let tables = participant::tables(self.data);
         let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;
         anyhow::ensure!(
             drained.is_complete,
@@ -199,13 +316,12 @@ fn aging_tests() -> impl Iterator<Item = Microbenchmark> {
         .filter(|test| test.class() == Class::Write && test.start_from() == StartFrom::Fresh)
 }
 
-fn aging_events(test: Microbenchmark, setup: Setup) -> u64 {
-    use assay_model::Kind;
+fn aging_events(test: Microbenchmark, data: DataSet) -> u64 {
     let rows_per_event = match test.kind {
         Kind::UpdateInlist => 10,
         Kind::WriteOnly | Kind::ReadWrite => 4,
         _ => 1,
     };
-    let rows = u64::from(setup.tables) * u64::from(setup.rows) / AGED_SHARE;
+    let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }

@@ -2,13 +2,16 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 /// Longest wait for processes to be gone after their assay was killed.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
+
+/// Longest wait for slices, loading the data included.
+const SLICES_LIMIT: Duration = Duration::from_secs(300);
 
 /// Directories of one test: a cache of its own, in which only the servers are those of all tests.
 pub(crate) struct Place {
@@ -65,6 +68,17 @@ impl Place {
         let ledger = assay_ledger::Ledger::open_read_only(&self.ledger()).unwrap();
         let studies = ledger.studies().unwrap();
         studies.iter().map(|study| ledger.read(&study.id).unwrap().slices.len() as u64).sum()
+    }
+
+    /// Waits until the ledger has that many slices, while `measuring` runs.
+    #[track_caller]
+    pub(crate) fn wait_for_slices(&self, count: u64, measuring: &mut Child) {
+        let deadline = Instant::now() + SLICES_LIMIT;
+        while self.slices() < count {
+            assert!(measuring.try_wait().unwrap().is_none(), "ended before it had {count} slices");
+            assert!(Instant::now() < deadline, "not {count} slices within {SLICES_LIMIT:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Waits until nothing of this place is left: no process, no run directory, no data directory.

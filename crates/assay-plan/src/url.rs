@@ -1,0 +1,191 @@
+//! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use assay_model::Product;
+use percent_encoding::percent_decode_str;
+
+use crate::Error;
+
+/// A running server and how to log in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerUrl {
+    /// The family: MySQL stands for MariaDB too.
+    pub product: Product,
+    /// Where it listens.
+    pub place: Place,
+    /// User to log in as.
+    pub user: String,
+    /// The user's password, when the URL has one.
+    pub password: Option<Password>,
+    /// The database that has the tables.
+    pub database: String,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A unix socket.
+    Socket(PathBuf),
+    /// A TCP port.
+    Tcp {
+        /// Name or address of the host.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// A password, which is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(pub String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("...")
+    }
+}
+
+/// The URL without its password.
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = self.product.word();
+        match &self.place {
+            Place::Socket(path) => {
+                write!(f, "{scheme}://{}@/{}?socket={}", self.user, self.database, path.display())
+            }
+            Place::Tcp { host, port } => {
+                write!(f, "{scheme}://{}@{host}:{port}/{}", self.user, self.database)
+            }
+        }
+    }
+}
+
+/// Reads the URL of a running server. What is wrong is told without the password.
+///
+/// # Errors
+/// [`Error::Url`].
+pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
+    read(text).map_err(|why| Error::Url { url: without_password(text), why })
+}
+
+fn read(text: &str) -> Result<ServerUrl, String> {
+    let (scheme, rest) = text.split_once("://").ok_or("it does not begin with `mysql://`")?;
+    let (product, default_port) = match scheme {
+        "mysql" | "mariadb" => (Product::MySql, 3306),
+        "postgres" | "postgresql" => (Product::Postgres, 5432),
+        _ => return Err(format!("`{scheme}` is neither `mysql` nor `postgres`")),
+    };
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+    // A password may hold an `@`; a host cannot.
+    let (login, host) = authority.rsplit_once('@').ok_or("no user: it has no `@`")?;
+    let (user, password) = match login.split_once(':') {
+        Some((user, password)) => (user, Some(Password(decoded(password)?))),
+        None => (login, None),
+    };
+    if user.is_empty() {
+        return Err("no user before the `@`".to_owned());
+    }
+    if database.is_empty() {
+        return Err("no database after the host: `/sbtest` for example".to_owned());
+    }
+    let place = match socket(query)? {
+        Some(path) if host.is_empty() => Place::Socket(path),
+        Some(_) => return Err("both a host and a socket".to_owned()),
+        None if host.is_empty() => return Err("neither a host nor `?socket=PATH`".to_owned()),
+        None => tcp(host, default_port)?,
+    };
+    Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
+}
+
+fn socket(query: &str) -> Result<Option<PathBuf>, String> {
+    let mut socket = None;
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        match part.split_once('=') {
+            Some(("socket", path)) if !path.is_empty() => socket = Some(decoded(path)?.into()),
+            _ => return Err(format!("`{part}` is not `socket=PATH`")),
+        }
+    }
+    Ok(socket)
+}
+
+fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
+    // Of `[::1]:3306` the last colon outside of the brackets.
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let port = match port {
+        Some(port) => port.parse().map_err(|_| format!("`{port}` is not a port"))?,
+        None => default_port,
+    };
+    let host = name.trim_start_matches('[').trim_end_matches(']').to_owned();
+    if host.is_empty() { Err("no host".to_owned()) } else { Ok(Place::Tcp { host, port }) }
+}
+
+fn decoded(text: &str) -> Result<String, String> {
+    let bytes = percent_decode_str(text).decode_utf8();
+    bytes.map(Into::into).map_err(|_| "what its `%` stand for is not UTF-8".to_owned())
+}
+
+/// Whatever may be a password is replaced.
+fn without_password(text: &str) -> String {
+    let begin = text.find("://").map_or(0, |at| at + 3);
+    let (head, rest) = text.split_at(begin);
+    let Some(end) = rest.rfind('@') else { return text.to_owned() };
+    match rest[..end].find(':') {
+        Some(colon) => format!("{head}{}:...{}", &rest[..colon], &rest[end..]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reads_hosts_and_sockets() {
+        let url = parse_url("mysql://root@/sbtest?socket=/run/my%20s").unwrap();
+        assert_eq!(url.place, Place::Socket("/run/my s".into()));
+        assert_eq!((url.user.as_str(), url.database.as_str()), ("root", "sbtest"));
+        let url = parse_url("mysql://me:p@ss%2f:w@127.0.0.1:3307/db").unwrap();
+        assert_eq!(url.place, Place::Tcp { host: "127.0.0.1".into(), port: 3307 });
+        assert_eq!(url.password, Some(Password("p@ss/:w".into())));
+        assert_eq!(url.to_string(), "mysql://me@127.0.0.1:3307/db");
+        let url = parse_url("postgres://me@[::1]/db").unwrap();
+        assert_eq!(url.place, Place::Tcp { host: "::1".into(), port: 5432 });
+        assert_eq!(url.product, Product::Postgres);
+    }
+
+    #[test]
+    fn tells_what_is_wrong_but_no_password() {
+        for (text, why) in [
+            ("root@localhost/db", "mysql://"),
+            ("oracle://me:secret@host/db", "neither"),
+            ("mysql://host/db", "no user"),
+            ("mysql://me:secret@host:port/db", "not a port"),
+            ("mysql://me:secret@host:99999/db", "not a port"),
+            ("mysql://me:secret@host", "no database"),
+            ("mysql://me:secret@/db", "neither a host"),
+            ("mysql://me:secret@host/db?socket=/s", "both"),
+            ("mysql://me:secret@host/db?ssl=1", "socket=PATH"),
+            ("mysql://me:secret%ff@host/db", "UTF-8"),
+        ] {
+            let error = parse_url(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        assert!(!format!("{:?}", parse_url("mysql://me:secret@host/db")).contains("secret"));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "(mysql|postgres)?(://)?[a-z:@/?=%\\[\\]é&.0-9]{0,40}") {
+            let _ = parse_url(&text);
+        }
+    }
+}

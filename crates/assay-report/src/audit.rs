@@ -1,0 +1,105 @@
+//! The settings that differ between systems, on their own: `assay audit`.
+
+use std::collections::BTreeMap;
+
+use assay_model::{AuditClass, AuditFinding, System};
+use serde::Serialize;
+
+use crate::words::source;
+
+/// Raised when the shape below breaks.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    systems: Vec<SystemPart<'a>>,
+    audit: Vec<FindingPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct SystemPart<'a> {
+    name: &'a str,
+    product: &'static str,
+    version: &'a str,
+    engine: &'static str,
+    build: &'a str,
+    source: String,
+    sha256: &'a str,
+}
+
+#[derive(Serialize)]
+struct FindingPart<'a> {
+    setting: &'a str,
+    values: BTreeMap<&'a str, Option<&'a str>>,
+    class: AuditClass,
+    why: &'a str,
+}
+
+/// The differences in the shape that reports have them in.
+#[must_use]
+pub fn audit_json(systems: &[System], findings: &[AuditFinding]) -> String {
+    let document = Document {
+        schema: SCHEMA,
+        systems: systems
+            .iter()
+            .map(|system| SystemPart {
+                name: &system.name,
+                product: system.prefix.product.word(),
+                version: &system.prefix.version,
+                engine: system.spec.engine.word(),
+                build: &system.prefix.build.package_version,
+                source: source(system),
+                sha256: &system.prefix.sha256,
+            })
+            .collect(),
+        audit: findings
+            .iter()
+            .map(|finding| FindingPart {
+                setting: &finding.setting,
+                values: systems
+                    .iter()
+                    .zip(&finding.values)
+                    .map(|(system, value)| (system.name.as_str(), value.as_deref()))
+                    .collect(),
+                class: finding.class,
+                why: &finding.why,
+            })
+            .collect(),
+    };
+    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+/// The differences in words: suspicious ones first, each with its values and why it matters.
+#[must_use]
+pub fn audit_text(systems: &[System], findings: &[AuditFinding]) -> String {
+    let count = |class| findings.iter().filter(|finding| finding.class == class).count();
+    let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+    let mut text = format!(
+        "{}: {} settings differ suspiciously, {} as asked, {} harmlessly\n",
+        names.join(", "),
+        count(AuditClass::Suspicious),
+        count(AuditClass::Expected),
+        count(AuditClass::Harmless),
+    );
+    let classes = [
+        (AuditClass::Suspicious, "suspicious"),
+        (AuditClass::Expected, "as asked"),
+        (AuditClass::Harmless, "harmless"),
+    ];
+    for (class, word) in classes {
+        let of_class: Vec<_> = findings.iter().filter(|finding| finding.class == class).collect();
+        if of_class.is_empty() {
+            continue;
+        }
+        text += &format!("\n{word}\n");
+        for finding in of_class {
+            let values: Vec<&str> =
+                finding.values.iter().map(|value| value.as_deref().unwrap_or("none")).collect();
+            text += &format!("  {} = {}\n", finding.setting, values.join(" → "));
+            text += &format!("    {}\n", finding.why);
+        }
+    }
+    text
+}

@@ -1,0 +1,199 @@
+//! The answer in words, and what a reader must know before believing it.
+
+use std::collections::BTreeSet;
+
+use assay_model::{AuditClass, DataContent, Experiment, StudyRecord, System, Verdict};
+use assay_verdict::{Judgement, SystemSummary};
+
+use crate::number::{change, duration, share};
+use crate::words::{base_index, source, system_name};
+
+/// One line per system other than the base, then warnings and what the answer rests on.
+pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let (twins, others): (Vec<_>, Vec<_>) =
+        judgement.systems.iter().partition(|summary| is_twin(record, summary.system));
+    let mut lines: Vec<String> =
+        others.iter().map(|summary| verdict_line(record, summary)).collect();
+    let twins = twins.iter().map(|summary| twin_line(record, judgement, summary));
+    if lines.is_empty() {
+        lines.extend(twins);
+    } else {
+        lines.extend(stamp(record));
+        lines.extend(twins);
+    }
+    if let (Some(first), Some(_)) = (lines.first_mut(), stamp(record)) {
+        *first = format!("[suspicious audit] {first}");
+    }
+    lines.extend(warnings(record, judgement).into_iter().map(|it| format!("warning: {it}")));
+    lines.push(basis(record, judgement));
+    lines
+}
+
+/// What a reader must know before believing the answer, besides the audit.
+pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let mut warnings: Vec<String> = builds(record).into_iter().collect();
+    warnings.extend(data_differ(record));
+    let disturbed: BTreeSet<_> =
+        judgement.cells.iter().filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
+    if !disturbed.is_empty() {
+        warnings.push(format!(
+            "the machine was busy all the time in {} of {} tests: slices in machine trouble are judged there",
+            disturbed.len(),
+            record.study.cells.len()
+        ));
+    }
+    if !record.finished {
+        warnings.push("the study has not run to its end; verdicts rest on what there is".into());
+    }
+    warnings
+}
+
+/// Whether a system is the base's twin.
+pub(crate) fn is_twin(record: &StudyRecord, system: usize) -> bool {
+    record.systems.get(system).is_some_and(|system| system.is_twin)
+}
+
+/// Systems that are compared with the base: without its twin, unless there is nothing else.
+pub(crate) fn compared(record: &StudyRecord) -> Vec<usize> {
+    let base = base_index(record);
+    let (twins, others): (Vec<usize>, Vec<usize>) = (0..record.systems.len())
+        .filter(|&system| system != base)
+        .partition(|&system| is_twin(record, system));
+    if others.is_empty() { twins } else { others }
+}
+
+/// Data sets of which not all systems hold the same.
+fn data_differ(record: &StudyRecord) -> Option<String> {
+    let differs = |one: &DataContent| {
+        record.data.iter().any(|other| {
+            (other.data, other.start_from) == (one.data, one.start_from)
+                && (other.rows, &other.checksum) != (one.rows, &one.checksum)
+        })
+    };
+    let systems: BTreeSet<&str> = record
+        .data
+        .iter()
+        .filter(|content| differs(content))
+        .map(|content| system_name(record, content.system))
+        .collect();
+    let names: Vec<&str> = systems.into_iter().collect();
+    (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
+}
+
+fn twin_line(record: &StudyRecord, judgement: &Judgement, summary: &SystemSummary) -> String {
+    let base = system_name(record, base_index(record));
+    let calls = summary.slower + summary.faster;
+    let cells = summary.cells();
+    let smallest = smallest_change(judgement, &[summary.system])
+        .map_or_else(String::new, |words| format!("; {words}"));
+    let word = if calls == 1 { "call" } else { "calls" };
+    format!("A/A twin: {calls} false {word} in {cells} tests of {base} against itself{smallest}")
+}
+
+/// The smallest change that the study could have seen of these systems.
+pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Option<String> {
+    let mut detectable: Vec<f64> = judgement
+        .cells
+        .iter()
+        .filter(|cell| systems.contains(&cell.system))
+        .filter_map(|cell| cell.detectable)
+        .collect();
+    detectable.sort_by(f64::total_cmp);
+    let (half, worst) = (detectable.get(detectable.len() / 2)?, detectable.last()?);
+    Some(format!(
+        "the smallest change this study could have seen is {} in half of the tests, {} in all",
+        share(*half),
+        share(*worst)
+    ))
+}
+
+fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
+    let name = system_name(record, summary.system);
+    let base = system_name(record, base_index(record));
+    let cells = summary.cells();
+    let mut counts = [
+        (summary.slower, "slower"),
+        (summary.faster, "faster"),
+        (summary.same, "same"),
+        (summary.undecided, "undecided"),
+        (summary.failed, "failed"),
+    ];
+    if summary.faster > summary.slower {
+        counts.swap(0, 1);
+    }
+    let mut told = counts.into_iter().filter(|(count, _)| *count > 0);
+    let Some((count, word)) = told.next() else {
+        return format!("{name} was not compared with {base}");
+    };
+    let first = match word {
+        "slower" | "faster" => format!("{name} is {word} than {base} in {count} of {cells} tests"),
+        "same" => format!("{name} is the same as {base} in {count} of {cells} tests"),
+        "undecided" => {
+            format!("{name} against {base}: undecided in {count} of {cells} tests")
+        }
+        _ => format!("{name} against {base}: {word} in {count} of {cells} tests"),
+    };
+    let rest: String = told.map(|(count, word)| format!(", {word} in {count}")).collect();
+    let median =
+        summary.median.map_or_else(String::new, |m| format!(" (median over tests {})", change(m)));
+    format!("{first}{rest}{median}")
+}
+
+fn stamp(record: &StudyRecord) -> Option<String> {
+    let settings: Vec<&str> = record
+        .audit
+        .iter()
+        .filter(|finding| finding.class == AuditClass::Suspicious)
+        .map(|finding| finding.setting.as_str())
+        .collect();
+    (!settings.is_empty()).then(|| {
+        format!(
+            "suspicious: settings that matter differ between the systems: {}",
+            settings.join(", ")
+        )
+    })
+}
+
+/// The release a build was made for: its compiler and libraries come with it.
+fn builder(system: &System) -> (&str, &str) {
+    let build = &system.prefix.build;
+    (&build.source, build.channel.split('-').next().unwrap_or_default())
+}
+
+fn builds(record: &StudyRecord) -> Option<String> {
+    let first = builder(record.systems.first()?);
+    let differ = record.systems.iter().any(|system| builder(system) != first);
+    differ.then(|| {
+        let systems = record.systems.iter().filter(|system| !system.is_twin);
+        let each: Vec<String> =
+            systems.map(|system| format!("{} from {}", system.name, source(system))).collect();
+        format!(
+            "the builds differ ({}): compiler and libraries change together with the version",
+            each.join(", ")
+        )
+    })
+}
+
+/// On how much the answer rests.
+pub(crate) fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
+    let blocks = judgement.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
+    let slices: u32 = judgement.cells.iter().map(|cell| cell.slices).sum();
+    let called = judgement
+        .cells
+        .iter()
+        .any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));
+    let false_alarms =
+        if called { "; of the calls at most 5 % are expected to be false" } else { "" };
+    let has_twin = record.systems.iter().any(|system| system.is_twin);
+    let smallest = smallest_change(judgement, &compared(record)).filter(|_| !has_twin);
+    let smallest = smallest.map_or_else(String::new, |words| format!("; {words}"));
+    let how = match record.study.experiment {
+        Experiment::Interleaved => format!("in {blocks} blocks of fresh servers"),
+        Experiment::Sequential => "one system after the other, each test once".to_owned(),
+    };
+    format!(
+        "{slices} slices {how}, {}; changes under {} do not count{smallest}{false_alarms}",
+        duration(record.elapsed_s()),
+        share(record.study.threshold),
+    )
+}

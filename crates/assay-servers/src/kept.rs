@@ -1,0 +1,113 @@
+//! Servers that outlive the command that started them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::supervise::{Ending, Sandbox, prepare_root};
+use crate::{Error, Site};
+
+/// File, in the run directory, that says what runs there.
+const RECORD: &str = "kept.json";
+
+/// How long a server may take to stop in good order; it writes all that is dirty.
+const STOP_LIMIT: Duration = Duration::from_secs(600);
+
+/// What is known of a server that was left running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// What it is called: no two have the same name.
+    pub name: String,
+    /// The system as it was asked for.
+    pub system: String,
+    /// Version of the server.
+    pub version: String,
+    /// Its unix socket.
+    pub socket: PathBuf,
+    /// Its TCP port on the loopback interface, if it has one.
+    pub port: Option<u16>,
+    /// How clients reach it.
+    pub url: String,
+    /// Process id.
+    pub pid: i32,
+    /// The directory that holds its data.
+    pub datadir: PathBuf,
+}
+
+/// A server that was left running, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What was started.
+    pub kept: Kept,
+    /// How it ended; none while it runs.
+    pub ended: Option<Ending>,
+    run_dir: PathBuf,
+}
+
+/// Writes down what is kept in a run directory.
+pub(crate) fn record(run_dir: &Path, kept: &Kept) -> Result<(), Error> {
+    let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
+    // By rename, so that nobody reads half of it.
+    let unfinished = run_dir.join("kept.new");
+    fs::write(&unfinished, json)?;
+    Ok(fs::rename(unfinished, run_dir.join(RECORD))?)
+}
+
+/// The servers that were left running below `run_root`, by name.
+///
+/// # Errors
+/// When the directory is not private to this user or cannot be read.
+pub fn kept(run_root: &Path) -> Result<Vec<Found>, Error> {
+    prepare_root(run_root)?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(run_root)? {
+        let run_dir = entry?.path();
+        // Another kind of run directory, or one that goes away at this moment.
+        let Ok(bytes) = fs::read(run_dir.join(RECORD)) else { continue };
+        let Ok(kept) = serde_json::from_slice(&bytes) else { continue };
+        let Ok(mut sandbox) = Sandbox::attach(&run_dir) else { continue };
+        found.push(Found { kept, ended: sandbox.tell()?, run_dir });
+    }
+    found.sort_by(|a, b| a.kept.name.cmp(&b.kept.name));
+    Ok(found)
+}
+
+impl Found {
+    /// Stops the server in good order, if it still runs, and removes its data and its run directory.
+    ///
+    /// # Errors
+    /// When it does not stop in time, or its supervisor is gone.
+    pub fn stop(self) -> Result<(), Error> {
+        let mut sandbox = Sandbox::attach(&self.run_dir).map_err(Error::SupervisorGone)?;
+        if sandbox.tell()?.is_none() {
+            sandbox.terminate()?;
+            let ended = sandbox.ended_within(STOP_LIMIT)?;
+            if ended.is_none() {
+                let log = crate::mysql::log_tail(&self.run_dir.join("log"));
+                sandbox.end()?;
+                return Err(Error::NoStop { limit: STOP_LIMIT, log });
+            }
+        }
+        sandbox.end()
+    }
+}
+
+/// Removes data of servers that were left running and whose machine was stopped: directories of `site.data_root` to
+/// which no run directory belongs.
+///
+/// # Errors
+/// When something cannot be removed.
+pub fn collect_kept_data(site: &Site) -> Result<(), Error> {
+    if !site.data_root.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&site.data_root)? {
+        let entry = entry?;
+        if !site.run_root.join(entry.file_name()).exists() {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}

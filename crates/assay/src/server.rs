@@ -1,0 +1,219 @@
+//! `assay server`: binaries and sandboxes of any version, without root.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_model::{Prefix, SystemSpec};
+use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
+use serde::Serialize;
+
+use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::study::{Environment, Stage, create_database, empty_template, fetch, provisioner};
+use crate::{paths, report};
+
+/// Connections that a sandbox takes.
+const CONNECTIONS: u32 = 512;
+
+/// Redo log of a sandbox, MB.
+const LOG_MB: u64 = 512;
+
+/// Carries out one of the commands.
+pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
+    match command {
+        ServerCommand::Get(args) => get(args, cache_dir),
+        ServerCommand::List(shape) => list(shape),
+        ServerCommand::Start(args) => start(args, cache_dir),
+        ServerCommand::Stop(args) => stop(args),
+    }
+}
+
+/// A server in the cache, for scripts.
+#[derive(Serialize)]
+struct Got<'a> {
+    system: String,
+    version: &'a str,
+    source: String,
+    build: &'a str,
+    sha256: &'a str,
+    basedir: &'a Path,
+    server: &'a Path,
+}
+
+fn got<'a>(spec: &SystemSpec, prefix: &'a Prefix) -> Got<'a> {
+    let build = &prefix.build;
+    Got {
+        system: spec.to_string(),
+        version: &prefix.version,
+        source: format!("{} {}", build.source, build.channel).trim().to_owned(),
+        build: &build.package_version,
+        sha256: &prefix.sha256,
+        basedir: &prefix.layout.basedir,
+        server: &prefix.layout.server,
+    }
+}
+
+fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
+    let progress = Progress::new(args.quiet);
+    let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
+    let provisioner = provisioner(&env)?;
+    let mut found = Vec::with_capacity(args.systems.len());
+    for words in &args.systems {
+        env.interrupt.check()?;
+        let spec = assay_plan::parse_system(words)?;
+        let prefix = fetch(&provisioner, words, &spec, &env)?;
+        found.push((spec, prefix));
+    }
+    progress.finish();
+    let found: Vec<Got> = found.iter().map(|(spec, prefix)| got(spec, prefix)).collect();
+    let line = |it: &Got| format!("{}  {}  {}", it.system, it.version, it.server.display());
+    report::put_rows(&args.shape, &found, line)?;
+    Ok(Exit::Done)
+}
+
+/// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
+fn site() -> Result<Site> {
+    let data_root = paths::state_dir()?.join("servers");
+    fs_err::create_dir_all(&data_root)?;
+    Ok(Site { data_root, ..Stage::site(PathBuf::new()) })
+}
+
+fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
+    let progress = Progress::new(args.quiet);
+    let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
+    let spec = assay_plan::parse_system(&args.system)?;
+    let site = site()?;
+    assay_servers::collect_garbage(&site.run_root)?;
+    assay_servers::collect_kept_data(&site)?;
+    let name = free_name(args, &spec, &site)?;
+    let prefix = fetch(&provisioner(&env)?, &args.system, &spec, &env)?;
+    let intent = Intent {
+        buffer_pool_mb: args.buffer_pool,
+        log_mb: LOG_MB,
+        durability: Durability::Relaxed,
+        charset: Charset::Latin1,
+        connections_max: CONNECTIONS,
+    };
+    let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
+    let empty = empty_template(&env, &prefix, &options, &args.system)?;
+    progress.update(&format!("starting {}", args.system));
+    let port = match args.port {
+        Some(0) => Some(free_port()?),
+        port => port,
+    };
+    let listen = port.map_or(Listen::Socket, Listen::Loopback);
+    let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
+        .with_context(|| format!("cannot start `{}`", args.system))?;
+    create_database(&server)?;
+    let kept = Kept {
+        name,
+        system: spec.to_string(),
+        version: prefix.version.clone(),
+        url: format!("mysql://root@/sbtest?socket={}", server.socket().display()),
+        socket: server.socket(),
+        port,
+        pid: server.pid(),
+        datadir: server.data_dir(),
+    };
+    env.interrupt.check()?;
+    server.keep(&kept)?;
+    progress.finish();
+    let words = |it: &Kept| {
+        format!(
+            "{} is {} {}\n{}\nstop it with: assay server stop {}",
+            it.name, it.system, it.version, it.url, it.name
+        )
+    };
+    report::put_one(&args.shape, &kept, words)?;
+    Ok(Exit::Done)
+}
+
+/// The name that was asked for, or one made of the system's.
+fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<String> {
+    let taken: Vec<String> =
+        assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
+    if let Some(name) = &args.name {
+        anyhow::ensure!(!taken.contains(name), "there is a server called `{name}` already");
+        anyhow::ensure!(is_name(name), "`{name}` is not a name: letters, digits, `.`, `_` and `-`");
+        return Ok(name.clone());
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let stem: String = spec.to_string().chars().map(plain).collect();
+    let numbered = |number: u32| match number {
+        1 => stem.clone(),
+        _ => format!("{stem}-{number}"),
+    };
+    let free = (1..).map(numbered).find(|name| !taken.contains(name));
+    free.context("no name is free")
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
+}
+
+/// A port that nobody uses at this moment.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr())?.port())
+}
+
+/// A sandbox, for scripts.
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    kept: &'a Kept,
+    state: String,
+}
+
+fn list(shape: &ShapeArg) -> Result<Exit> {
+    let found = assay_servers::kept(&site()?.run_root)?;
+    let listed: Vec<Listed> = found.iter().map(listed).collect();
+    if listed.is_empty() && shape.format == ShapeWord::Text {
+        anstream::eprintln!("no server is running; `assay server start SYSTEM` starts one");
+    }
+    let line = |it: &Listed| {
+        format!("{}  {}  {}  {}", it.kept.name, it.kept.system, it.state, it.kept.url)
+    };
+    report::put_rows(shape, &listed, line)?;
+    Ok(Exit::Done)
+}
+
+fn listed(found: &Found) -> Listed<'_> {
+    let state = match found.ended {
+        None => "running".to_owned(),
+        Some(ending) => format!("ended with {ending}"),
+    };
+    Listed { kept: &found.kept, state }
+}
+
+fn stop(args: &ServerStop) -> Result<Exit> {
+    let site = site()?;
+    for name in &args.names {
+        let found = assay_servers::kept(&site.run_root)?;
+        let Some(server) = found.into_iter().find(|it| it.kept.name == *name) else {
+            anyhow::bail!(
+                "no server is called `{name}`; `assay server list` shows those there are"
+            );
+        };
+        server.stop().with_context(|| format!("cannot stop `{name}`"))?;
+    }
+    assay_servers::collect_garbage(&site.run_root)?;
+    assay_servers::collect_kept_data(&site)?;
+    Ok(Exit::Done)
+}
+
+/// What commands that get servers need.
+pub(crate) fn environment<'a>(
+    cache_dir: Option<&Path>,
+    offline: bool,
+    accept_expired_index: bool,
+    progress: &'a Progress,
+) -> Result<Environment<'a>> {
+    let cache_dir = paths::cache_dir(cache_dir)?;
+    fs_err::create_dir_all(&cache_dir)?;
+    let interrupt = Interrupt::listen()?;
+    Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
+}

@@ -1,0 +1,192 @@
+//! Preset published: one system after the other, each test once and long, on one instance from load to end.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use assay_model::{
+    CellId, Class, DataSet, Microbenchmark, PlannedCell, Setup, Slice, SliceOutcome, StartFrom,
+};
+use assay_plan::{Step, sequence};
+use assay_servers::Server;
+use assay_wire::mysql::Control;
+
+use super::block::{Field, start_one};
+use super::participant;
+use super::recorder::Recorder;
+use super::schedule::Phase;
+use super::station::{self, Place};
+use crate::progress::{Standing, Tally};
+
+/// Rest between two systems at most: what the published harness waits.
+const REST_MAX: Duration = Duration::from_secs(600);
+
+/// Between two looks at whether the user asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Measures what is still to be measured of every system on every data set.
+pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
+    let mut rests = false;
+    for data in data_sets(recorder) {
+        for system in 0..field.participants.len() {
+            let mut run = Run { system, data, field };
+            if run.is_complete(recorder) {
+                continue;
+            }
+            if rests {
+                field.env.progress.begin("resting before the next system");
+                run.wait(REST_MAX.min(longest(recorder)))?;
+            }
+            run.take(recorder)?;
+            rests = true;
+        }
+    }
+    Ok(())
+}
+
+fn data_sets(recorder: &Recorder) -> Vec<DataSet> {
+    let mut sets: Vec<DataSet> = Vec::new();
+    for setup in &recorder.study().setups {
+        if !sets.contains(&setup.data()) {
+            sets.push(setup.data());
+        }
+    }
+    sets
+}
+
+/// The longest slice of the study.
+fn longest(recorder: &Recorder) -> Duration {
+    let most = recorder.study().cells.iter().map(|cell| cell.slice_ms).max().unwrap_or(0);
+    Duration::from_millis(u64::from(most))
+}
+
+/// One system on one data set.
+struct Run<'a> {
+    system: usize,
+    data: DataSet,
+    field: &'a Field<'a>,
+}
+
+impl Run<'_> {
+    fn cells(&self, recorder: &Recorder) -> Vec<PlannedCell> {
+        let cells = recorder.study().cells.iter();
+        cells.filter(|cell| cell.id.setup.data() == self.data).cloned().collect()
+    }
+
+    fn has(&self, cell: CellId, recorder: &Recorder) -> bool {
+        let mine = |slice: &Slice| slice.cell == cell && slice.system == self.system;
+        recorder.record().slices.iter().any(mine)
+    }
+
+    fn is_complete(&self, recorder: &Recorder) -> bool {
+        self.cells(recorder).iter().all(|cell| self.has(cell.id, recorder))
+    }
+
+    /// The whole sequence on a new instance. Of what an earlier run measured the writes are done again, unrecorded, so
+    /// that what follows finds the data as they leave them.
+    fn take(&mut self, recorder: &mut Recorder) -> Result<()> {
+        let phase = Phase { data: self.data, start_from: StartFrom::Fresh };
+        let server = start_one(self.system, 0, phase, self.field, recorder)?;
+        let cells = self.cells(recorder);
+        if cells.iter().any(|cell| self.has(cell.id, recorder)) {
+            let what = "the writes measured before the interruption are done again, unrecorded";
+            recorder.event(Some(self.system), what.to_owned())?;
+        }
+        for step in sequence(&cells) {
+            self.field.env.interrupt.check()?;
+            match step {
+                Step::Warm { test, clients, seconds } => {
+                    self.warm(test, clients, seconds, &server, recorder)?;
+                }
+                Step::Maintain { seconds } => self.maintain(seconds, &server)?,
+                Step::Measure(index) => self.measure(&cells[index], &server, recorder)?,
+            }
+        }
+        server.stop()?;
+        Ok(())
+    }
+
+    fn measure(&self, cell: &PlannedCell, server: &Server, recorder: &mut Recorder) -> Result<()> {
+        let is_done = self.has(cell.id, recorder);
+        if is_done && cell.id.test.class() == Class::Read {
+            return Ok(());
+        }
+        let (progress, study) = (self.field.env.progress, recorder.study());
+        let name = &self.field.participants[self.system].system.name;
+        progress.measuring(&Standing {
+            used_s: recorder.used_s(),
+            budget_s: study.budget_s,
+            what: &format!("{name}, {}", cell.id.test),
+            so_far: &Tally::default(),
+        });
+        let place = Place { system: self.system, block: 0, round: 0, position: self.system as u32 };
+        let slice = self
+            .connect(cell, server, recorder)
+            .map(|mut station| station.measure(cell, place))
+            .unwrap_or_else(|error| station::failed(cell.id, place, format!("{error:#}")));
+        if is_done {
+            return Ok(());
+        }
+        if let SliceOutcome::Failed(why) = &slice.outcome {
+            let what = format!("{} failed: {why}", cell.id.test);
+            progress.failed(name, &what);
+            recorder.event(Some(self.system), what)?;
+        }
+        recorder.slice(slice)
+    }
+
+    fn connect(
+        &self,
+        cell: &PlannedCell,
+        server: &Server,
+        recorder: &mut Recorder,
+    ) -> Result<station::Station> {
+        let system = &self.field.participants[self.system].system;
+        let station = station::connect(server, system, cell, recorder.study(), self.field.stage)?;
+        recorder.unprepared(self.system, station.session.unprepared())?;
+        Ok(station)
+    }
+
+    /// Runs a test without recording it.
+    fn warm(
+        &self,
+        test: Microbenchmark,
+        clients: u32,
+        seconds: u32,
+        server: &Server,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
+        let DataSet { tables, rows } = self.data;
+        let name = &self.field.participants[self.system].system.name;
+        self.field.env.progress.begin(&format!("{name}: warming with {test}, {seconds} s"));
+        let Some(like) = self.cells(recorder).into_iter().next() else { return Ok(()) };
+        let cell = PlannedCell {
+            id: CellId { test, setup: Setup { clients, tables, rows } },
+            warm_ms: 0,
+            slice_ms: seconds.saturating_mul(1000),
+            events: None,
+            ..like
+        };
+        let mut station = self.connect(&cell, server, recorder)?;
+        station.warm(&cell)
+    }
+
+    /// Statistics and writing of pages, then rest until the time is over.
+    fn maintain(&self, seconds: u32, server: &Server) -> Result<()> {
+        let began = Instant::now();
+        let name = &self.field.participants[self.system].system.name;
+        self.field.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
+        let mut control = Control::connect(&participant::connect_options(server))?;
+        let limit = Duration::from_secs(u64::from(seconds));
+        assay_servers::maintain(&mut control, &participant::tables(self.data), limit)?;
+        self.wait(limit.saturating_sub(began.elapsed()))
+    }
+
+    fn wait(&self, time: Duration) -> Result<()> {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            self.field.env.interrupt.check()?;
+            std::thread::sleep(LOOK_EVERY.min(end.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
+    }
+}
