@@ -1,22 +1,30 @@
-//! Command words to a checked study, and the order in which its slices run.
+//! Command words or a study file to a checked study, and the order in which its slices run.
 //!
 //! Pure: no clock, no file, no unseeded chance.
 
 mod effort;
 mod fits;
+mod limits;
+mod nearest;
 mod order;
 mod quantity;
 mod request;
+mod sequence;
 mod size;
+mod study_file;
 mod system_name;
 mod tests_glob;
 
 pub use order::{round_order, start_order};
 pub use quantity::{parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
+pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+pub use study_file::{StudyFileError, read_study, write_study};
 pub use system_name::parse_system;
 pub use tests_glob::select_tests;
+
+use std::ops::Range;
 
 use assay_model::Hint;
 
@@ -28,6 +36,8 @@ pub enum Error {
     SystemName {
         /// What was typed.
         name: String,
+        /// The part of it that is wrong, bytes.
+        at: Range<usize>,
         /// What is wrong with it.
         why: String,
         /// The nearest product, when the product is unknown.

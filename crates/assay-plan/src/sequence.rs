@@ -1,0 +1,220 @@
+//! The order of a sequential study on one instance, as the published harness had it.
+
+use assay_model::{Class, Kind, Microbenchmark, PlannedCell, StartFrom};
+
+/// One step on an instance whose tables are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Run a test that is not reported, so that the ones after it find their data in memory.
+    Warm {
+        /// What runs.
+        test: Microbenchmark,
+        /// Connections.
+        clients: u32,
+        /// How long, seconds.
+        seconds: u32,
+    },
+    /// Let the server come to rest: statistics, dirty pages, compaction or vacuum.
+    Maintain {
+        /// How long at least, seconds.
+        seconds: u32,
+    },
+    /// Measure the cell of this index.
+    Measure(usize),
+}
+
+/// The steps that measure `cells`, all of one data set, in their order.
+///
+/// Warm-ups and maintenance stand where the sequence of April 2025 has them; those of tests that are not among the
+/// cells are left out.
+#[must_use]
+pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
+    let Some(first) = cells.first() else { return Vec::new() };
+    let find = |wanted: fn(Microbenchmark) -> bool| cells.iter().position(|c| wanted(c.id.test));
+    let first_pre = find(|test| test.pre);
+    let first_read_after = find(is_read_after);
+    let first_covered_si = find(|test| is_read_after(test) && test.kind == Kind::PointsCoveredSi);
+    let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
+
+    let read_s = read_seconds(cells);
+    let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
+    let clients = client_counts(cells);
+    let warm = |kind, seconds| {
+        let test = Microbenchmark { kind, range: 100, pre: false };
+        clients.iter().map(move |&clients| Step::Warm { test, clients, seconds })
+    };
+
+    let load_warm = Microbenchmark { kind: Kind::PointQuery, range: 100, pre: false };
+    // As many clients as tables, whatever the setup's: each reads in one table.
+    let tables = first.id.setup.tables;
+    let mut steps =
+        vec![Step::Warm { test: load_warm, clients: tables, seconds: read_s }, maintain];
+    for index in 0..cells.len() {
+        let here = Some(index);
+        if here == first_pre || here == first_read_after {
+            steps.extend(warm(Kind::Scan, read_s.min(SCAN_WARM_S)));
+        }
+        if here == first_covered_si {
+            steps.extend(warm(Kind::PointsCoveredSi, read_s));
+        }
+        steps.push(Step::Measure(index));
+        if here == last_early_write {
+            steps.push(maintain);
+        }
+    }
+    steps
+}
+
+/// How long `scan` warms at most, seconds.
+const SCAN_WARM_S: u32 = 60;
+
+/// Maintenance: at least, and at most, seconds; between, a second for each million rows more.
+const MAINTENANCE_S: (u64, u64) = (60, 1200);
+
+fn is_early_write(test: Microbenchmark) -> bool {
+    test.class() == Class::Write && test.start_from() == StartFrom::Fresh
+}
+
+fn is_read_after(test: Microbenchmark) -> bool {
+    test.class() == Class::Read && !test.pre
+}
+
+/// Seconds of a read; where none is selected, of the shortest test.
+fn read_seconds(cells: &[PlannedCell]) -> u32 {
+    let is_read = |cell: &&PlannedCell| cell.id.test.class() == Class::Read;
+    let read_ms = cells.iter().find(is_read).map(|cell| cell.slice_ms);
+    let shortest_ms = cells.iter().map(|cell| cell.slice_ms).min();
+    read_ms.or(shortest_ms).unwrap_or_default().div_ceil(1000).max(1)
+}
+
+/// As published, but never longer than a test: a scaled-down study must not spend its time at rest.
+fn maintenance_seconds(cell: &PlannedCell, read_s: u32) -> u32 {
+    let data = cell.id.setup.data();
+    let millions = (u64::from(data.tables) * u64::from(data.rows) + 500_000) / 1_000_000;
+    let (base, most) = MAINTENANCE_S;
+    (base + millions).min(most).min(u64::from(read_s)) as u32
+}
+
+/// The client counts in the order in which they first occur.
+fn client_counts(cells: &[PlannedCell]) -> Vec<u32> {
+    let mut counts = Vec::new();
+    for cell in cells {
+        let count = cell.id.setup.clients;
+        if !counts.contains(&count) {
+            counts.push(count);
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_model::{CellId, CpuPlacement, Setup, TestSet};
+
+    fn cells(tests: &[Microbenchmark], clients: &[u32], setup: (u32, u32)) -> Vec<PlannedCell> {
+        let cell = |test: Microbenchmark, clients| PlannedCell {
+            id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
+            warm_ms: 5000,
+            slice_ms: match test.class() {
+                Class::Write if test.kind != Kind::WriteOnly => 1_800_000,
+                _ => 600_000,
+            },
+            events: None,
+            placement: CpuPlacement::Free,
+        };
+        tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
+    }
+
+    /// One line a step: measured tests by name, the others with clients and seconds.
+    fn told(cells: &[PlannedCell]) -> Vec<String> {
+        let tell = |step| match step {
+            Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
+            Step::Maintain { seconds } => format!("(maintain {seconds})"),
+            Step::Measure(index) => cells[index].id.test.name(),
+        };
+        sequence(cells).into_iter().map(tell).collect()
+    }
+
+    fn position(steps: &[String], step: &str) -> usize {
+        steps.iter().position(|other| other == step).unwrap_or_else(|| panic!("no {step}"))
+    }
+
+    #[test]
+    fn set_32_is_the_sequence_of_april_2025() {
+        let steps = told(&cells(&TestSet::Set32.tests(), &[1], (1, 50_000_000)));
+        let expected = "(point-query 1 600), (maintain 110), update-inlist, update-index, \
+            update-nonindex, update-one, update-zipf, write-only, read-write_range=10, \
+            read-write_range=100, (maintain 110), (scan 1 60), scan, read-only_range=10, \
+            read-only_range=100, read-only_range=10000, read-only-simple, read-only-sum, \
+            read-only-order, read-only-distinct, read-only-count, point-query, \
+            random-points_range=10, random-points_range=100, random-points_range=1000, hot-points, \
+            points-covered-pk, points-notcovered-pk, range-covered-pk, range-notcovered-pk, \
+            (points-covered-si 1 600), points-covered-si, points-notcovered-si, range-covered-si, \
+            range-notcovered-si, delete, insert";
+        assert_eq!(steps.join(", "), expected);
+    }
+
+    #[test]
+    fn set_42_measures_before_and_after_the_writes() {
+        let steps = told(&cells(&TestSet::Set42.tests(), &[12], (8, 10_000_000)));
+        let expected = ["(point-query 8 600)", "(maintain 140)", "(scan 12 60)", "point-query.pre"];
+        assert_eq!(steps[..4], expected);
+        assert_eq!(steps[17..19], ["range-notcovered-si.pre", "update-inlist"]);
+        let rest = ["read-write_range=100", "(maintain 140)", "(scan 12 60)", "read-only_range=10"];
+        assert_eq!(steps[25..29], rest);
+        let warm = position(&steps, "(points-covered-si 12 600)");
+        assert_eq!(steps[warm + 1], "points-covered-si");
+        assert_eq!(steps[steps.len() - 3..], ["scan", "delete", "insert"]);
+        assert_eq!(steps.iter().filter(|step| !step.starts_with('(')).count(), 42);
+    }
+
+    #[test]
+    fn every_step_but_the_first_runs_at_all_client_counts() {
+        let tests = ["read-write_range=10", "points-covered-si", "insert"]
+            .map(|name| Microbenchmark::by_name(name).unwrap());
+        assert_eq!(
+            told(&cells(&tests, &[1, 40], (8, 10_000_000))),
+            [
+                "(point-query 8 600)",
+                "(maintain 140)",
+                "read-write_range=10",
+                "read-write_range=10",
+                "(maintain 140)",
+                "(scan 1 60)",
+                "(scan 40 60)",
+                "(points-covered-si 1 600)",
+                "(points-covered-si 40 600)",
+                "points-covered-si",
+                "points-covered-si",
+                "insert",
+                "insert",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_selected_needs_no_warm_up() {
+        let by_name = |name| Microbenchmark::by_name(name).unwrap();
+        let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
+        assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);
+        assert_eq!(
+            only("update-one"),
+            ["(point-query 1 1800)", "(maintain 60)", "update-one", "(maintain 60)"]
+        );
+        assert!(sequence(&[]).is_empty());
+    }
+
+    #[test]
+    fn rests_and_warm_ups_shrink_with_the_tests() {
+        let mut cells = cells(&TestSet::Set42.tests(), &[1], (1, 100_000));
+        for cell in &mut cells {
+            cell.slice_ms = 1500;
+        }
+        let longest = sequence(&cells).into_iter().map(|step| match step {
+            Step::Warm { seconds, .. } | Step::Maintain { seconds } => seconds,
+            Step::Measure(_) => 0,
+        });
+        assert_eq!(longest.max(), Some(2));
+    }
+}

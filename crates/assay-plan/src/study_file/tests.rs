@@ -1,0 +1,1 @@
+//! Study files read and written.
