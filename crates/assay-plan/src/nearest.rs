@@ -8,7 +8,10 @@ pub(crate) fn nearest<T: AsRef<str>>(
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
-        .filter(|(likeness, _)| *likeness > ALIKE)
+        .filter(|(likeness, candidate)| {
+            // Short words are never much alike, but one slip of a finger apart.
+            *likeness > ALIKE || strsim::osa_distance(candidate.as_ref(), word) <= 1
+        })
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
 }
@@ -26,6 +29,7 @@ mod tests {
         assert_eq!(nearest("prset", words), Some("preset"));
         assert_eq!(nearest("placment", words), Some("placement"));
         assert_eq!(nearest("one_cpu", words), Some("one-cpu"));
+        assert_eq!(nearest("nwe", ["old", "new"]), Some("new"));
         assert_eq!(nearest("xyz", words), None);
         assert_eq!(nearest("", words), None);
     }

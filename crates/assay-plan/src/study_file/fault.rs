@@ -63,8 +63,7 @@ impl Fault {
     }
 }
 
-/// The span with both ends inside the text and between characters.
+/// The span, or the begin of the text where there is no such part of it.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
-    let end = text.floor_char_boundary(span.end);
-    text.floor_char_boundary(span.start).min(end)..end
+    if text.get(span.clone()).is_some() { span } else { 0..0 }
 }

@@ -38,9 +38,9 @@ const STUDY_KEYS: [&str; 17] = [
 const SYSTEM_KEYS: [&str; 2] = ["is", "options"];
 const SETUP_KEYS: [&str; 3] = ["clients", "tables", "rows"];
 
-const IN_STUDY: (&str, &[&str]) = ("the top of the file, before all tables", &STUDY_KEYS);
-const IN_SYSTEM: (&str, &[&str]) = ("a `[system.NAME]` table", &SYSTEM_KEYS);
-const IN_SETUP: (&str, &[&str]) = ("a `[[setup]]` table", &SETUP_KEYS);
+const IN_STUDY: (&str, &[&str]) = ("at the top of the file, before all tables", &STUDY_KEYS);
+const IN_SYSTEM: (&str, &[&str]) = ("in a `[system.NAME]` table", &SYSTEM_KEYS);
+const IN_SETUP: (&str, &[&str]) = ("in a `[[setup]]` table", &SETUP_KEYS);
 
 pub(super) fn request(text: &str) -> Result<Request, Fault> {
     let document = DeTable::parse(text).map_err(|error| {
@@ -167,10 +167,12 @@ fn system(
     if let Some(system) = named.get(words) {
         return Ok(system.clone());
     }
-    if let (false, Some(meant)) = (words.contains('@'), nearest(words, named.keys())) {
-        return Err(value
-            .fault(format!("`{words}` names no system"))
-            .hint(format!("did you mean `{meant}`")));
+    if !words.contains('@') && !named.is_empty() {
+        let fault = value.fault(format!("`{words}` names no system"));
+        return Err(match nearest(words, named.keys()) {
+            Some(meant) => fault.hint(format!("did you mean `{meant}`")),
+            None => fault.hint(format!("`[system.{words}]` says what it is, with `is`")),
+        });
     }
     parse_system(words).map_err(|error| mistaken(value, &error))?;
     Ok(SystemRequest { words: words.to_owned(), ..SystemRequest::default() })
@@ -178,7 +180,7 @@ fn system(
 
 fn named_systems(study: &Table<'_>) -> Result<BTreeMap<String, SystemRequest>, Fault> {
     let Some(systems) = study.get("system") else { return Ok(BTreeMap::new()) };
-    let systems = systems.table("written as tables `[system.NAME]`")?;
+    let systems = systems.table("tables, each written `[system.NAME]`")?;
     systems.values().iter().map(named_system).collect()
 }
 
@@ -230,7 +232,7 @@ fn options(value: &Value<'_>) -> Result<Vec<(String, String)>, Fault> {
 fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
     let Some(listed) = study.get("setup") else { return Ok(vec![SetupRequest::default()]) };
     let mut setups: Vec<SetupRequest> = Vec::new();
-    for value in listed.list("written as tables `[[setup]]`")? {
+    for value in listed.list("a list of tables, each written `[[setup]]`")? {
         let setup = setup(&value)?;
         if setups.iter().any(|other| are_alike(other, &setup)) {
             return Err(value
@@ -243,7 +245,7 @@ fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
 }
 
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
-    let table = value.table("written as tables `[[setup]]`")?;
+    let table = value.table("a list of tables, each written `[[setup]]`")?;
     table.refuse_unknown(&SETUP_KEYS, &[IN_STUDY, IN_SYSTEM])?;
     let clients = |value: &Value<'_>| -> Result<Vec<u32>, Fault> {
         value.one_or_more()?.iter().map(|value| value.count(&CLIENTS)).collect()

@@ -44,7 +44,7 @@ impl<'t> Table<'t> {
         values
     }
 
-    /// Refuses keys that are not among `known`; `elsewhere` lists the keys of other tables.
+    /// Refuses keys that are not among `known`; `elsewhere` says where the keys of other tables belong.
     pub(super) fn refuse_unknown(
         &self,
         known: &[&str],
@@ -58,7 +58,7 @@ impl<'t> Table<'t> {
         let fault = Fault::at(value.key_span, format!("unknown key `{key}`"));
         let home = elsewhere.iter().find(|(_, keys)| keys.contains(&key));
         Err(match (home, nearest(key, known)) {
-            (Some((table, _)), _) => fault.hint(format!("`{key}` belongs in {table}")),
+            (Some((place, _)), _) => fault.hint(format!("`{key}` belongs {place}")),
             (None, Some(meant)) => fault.hint(format!("did you mean `{meant}`")),
             (None, None) => fault.hint(format!("the keys known here are {}", listed(known))),
         })

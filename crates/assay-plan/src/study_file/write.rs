@@ -101,8 +101,18 @@ fn setup_table(setup: &SetupRequest) -> Vec<String> {
     let values = [
         ("clients", clients),
         ("tables", setup.tables.map(|tables| tables.to_string())),
-        ("rows", setup.rows.map(|rows| rows.to_string())),
+        ("rows", setup.rows.map(grouped)),
     ];
     let lines = values.into_iter().filter_map(|(key, value)| Some(line(key, value?)));
     std::iter::once("\n[[setup]]\n".to_owned()).chain(lines).collect()
+}
+
+/// With `_` before each three digits, as TOML allows.
+fn grouped(mut number: u32) -> String {
+    let mut text = String::new();
+    while number >= 1000 {
+        text = format!("_{:03}{text}", number % 1000);
+        number /= 1000;
+    }
+    format!("{number}{text}")
 }
