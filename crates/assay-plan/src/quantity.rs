@@ -29,7 +29,9 @@ pub fn parse_percent(text: &str) -> Result<f64, Error> {
 
 /// A duration as [`parse_duration_s`] reads it.
 pub(crate) fn duration_text(seconds: f64) -> String {
-    format!("{:#}", SignedDuration::from_nanos((seconds * 1e9).round() as i64))
+    let nanoseconds = (seconds.fract() * 1e9).round() as i64;
+    let whole = SignedDuration::from_secs(seconds.trunc() as i64);
+    format!("{:#}", whole.saturating_add(SignedDuration::from_nanos(nanoseconds)))
 }
 
 /// A fraction as [`parse_percent`] reads it: the shortest number of percent that gives the fraction again.

@@ -1,5 +1,7 @@
 //! The study files that come with assay, and those in its documentation, can be read and planned.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
 use std::path::{Path, PathBuf};
 
 use assay_model::{Experiment, Setup, TestSet};

@@ -291,6 +291,12 @@ proptest! {
     }
 
     #[test]
+    fn no_depth_panics(depth in 0..20_000_usize, open in "(\\[|\\{a=|a\\.|\\[\\[a\\.)") {
+        let _ = read_study("study.toml", &format!("a = {}", open.repeat(depth)));
+        let _ = read_study("study.toml", &open.repeat(depth));
+    }
+
+    #[test]
     fn no_slip_panics(at in 0..FULL.len(), len in 0..9_usize, insert in "(\\PC|[\\[\\]=\"\n\t.{}]){0,3}") {
         let end = (at + len).min(FULL.len());
         let text = [&FULL[..at], &insert, &FULL[end..]].concat();
