@@ -26,8 +26,8 @@ pub enum Step {
 /// The steps that measure `cells`, all of one data set, in their order.
 ///
 /// Warm-ups and maintenance stand where the sequence of April 2025 has them; those of tests that are not among the
-/// cells are left out. So this differs from what was published in what is not reported: the harness of April 2025 also
-/// ran `point-query.pre` and `range-notcovered-si.pre` for set 32, and earlier ones had only the warm-up after the load.
+/// cells are left out. What was published differs in steps that are not reported: that sequence also ran
+/// `point-query.pre` and `range-notcovered-si.pre` for set 32; earlier ones had only the warm-up after the load.
 #[must_use]
 pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let Some(first) = cells.first() else { return Vec::new() };
