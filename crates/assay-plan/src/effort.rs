@@ -2,6 +2,7 @@
 
 use assay_model::{Experiment, Preset};
 
+use crate::limits::{BLOCKS, ROUNDS, in_range};
 use crate::{Error, MachineFacts, Request};
 
 /// Effort of a preset.
@@ -32,8 +33,8 @@ pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort,
         return Ok(preset);
     }
     Ok(Effort {
-        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), 1, 1000)?,
-        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), 2, 10_000)?,
+        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), &BLOCKS)?,
+        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), &ROUNDS)?,
         ..preset
     })
 }
@@ -81,18 +82,5 @@ fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {
             experiment: Experiment::Sequential,
             ..quick
         },
-    }
-}
-pub(crate) fn in_range(
-    option: &'static str,
-    value: u32,
-    low: u32,
-    high: u32,
-) -> Result<u32, Error> {
-    if (low..=high).contains(&value) {
-        Ok(value)
-    } else {
-        let why = format!("it must lie between {low} and {high}");
-        Err(Error::OutOfRange { option, value: value.to_string(), why })
     }
 }

@@ -1,9 +1,11 @@
-//! Command words to a checked study, and the order in which its slices run.
+//! Command words or a study file to a checked study, and the order in which its slices run.
 //!
 //! Pure: no clock, no file, no unseeded chance.
 
 mod effort;
 mod fits;
+mod limits;
+mod nearest;
 mod order;
 mod quantity;
 mod request;
@@ -24,6 +26,8 @@ pub use system_name::parse_system;
 pub use tests_glob::select_tests;
 pub use url::{Password, Place, ServerUrl, parse_url};
 
+use std::ops::Range;
+
 use assay_model::Hint;
 
 /// Why words do not make a study.
@@ -34,6 +38,8 @@ pub enum Error {
     SystemName {
         /// What was typed.
         name: String,
+        /// The part of it that is wrong, bytes.
+        at: Range<usize>,
         /// What is wrong with it.
         why: String,
         /// The nearest product, when the product is unknown.

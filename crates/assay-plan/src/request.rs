@@ -5,8 +5,9 @@ use assay_model::{
     Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
 };
 
-use crate::effort::{Effort, effort, in_range};
+use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
+use crate::limits::{CLIENTS, ROWS, TABLES, in_range};
 use crate::{
     Error, buffer_pool_mb, loaded_mb, parse_system, redo_log_mb, select_tests, write_study,
 };
@@ -218,10 +219,10 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
     let mut setups = Vec::new();
     for asked in &request.setups {
-        let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), 1, 1000)?;
-        let rows = in_range("--rows", asked.rows.unwrap_or(effort.rows), 1000, 2_000_000_000)?;
+        let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), &TABLES)?;
+        let rows = in_range("--rows", asked.rows.unwrap_or(effort.rows), &ROWS)?;
         for &count in asked.clients.as_ref().unwrap_or(&effort.clients) {
-            let clients = in_range("--clients", count, 1, 1024)?;
+            let clients = in_range("--clients", count, &CLIENTS)?;
             let setup = Setup { clients, tables, rows };
             if !setups.contains(&setup) {
                 setups.push(setup);

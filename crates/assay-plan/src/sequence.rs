@@ -1,154 +1,221 @@
-//! The order in which preset published runs its tests on one instance: as the published harness does.
+//! The order of a sequential study on one instance, as the published harness had it.
 
-use assay_model::{Class, Kind, Microbenchmark, PlannedCell, Setup, StartFrom};
+use assay_model::{Class, Kind, Microbenchmark, PlannedCell, StartFrom};
 
-/// Something to do on an instance.
+/// One step on an instance whose tables are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Run a test without recording it.
+    /// Run a test that is not reported, so that the ones after it find their data in memory.
     Warm {
-        /// The test.
+        /// What runs.
         test: Microbenchmark,
-        /// Its clients.
+        /// Connections.
         clients: u32,
         /// How long, seconds.
         seconds: u32,
     },
-    /// Take statistics, write changed pages, purge; then rest until the time is over.
+    /// Let the server come to rest: statistics, dirty pages, compaction or vacuum.
     Maintain {
-        /// How long, seconds.
+        /// How long at least, seconds.
         seconds: u32,
     },
-    /// Measure the cell with this index.
+    /// Measure the cell of this index.
     Measure(usize),
 }
 
-/// Longest warm-up by scans, seconds.
-const SCAN_WARM_S: u32 = 60;
-
-/// Length of maintenance: this, a second for each million rows, and at most the last, seconds.
-const MAINTAIN_S: (u32, u32) = (60, 1200);
-
-/// The steps for the cells of one data set, given in the order of their study.
+/// The steps that measure `cells`, all of one data set, in their order.
 ///
-/// The warm-ups and the maintenance are those of the sequence run since April 2025; no step that is not measured is
-/// longer than a measured read, so that a study with short slices is short.
+/// Warm-ups and maintenance stand where the sequence of April 2025 has them; those of tests that are not among the
+/// cells are left out. What was published differs in steps that are not reported: that sequence also ran
+/// `point-query.pre` and `range-notcovered-si.pre` for set 32; earlier ones had only the warm-up after the load.
 #[must_use]
 pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let Some(first) = cells.first() else { return Vec::new() };
-    let of = Sequence { setup: first.id.setup, read_s: read_s(cells) };
+    let find = |wanted: fn(Microbenchmark) -> bool| cells.iter().position(|c| wanted(c.id.test));
+    let first_pre = find(|test| test.pre);
+    let first_read_after = find(is_read_after);
+    let first_covered_si = find(|test| is_read_after(test) && test.kind == Kind::PointsCoveredSi);
+    let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
+
+    let read_s = read_seconds(cells);
+    let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
+    let clients = client_counts(cells);
+    let warm = |kind, seconds| {
+        let test = Microbenchmark { kind, range: 100, pre: false };
+        clients.iter().map(move |&clients| Step::Warm { test, clients, seconds })
+    };
+
+    let load_warm = Microbenchmark { kind: Kind::PointQuery, range: 100, pre: false };
+    // As many clients as tables, whatever the setup's: each reads in one table.
+    let tables = first.id.setup.tables;
     let mut steps =
-        vec![of.warm(Kind::PointQuery, first.id.setup.tables, of.read_s), of.maintain()];
-    let is_early_write = |cell: &PlannedCell| {
-        cell.id.test.class() == Class::Write && cell.id.test.start_from() == StartFrom::Fresh
-    };
-    let is_later_read = |cell: &PlannedCell| {
-        cell.id.test.class() == Class::Read && cell.id.test.start_from() == StartFrom::Aged
-    };
-    let scan = |clients| of.warm(Kind::Scan, clients, of.read_s.min(SCAN_WARM_S));
-    let last_write = cells.iter().rposition(is_early_write);
-    let first_read = cells.iter().position(is_later_read);
-    let first_pre = cells.iter().position(|cell| cell.id.test.pre);
-    let first_si = cells
-        .iter()
-        .position(|cell| is_later_read(cell) && cell.id.test.kind == Kind::PointsCoveredSi);
-    for (index, cell) in cells.iter().enumerate() {
-        let clients = cell.id.setup.clients;
-        if first_pre == Some(index) || first_read == Some(index) {
-            steps.push(scan(clients));
+        vec![Step::Warm { test: load_warm, clients: tables, seconds: read_s }, maintain];
+    for index in 0..cells.len() {
+        let here = Some(index);
+        if here == first_pre || here == first_read_after {
+            steps.extend(warm(Kind::Scan, read_s.min(SCAN_WARM_S)));
         }
-        if first_si == Some(index) {
-            steps.push(of.warm(Kind::PointsCoveredSi, clients, of.read_s));
+        if here == first_covered_si {
+            steps.extend(warm(Kind::PointsCoveredSi, read_s));
         }
         steps.push(Step::Measure(index));
-        if last_write == Some(index) {
-            steps.push(of.maintain());
+        if here == last_early_write {
+            steps.push(maintain);
         }
     }
     steps
 }
 
-/// What all steps share.
-struct Sequence {
-    setup: Setup,
-    read_s: u32,
+/// How long `scan` warms at most, seconds.
+const SCAN_WARM_S: u32 = 60;
+
+/// Maintenance: at least, and at most, seconds; between, a second for each million rows more.
+const MAINTENANCE_S: (u64, u64) = (60, 1200);
+
+fn is_early_write(test: Microbenchmark) -> bool {
+    test.class() == Class::Write && test.start_from() == StartFrom::Fresh
 }
 
-impl Sequence {
-    fn warm(&self, kind: Kind, clients: u32, seconds: u32) -> Step {
-        Step::Warm { test: Microbenchmark { kind, range: 100, pre: false }, clients, seconds }
-    }
-
-    fn maintain(&self) -> Step {
-        let rows = u64::from(self.setup.tables) * u64::from(self.setup.rows);
-        let millions = u32::try_from(rows / 1_000_000).unwrap_or(u32::MAX);
-        let seconds = MAINTAIN_S.0.saturating_add(millions).min(MAINTAIN_S.1);
-        // At the length of the posts a read is as long as this or longer only for huge tables: then this is longer.
-        let limit = if self.read_s >= MAINTAIN_S.0 { u32::MAX } else { self.read_s };
-        Step::Maintain { seconds: seconds.min(limit) }
-    }
+fn is_read_after(test: Microbenchmark) -> bool {
+    test.class() == Class::Read && !test.pre
 }
 
-/// Length of a measured read, seconds, at least 1.
-fn read_s(cells: &[PlannedCell]) -> u32 {
-    let reads = cells.iter().filter(|cell| cell.id.test.class() == Class::Read);
-    let longest = reads.map(|cell| cell.slice_ms).max();
-    longest.or(cells.first().map(|cell| cell.slice_ms)).unwrap_or(0).div_ceil(1000).max(1)
+/// Seconds of a read; where none is selected, of the shortest test.
+fn read_seconds(cells: &[PlannedCell]) -> u32 {
+    let is_read = |cell: &&PlannedCell| cell.id.test.class() == Class::Read;
+    let read_ms = cells.iter().find(is_read).map(|cell| cell.slice_ms);
+    let shortest_ms = cells.iter().map(|cell| cell.slice_ms).min();
+    read_ms.or(shortest_ms).unwrap_or_default().div_ceil(1000).max(1)
+}
+
+/// As published, but never longer than a test: a scaled-down study must not spend its time at rest.
+fn maintenance_seconds(cell: &PlannedCell, read_s: u32) -> u32 {
+    let data = cell.id.setup.data();
+    let millions = (u64::from(data.tables) * u64::from(data.rows) + 500_000) / 1_000_000;
+    let (base, most) = MAINTENANCE_S;
+    (base + millions).min(most).min(u64::from(read_s)) as u32
+}
+
+/// The client counts in the order in which they first occur.
+fn client_counts(cells: &[PlannedCell]) -> Vec<u32> {
+    let mut counts = Vec::new();
+    for cell in cells {
+        let count = cell.id.setup.clients;
+        if !counts.contains(&count) {
+            counts.push(count);
+        }
+    }
+    counts
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{CellId, CpuPlacement, TestSet};
-
     use super::*;
+    use assay_model::{CellId, CpuPlacement, Setup, TestSet};
 
-    fn cells(set: TestSet, clients: &[u32], seconds: u32) -> Vec<PlannedCell> {
-        let setup = |clients| Setup { clients, tables: 8, rows: 10_000_000 };
-        let cell = |test, clients| PlannedCell {
-            id: CellId { test, setup: setup(clients) },
-            warm_ms: 0,
-            slice_ms: seconds * 1000,
+    fn cells(tests: &[Microbenchmark], clients: &[u32], setup: (u32, u32)) -> Vec<PlannedCell> {
+        let cell = |test: Microbenchmark, clients| PlannedCell {
+            id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
+            warm_ms: 5000,
+            slice_ms: match test.class() {
+                Class::Write if test.kind != Kind::WriteOnly => 1_800_000,
+                _ => 600_000,
+            },
             events: None,
             placement: CpuPlacement::Free,
         };
-        let tests = set.tests().into_iter();
-        tests.flat_map(|test| clients.iter().map(move |&clients| cell(test, clients))).collect()
+        tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
     }
 
-    /// The steps in words: `w` warm-ups, `m` maintenance, names of measured tests.
-    fn words(cells: &[PlannedCell]) -> Vec<String> {
-        let word = |step: &Step| match *step {
-            Step::Warm { test, clients, seconds } => format!("w {test} {clients} {seconds}"),
-            Step::Maintain { seconds } => format!("m {seconds}"),
+    /// One line a step: measured tests by name, the others with clients and seconds.
+    fn told(cells: &[PlannedCell]) -> Vec<String> {
+        let tell = |step| match step {
+            Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
+            Step::Maintain { seconds } => format!("(maintain {seconds})"),
             Step::Measure(index) => cells[index].id.test.name(),
         };
-        sequence(cells).iter().map(word).collect()
+        sequence(cells).into_iter().map(tell).collect()
+    }
+
+    fn position(steps: &[String], step: &str) -> usize {
+        steps.iter().position(|other| other == step).unwrap_or_else(|| panic!("no {step}"))
     }
 
     #[test]
-    fn the_32_run_as_published() {
-        let words = words(&cells(TestSet::Set32, &[1], 600));
-        assert_eq!(words[..3], ["w point-query 8 600", "m 140", "update-inlist"]);
-        let at = |word: &str| words.iter().position(|it| it == word).unwrap();
-        let written = at("read-write_range=100");
-        assert_eq!(words[written + 1..written + 4], ["m 140", "w scan 1 60", "scan"]);
-        assert_eq!(words[at("points-covered-si") - 1], "w points-covered-si 1 600");
-        assert_eq!(words.last().unwrap(), "insert");
-        assert_eq!(words.len(), 32 + 5);
+    fn set_32_is_the_sequence_of_april_2025() {
+        let steps = told(&cells(&TestSet::Set32.tests(), &[1], (1, 50_000_000)));
+        let expected = "(point-query 1 600), (maintain 110), update-inlist, update-index, \
+            update-nonindex, update-one, update-zipf, write-only, read-write_range=10, \
+            read-write_range=100, (maintain 110), (scan 1 60), scan, read-only_range=10, \
+            read-only_range=100, read-only_range=10000, read-only-simple, read-only-sum, \
+            read-only-order, read-only-distinct, read-only-count, point-query, \
+            random-points_range=10, random-points_range=100, random-points_range=1000, hot-points, \
+            points-covered-pk, points-notcovered-pk, range-covered-pk, range-notcovered-pk, \
+            (points-covered-si 1 600), points-covered-si, points-notcovered-si, range-covered-si, \
+            range-notcovered-si, delete, insert";
+        assert_eq!(steps.join(", "), expected);
     }
 
     #[test]
-    fn the_pre_tests_of_the_42_are_warmed_by_scans_too() {
-        let words = words(&cells(TestSet::Set42, &[1, 4], 300));
-        assert_eq!(words[2..5], ["w scan 1 60", "point-query.pre", "point-query.pre"]);
-        assert_eq!(words.len(), 2 * 42 + 6);
+    fn set_42_measures_before_and_after_the_writes() {
+        let steps = told(&cells(&TestSet::Set42.tests(), &[12], (8, 10_000_000)));
+        let expected = ["(point-query 8 600)", "(maintain 140)", "(scan 12 60)", "point-query.pre"];
+        assert_eq!(steps[..4], expected);
+        assert_eq!(steps[17..19], ["range-notcovered-si.pre", "update-inlist"]);
+        let rest = ["read-write_range=100", "(maintain 140)", "(scan 12 60)", "read-only_range=10"];
+        assert_eq!(steps[25..29], rest);
+        let warm = position(&steps, "(points-covered-si 12 600)");
+        assert_eq!(steps[warm + 1], "points-covered-si");
+        assert_eq!(steps[steps.len() - 3..], ["scan", "delete", "insert"]);
+        assert_eq!(steps.iter().filter(|step| !step.starts_with('(')).count(), 42);
     }
 
     #[test]
-    fn short_studies_have_short_steps_and_only_what_they_need() {
-        let mut few = cells(TestSet::Set32, &[1], 2);
-        few.retain(|cell| ["update-one", "insert"].contains(&cell.id.test.kind.name()));
-        assert_eq!(words(&few), ["w point-query 8 2", "m 2", "update-one", "m 2", "insert"]);
+    fn every_step_but_the_first_runs_at_all_client_counts() {
+        let tests = ["read-write_range=10", "points-covered-si", "insert"]
+            .map(|name| Microbenchmark::by_name(name).unwrap());
+        assert_eq!(
+            told(&cells(&tests, &[1, 40], (8, 10_000_000))),
+            [
+                "(point-query 8 600)",
+                "(maintain 140)",
+                "read-write_range=10",
+                "read-write_range=10",
+                "(maintain 140)",
+                "(scan 1 60)",
+                "(scan 40 60)",
+                "(points-covered-si 1 600)",
+                "(points-covered-si 40 600)",
+                "points-covered-si",
+                "points-covered-si",
+                "insert",
+                "insert",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_selected_needs_no_warm_up() {
+        let by_name = |name| Microbenchmark::by_name(name).unwrap();
+        let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
+        assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);
+        assert_eq!(
+            only("update-one"),
+            ["(point-query 1 1800)", "(maintain 60)", "update-one", "(maintain 60)"]
+        );
         assert!(sequence(&[]).is_empty());
+    }
+
+    #[test]
+    fn rests_and_warm_ups_shrink_with_the_tests() {
+        let mut cells = cells(&TestSet::Set42.tests(), &[1], (1, 100_000));
+        for cell in &mut cells {
+            cell.slice_ms = 1500;
+        }
+        let longest = sequence(&cells).into_iter().map(|step| match step {
+            Step::Warm { seconds, .. } | Step::Maintain { seconds } => seconds,
+            Step::Measure(_) => 0,
+        });
+        assert_eq!(longest.max(), Some(2));
     }
 }

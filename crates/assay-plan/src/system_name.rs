@@ -1,45 +1,54 @@
 //! `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096` to a [`SystemSpec`].
 
+use std::ops::Range;
+
 use assay_model::{Engine, Origin, Product, SystemSpec};
 
 use crate::Error;
+use crate::nearest::nearest;
 
 /// Reads a system name.
 ///
 /// # Errors
 /// [`Error::SystemName`] when the name is not of the form `product@version[/engine][+option=value]...`.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
-    let fail = |why: String| Error::SystemName { name: name.to_owned(), why, nearest: None };
+    let fail = |part: &str, why: String| Error::SystemName {
+        name: name.to_owned(),
+        at: place(name, part),
+        why,
+        nearest: None,
+    };
     let (product_word, rest) =
-        name.split_once('@').ok_or_else(|| fail("there is no `@` in it".to_owned()))?;
+        name.split_once('@').ok_or_else(|| fail(name, "there is no `@` in it".to_owned()))?;
     let product = parse_product(name, product_word)?;
 
     let mut parts = rest.split('+');
-    let place = parts.next().unwrap_or_default();
+    let origin_word = parts.next().unwrap_or_default();
     let overrides = parts
         .map(|word| {
-            parse_override(word).ok_or_else(|| fail(format!("`+{word}` is not `+option=value`")))
+            parse_override(word)
+                .ok_or_else(|| fail(word, format!("`+{word}` is not `+option=value`")))
         })
         .collect::<Result<Vec<_>, _>>()?;
 
-    let (origin, engine) = if let Some(path) = place.strip_prefix("dir:") {
+    let (origin, engine) = if let Some(path) = origin_word.strip_prefix("dir:") {
         if path.is_empty() {
-            return Err(fail("`dir:` needs a path".to_owned()));
+            return Err(fail(origin_word, "`dir:` needs a path".to_owned()));
         }
         (Origin::Dir(path.into()), SystemSpec::default_engine(product))
-    } else if let Some(reference) = place.strip_prefix("git:") {
+    } else if let Some(reference) = origin_word.strip_prefix("git:") {
         if reference.is_empty() {
-            return Err(fail("`git:` needs a path and a ref".to_owned()));
+            return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
         (Origin::Git(reference.to_owned()), SystemSpec::default_engine(product))
     } else {
-        let (version, engine_word) = match place.split_once('/') {
+        let (version, engine_word) = match origin_word.split_once('/') {
             Some((version, engine)) => (version, Some(engine)),
-            None => (place, None),
+            None => (origin_word, None),
         };
-        check_version(version).map_err(fail)?;
+        check_version(version).map_err(|why| fail(version, why))?;
         let engine = match engine_word {
-            Some(word) => parse_engine(product, word).map_err(fail)?,
+            Some(word) => parse_engine(product, word).map_err(|why| fail(word, why))?,
             None => SystemSpec::default_engine(product),
         };
         (Origin::Version(version.to_owned()), engine)
@@ -54,13 +63,15 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     if word == "postgresql" {
         return Ok(Product::Postgres);
     }
-    let nearest = Product::ALL
-        .map(Product::word)
-        .into_iter()
-        .max_by(|a, b| strsim::jaro_winkler(a, word).total_cmp(&strsim::jaro_winkler(b, word)))
-        .filter(|candidate| strsim::jaro_winkler(candidate, word) > 0.6);
+    let nearest = nearest(word, Product::ALL.map(Product::word));
     let why = format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)");
-    Err(Error::SystemName { name: name.to_owned(), why, nearest })
+    Err(Error::SystemName { name: name.to_owned(), at: place(name, word), why, nearest })
+}
+
+/// Where in `name` its part lies, bytes.
+fn place(name: &str, part: &str) -> Range<usize> {
+    let start = (part.as_ptr() as usize).saturating_sub(name.as_ptr() as usize);
+    start..start + part.len()
 }
 
 fn check_version(version: &str) -> Result<(), String> {
@@ -83,9 +94,15 @@ fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     })
 }
 
-/// Option names are restricted so that no override can become another kind of server argument.
 fn parse_override(word: &str) -> Option<(String, String)> {
     let (option, value) = word.split_once('=')?;
+    server_option(option, value)
+}
+
+/// A server option as assay writes it; none where it cannot be one.
+///
+/// Option names are restricted so that no override can become another kind of server argument.
+pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {
     let named = option.starts_with(|c: char| c.is_ascii_alphabetic())
         && option.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     (named && !value.contains(|c: char| c.is_control()))
@@ -138,6 +155,21 @@ mod tests {
             panic!("accepted")
         };
         assert_eq!(nearest, Some("mariadb"));
+    }
+
+    #[test]
+    fn points_at_the_part_that_is_wrong() {
+        for (name, part) in [
+            ("mariabd@10.11", "mariabd"),
+            ("mariadb@latest", "latest"),
+            ("mariadb@10.11/rocks+a=1", "rocks"),
+            ("mariadb@10.11+a=1+b", "b"),
+            ("mariadb", "mariadb"),
+            ("mysql@", ""),
+        ] {
+            let Err(Error::SystemName { at, .. }) = parse_system(name) else { panic!("{name}") };
+            assert_eq!(&name[at], part);
+        }
     }
 
     proptest! {

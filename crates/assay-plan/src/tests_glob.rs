@@ -4,6 +4,7 @@ use assay_model::{Microbenchmark, TestSet};
 use globset::{Glob, GlobSetBuilder};
 
 use crate::Error;
+use crate::nearest::nearest;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
 ///
@@ -31,10 +32,7 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
 }
 
 fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
-    let nearest = tests
-        .iter()
-        .map(|test| test.name())
-        .max_by(|a, b| strsim::jaro_winkler(a, glob).total_cmp(&strsim::jaro_winkler(b, glob)));
+    let nearest = nearest(glob, tests.iter().map(|test| test.name()));
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), nearest }
 }
 

@@ -1,142 +1,307 @@
-//! What study files say, and what is said about their mistakes.
+//! Study files read and written.
 
-use assay_model::Hint;
+use assay_model::{CpuPlacement, Hint, IdKey, Preset, StatementMode, TestSet};
 use proptest::prelude::*;
-use proptest::sample::select;
 
 use super::*;
+use crate::{SetupRequest, SystemRequest, parse_duration_s};
 
-fn read(text: &str) -> Request {
-    read_study("study.toml", text).unwrap_or_else(|error| panic!("{error}"))
+const FULL: &str = r#"
+preset = "standard"
+set = 42
+tests = ["point*", "scan"]
+budget = "10m"
+threshold = "0.5%"
+twin = true
+seed = 7
+placement = "connections-on-one-cpu"
+statements = "text"
+id-key = "secondary"
+slice = "100ms"
+write-slice = "200ms"
+blocks = 6
+rounds = 400
+compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
+
+[system.old]
+is = "mariadb@10.11"
+
+[system.new-no-doublewrite]
+is = "mariadb@11.8"
+options = { innodb-doublewrite = false, innodb_io_capacity = 2_000, "a.b" = 1.50, name = "x y" }
+
+[[setup]]
+clients = [1, 4]
+rows = 100_000
+
+[[setup]]
+clients = 4
+tables = 4
+"#;
+
+fn words(words: &str) -> SystemRequest {
+    SystemRequest { words: words.into(), ..SystemRequest::default() }
 }
 
 #[test]
-fn everything_can_be_said() {
-    let request = read(
-        r#"
-        description = "doublewrite on and off"
-        compare = ["on", "off", "mariadb@11.8/rocksdb"]
-        preset = "standard"
-        set = 47
-        tests = ["point*", "scan"]
-        budget = "10m"
-        threshold = "3%"
-        twin = false
-        placement = "free"
-        statements = "text"
-        id-key = "secondary"
-        seed = 7
-        slice = "100ms"
-        write-slice = "1s"
-        blocks = 4
-        rounds = 20
-
-        [system.on]
-        is = "mariadb@11.8"
-
-        [system.off]
-        is = "mariadb@11.8"
-        options = { innodb_doublewrite = false, innodb_io_capacity = 2_000, x = "y" }
-
-        [[setup]]
-        clients = 1
-        tables = 1
-
-        [[setup]]
-        clients = [4, 16]
-        tables = 4
-        rows = 50_000
-        "#,
-    );
-    assert_eq!(request.systems.len(), 3);
-    assert_eq!(request.systems[1].name.as_deref(), Some("off"));
+fn reads_every_key() {
     let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    assert_eq!(
-        request.systems[1].options,
-        [
-            option("innodb_doublewrite", "OFF"),
-            option("innodb_io_capacity", "2000"),
-            option("x", "y")
-        ]
-    );
-    assert_eq!(request.systems[2].words, "mariadb@11.8/rocksdb");
-    assert_eq!(request.setups[0].clients, Some(vec![1]));
-    assert_eq!(request.setups[1].rows, Some(50_000));
-    assert_eq!((request.budget_s, request.threshold), (Some(600.0), Some(0.03)));
-    assert_eq!((request.slice_s, request.write_slice_s), (Some(0.1), Some(1.0)));
-    assert_eq!((request.twin, request.seed, request.set), (Some(false), 7, TestSet::Set47));
+    let named = |name: &str, words: &str, options| SystemRequest {
+        words: words.into(),
+        name: Some(name.into()),
+        options,
+    };
+    let expected = Request {
+        systems: vec![
+            named("old", "mariadb@10.11", Vec::new()),
+            words("mariadb@11.8"),
+            named(
+                "new-no-doublewrite",
+                "mariadb@11.8",
+                vec![
+                    option("innodb_doublewrite", "OFF"),
+                    option("innodb_io_capacity", "2000"),
+                    option("a.b", "1.50"),
+                    option("name", "x y"),
+                ],
+            ),
+        ],
+        preset: Preset::Standard,
+        set: TestSet::Set42,
+        tests: vec!["point*".into(), "scan".into()],
+        setups: vec![
+            SetupRequest { clients: Some(vec![1, 4]), tables: None, rows: Some(100_000) },
+            SetupRequest { clients: Some(vec![4]), tables: Some(4), rows: None },
+        ],
+        budget_s: Some(600.0),
+        threshold: Some(0.005),
+        twin: Some(true),
+        id_key: IdKey::Secondary,
+        statements: StatementMode::Text,
+        placement: Some(CpuPlacement::ConnectionsOnOneCpu),
+        seed: 7,
+        slice_s: Some(0.1),
+        write_slice_s: Some(0.2),
+        blocks: Some(6),
+        rounds: Some(400),
+    };
+    assert_eq!(read_study("study.toml", FULL), Ok(expected));
 }
 
 #[test]
-fn the_least_is_what_compare_does_by_itself() {
-    let systems = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-    let request = read("compare = [\"mariadb@10.11\", \"mariadb@11.8\"]");
-    assert_eq!(request, Request::of_systems(&systems));
+fn the_preset_decides_what_is_left_out() {
+    let request = read_study("", r#"compare = ["mysql@8.0", "mysql@9.7"]"#).unwrap();
+    assert_eq!(request.systems, [words("mysql@8.0"), words("mysql@9.7")]);
+    assert_eq!(request.setups, [SetupRequest::default()]);
+    assert_eq!((request.preset, request.set, request.seed), (Preset::Quick, TestSet::Set32, 1));
+    assert_eq!((request.budget_s, request.twin, request.blocks), (None, None, None));
 }
 
-/// Mistakes: the file, the message, what is marked, the hint.
-const MISTAKES: [(&str, &str, &str, &str); 19] = [
-    ("preset = \"quik\"", "no word", "\"quik\"", "did you mean `quick`"),
-    ("prest = \"quick\"", "no key", "prest", "did you mean `preset`"),
-    ("preset = 3", "a string is wanted here, not a whole number", "3", ""),
-    ("set = 33", "no set of 33", "33", "one of 27"),
-    (
-        "set = 32\ntests = [\"scan\", \"point-querry\"]",
-        "matches none",
-        "\"point-querry\"",
-        "point-query",
-    ),
-    ("budget = \"soon\"", "not a duration", "\"soon\"", ""),
-    ("threshold = 2", "a string is wanted", "2", ""),
-    ("threshold = \"2\"", "not a percentage", "\"2\"", ""),
-    ("twin = \"yes\"", "`true` or `false`", "\"yes\"", ""),
-    ("blocks = 0", "out of range", "0", ""),
-    ("compare = [\"mariadb@11.8\"]", "at least one other", "[\"mariadb@11.8\"]", ""),
-    (
-        "compare = [\"mariabd@11.8\", \"a\"]",
-        "not a product",
-        "\"mariabd@11.8\"",
-        "did you mean `mariadb@...`",
-    ),
-    (
-        "compare = [\"odl\", \"b\"]\n[system.old]\nis = \"mariadb@11.8\"",
-        "no system",
-        "\"odl\"",
-        "did you mean `old`",
-    ),
-    ("compare = [\"a@1\"]\n[system.x]\nif = \"mariadb@11.8\"", "no key", "if", "did you mean `is`"),
-    ("[system.x]\noptions = {}", "`is` is missing", "x", "for example"),
-    ("[[setup]]\nclients = []", "at least one number", "[]", ""),
-    ("[[setup]]\nclient = 1", "no key", "client", "did you mean `clients`"),
-    ("[[setup]]\nrows = -5", "out of range", "-5", ""),
-    ("compare = [", "", "", ""),
-];
-
 #[test]
-fn mistakes_are_shown_where_they_are() {
-    for (text, message, marked, hint) in MISTAKES {
-        let error = read_study("study.toml", text).expect_err(text);
-        assert!(error.message.contains(message), "{text}: {error}");
-        let lines: Vec<&str> = text.lines().collect();
-        let line = lines[error.line - 1];
-        let at: String = line.chars().skip(error.column - 1).collect();
-        assert!(at.starts_with(marked), "{text}: {error}");
-        let carets = error.to_string().lines().last().unwrap().matches('^').count();
-        assert!(marked.is_empty() || carets == marked.chars().count(), "{text}: {error}");
-        let hints = error.hints().join(" ");
-        assert!(hints.contains(hint), "{text}: {hints}");
+fn a_written_file_is_easy_to_read() {
+    let written = r#"preset = "standard"
+set = 42
+tests = ["point*", "scan"]
+budget = "10m"
+threshold = "0.5%"
+twin = true
+seed = 7
+placement = "connections-on-one-cpu"
+statements = "text"
+id-key = "secondary"
+slice = "100ms"
+write-slice = "200ms"
+blocks = 6
+rounds = 400
+compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
+
+[system.old]
+is = "mariadb@10.11"
+
+[system.new-no-doublewrite]
+is = "mariadb@11.8"
+options = { innodb_doublewrite = "OFF", innodb_io_capacity = "2000", "a.b" = "1.50", name = "x y" }
+
+[[setup]]
+clients = [1, 4]
+rows = 100_000
+
+[[setup]]
+clients = 4
+tables = 4
+"#;
+    assert_eq!(write_study(&read_study("", FULL).unwrap()), written);
+}
+
+/// Each kind of mistake as the user sees it.
+#[test]
+fn mistakes_are_shown_with_their_place() {
+    let ab = "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
+    let many = "\"scan\", ".repeat(40);
+    let behind = [
+        "prset = \"quick\"",
+        "rows = 1000",
+        "zzz = 1000",
+        "preset = \"quik\"",
+        "preset = 1",
+        "placement = \"one_cpu\"",
+        "statements = \"binary\"",
+        "set = 33",
+        "set = \"32\"",
+        "budget = 10",
+        "budget = \"10 parsecs\"",
+        "threshold = \"2\"",
+        "tests = [\"point*\", \"scn\"]",
+        "tests = [\"[\"]",
+        "tests = \"scan\"",
+        "tests = []",
+        "twin = \"true\"",
+        "seed = -1",
+        "blocks = 0",
+        "rounds = 4\npreset = \"published\"",
+        "budget = \"10m",
+        "[system.x]",
+        "[system.\"a b\"]\nis = \"mysql@1\"",
+        "[system.x]\nis = \"mysql@5.6/innodbb\"",
+        "[system.x]\nis = \"mysql@5.6\"\noptions = { a-b = 1, a_b = 2 }",
+        "[system.x]\nis = \"mysql@5.6\"\noptions = { \"--x\" = 1 }",
+        "[system.x]\nis = \"mysql@5.6\"\noptions = { x.y = 1 }",
+        "[system.x]\nis = \"mysql@5.6\"\noption = { x = 1 }",
+        "[system.x]\nis = \"mysql@5.6\"\n[system.x]\nis = \"mysql@5.7\"",
+        "[[system]]\nis = \"mysql@5.6\"",
+        "[setup]\nrows = 1000",
+        "[[setup]]\nrows = 10",
+        "[[setup]]\nclients = [1, 0]",
+        "[[setup]]\nrows = 1000\nseed = 1",
+        "[[setup]]\nclients = [1, 4]\n\n[[setup]]\nclients = 4",
+        &format!("tests = [{many}\"pont-query\", {many}\"scan\"]"),
+    ]
+    .map(|text| format!("{ab}{text}\n"));
+    let alone = [
+        "",
+        "compare = [\"mariadb@10.11\"]",
+        "compare = [\"mariadb@10.11\", \"mariadb@latest\"]",
+        "compare = [\"mariabd@10.11\", \"mariadb@11.8\"]",
+        "compare = [\"mariadb\", \"mariadb@11.8\"]",
+        "compare = [\n\t\"größe@1\",\n]",
+        "compare = [ \"mysql@1\", \"\u{1f600}@1\" ]",
+        "compare = [\"mysql@\\u0031\", \"mysql@\\u0041\"]",
+        "compare = [\"old\", \"nwe\"]\n[system]\nold.is = \"mysql@8.0\"\nnew.is=\"mysql@9.7\"",
+        "compare = [\"old\", \"other\"]\n[system.old]\nis = \"mysql@8.0\"",
+    ]
+    .map(str::to_owned);
+    let shown = |text: &String| {
+        let error = read_study("study.toml", text).unwrap_err();
+        let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));
+        format!("{error}{}", hints.collect::<String>())
+    };
+    let all: Vec<_> = behind.iter().chain(&alone).map(shown).collect();
+    insta::assert_snapshot!(all.join("\n\n"));
+}
+
+fn system() -> impl Strategy<Value = SystemRequest> {
+    let spec =
+        prop::sample::select(vec!["mysql@8.0", "mariadb@11.8/rocksdb+a=b", "mysql@dir:/x y"]);
+    let option = ("[a-z][a-z0-9_.]{0,8}", "[^\\p{Cc}]{0,8}");
+    let options = prop::collection::btree_map(option.0, option.1, 0..3);
+    (spec, prop::option::of(("[a-zé0-9][a-z._-]{0,8}", options))).prop_map(|(spec, own)| {
+        let (name, options) = own.unzip();
+        let options = options.unwrap_or_default().into_iter().collect();
+        SystemRequest { words: spec.to_owned(), name, options }
+    })
+}
+
+fn setup() -> impl Strategy<Value = SetupRequest> {
+    let clients = prop::option::of(prop::collection::vec(1..=1024_u32, 1..4));
+    let (tables, rows) = (prop::option::of(1..=1000_u32), prop::option::of(1000..=2_000_000_u32));
+    (clients, tables, rows).prop_map(|(clients, tables, rows)| SetupRequest {
+        clients,
+        tables,
+        rows,
+    })
+}
+
+fn duration() -> impl Strategy<Value = Option<f64>> {
+    let seconds = |ms: u64| parse_duration_s(&format!("{ms}ms")).unwrap();
+    prop::option::of((1..10_000_000_000_u64).prop_map(seconds))
+}
+
+prop_compose! {
+    fn request()(
+        systems in prop::collection::vec(system(), 2..5),
+        setups in prop::collection::vec(setup(), 1..4),
+        words in (
+            prop::sample::select(vec![Preset::Smoke, Preset::Standard, Preset::Published]),
+            prop::sample::select(vec![TestSet::Set27, TestSet::Set47]),
+            prop::option::of(prop::sample::select(vec![CpuPlacement::OneCpu, CpuPlacement::Free])),
+            prop::sample::select(vec![IdKey::Primary, IdKey::Secondary]),
+            prop::sample::select(vec![StatementMode::Prepared, StatementMode::Text]),
+        ),
+        tests in prop::collection::vec(prop::sample::select(vec!["scan", "p*", "*-{si,pk}"]), 0..3),
+        durations in (duration(), duration(), duration()),
+        percent in prop::option::of(1..10_000_u32),
+        (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
+        (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
+    ) -> Request {
+        let (preset, set, placement, id_key, statements) = words;
+        let (budget_s, slice_s, write_slice_s) = durations;
+        let repeats = preset != Preset::Published;
+        Request {
+            systems,
+            setups,
+            preset,
+            set,
+            placement,
+            id_key,
+            statements,
+            tests: tests.into_iter().map(str::to_owned).collect(),
+            budget_s,
+            slice_s,
+            write_slice_s,
+            threshold: percent.map(|hundredths| f64::from(hundredths) / 100.0 / 100.0),
+            twin,
+            seed,
+            blocks: blocks.filter(|_| repeats),
+            rounds: rounds.filter(|_| repeats),
+        }
     }
 }
 
-#[test]
-fn what_is_missing_or_unused_is_told() {
-    let missing = read_study("s", "preset = \"quick\"").unwrap_err();
-    assert!(missing.message.contains("`compare` is missing"), "{missing}");
-    let unused =
-        "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n[system.extra]\nis = \"mariadb@11.4\"";
-    let unused = read_study("s", unused).unwrap_err();
-    assert!(unused.message.contains("not compared"), "{unused}");
-    assert_eq!((unused.line, unused.column), (2, 9));
+/// What a study file can say: one system to a name, no two setups alike.
+fn is_sayable(request: &Request) -> bool {
+    let systems = &request.systems;
+    let clash =
+        |a: &SystemRequest| systems.iter().any(|b| a.name.is_some() && a.name == b.name && a != b);
+    let alike = |a: &SetupRequest| {
+        request.setups.iter().filter(|b| (a.tables, a.rows) == (b.tables, b.rows)).count() > 1
+    };
+    !systems.iter().any(clash) && !request.setups.iter().any(alike)
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(request in request().prop_filter("sayable", is_sayable)) {
+        let text = write_study(&request);
+        prop_assert_eq!(read_study("study.toml", &text), Ok(request), "{}", text);
+    }
+
+    #[test]
+    fn no_text_panics(text in "(\\PC|[\\[\\]=\"\n\t.{}#])*") {
+        let _ = read_study("study.toml", &text);
+    }
+
+    #[test]
+    fn no_depth_panics(depth in 0..20_000_usize, open in "(\\[|\\{a=|a\\.|\\[\\[a\\.)") {
+        let _ = read_study("study.toml", &format!("a = {}", open.repeat(depth)));
+        let _ = read_study("study.toml", &open.repeat(depth));
+    }
+
+    #[test]
+    fn no_slip_panics(at in 0..FULL.len(), len in 0..9_usize, insert in "(\\PC|[\\[\\]=\"\n\t.{}]){0,3}") {
+        let end = (at + len).min(FULL.len());
+        let text = [&FULL[..at], &insert, &FULL[end..]].concat();
+        let _ = read_study("study.toml", &text);
+    }
 }
 
 #[test]
@@ -154,97 +319,5 @@ fn the_command_that_says_the_same_stands_on_top() {
         "--tests 'point*,scan' --clients 1,4 --threshold 1.5% --db-ps-mode disable --no-twin"
     ));
     request.systems[0].name = Some("old".into());
-    assert!(first(&request).starts_with("compare = "));
-}
-
-fn a_request() -> impl Strategy<Value = Request> {
-    let name = proptest::option::of("[a-z][a-z .#\"\\\\é-]{0,8}");
-    let options = proptest::collection::vec(("[a-z_]{1,8}", "[ -~é]{0,8}"), 0..3);
-    let words = select(vec!["mariadb@10.11", "mariadb@11.8/rocksdb", "mysql@9.7+a=b"]);
-    let system = (words, name, options).prop_map(|(words, name, mut options)| {
-        options.sort();
-        options.dedup_by(|a, b| a.0 == b.0);
-        // Options at length need a name to stand under.
-        let options = if name.is_some() { options } else { Vec::new() };
-        SystemRequest { words: words.to_owned(), name, options }
-    });
-    let clients = proptest::option::of(proptest::collection::vec(1..64_u32, 1..4));
-    let setup = (clients, proptest::option::of(1..9_u32), proptest::option::of(1000..9000_u32))
-        .prop_map(|(clients, tables, rows)| SetupRequest { clients, tables, rows });
-    let times = proptest::collection::vec(proptest::option::of(1..100_000_u32), 3);
-    let numbers = (proptest::option::of(1..999_u32), proptest::option::of(1..9_u32), any::<u64>());
-    let how = (
-        select(PRESETS.map(|it| it.1).to_vec()),
-        select(SETS.map(|it| it.1).to_vec()),
-        proptest::option::of(select(PLACEMENTS.map(|it| it.1).to_vec())),
-        select(STATEMENTS.map(|it| it.1).to_vec()),
-        select(ID_KEYS.map(|it| it.1).to_vec()),
-        proptest::option::of(any::<bool>()),
-    );
-    let systems = proptest::collection::vec(system, 2..4);
-    let setups = proptest::collection::vec(setup, 1..4);
-    (systems, setups, times, numbers, how).prop_map(|(systems, setups, times, numbers, how)| {
-        let seconds = |at: usize| times[at].map(|ms| f64::from(ms) / 1000.0);
-        let (preset, set, placement, statements, id_key, twin) = how;
-        Request {
-            systems,
-            preset,
-            set,
-            tests: vec!["point*".to_owned(), "scan".to_owned()],
-            setups,
-            budget_s: seconds(0),
-            threshold: numbers.0.map(|tenths| f64::from(tenths) / 1000.0),
-            twin,
-            id_key,
-            statements,
-            placement,
-            seed: numbers.2,
-            slice_s: seconds(1),
-            write_slice_s: seconds(2),
-            blocks: numbers.1,
-            rounds: numbers.1.map(|blocks| blocks + 2),
-        }
-    })
-}
-
-/// Whether the file can say it: names that differ only in what they stand for, and setups given twice, cannot.
-fn can_be_said(request: &Request) -> bool {
-    let clash =
-        |a: &SystemRequest, b: &SystemRequest| a.name == b.name && a.name.is_some() && a != b;
-    let systems = &request.systems;
-    let unclear = systems.iter().any(|a| systems.iter().any(|b| clash(a, b)));
-    let setups = &request.setups;
-    let twice = setups.iter().enumerate().any(|(at, setup)| setups[..at].contains(setup));
-    !unclear && !twice
-}
-
-proptest! {
-    #[test]
-    fn what_is_written_is_read_again(request in a_request()) {
-        prop_assume!(can_be_said(&request));
-        let text = write_study(&request);
-        match read_study("again.toml", &text) {
-            Ok(read) => prop_assert_eq!(read, request),
-            Err(error) => prop_assert!(false, "{}\n{}", error, text),
-        }
-    }
-
-    #[test]
-    fn no_text_is_a_panic(text in "[a-z=\\[\\]\"., \\n{}#0-9é-]{0,80}") {
-        let _ = read_study("any.toml", &text);
-    }
-
-    #[test]
-    fn no_damaged_file_is_a_panic(
-        request in a_request(),
-        at in any::<prop::sample::Index>(),
-        put in "[ -~é\\n]{0,3}",
-    ) {
-        let text = write_study(&request);
-        let chars: Vec<char> = text.chars().collect();
-        let at = at.index(chars.len());
-        let damaged: String =
-            chars[..at].iter().copied().chain(put.chars()).chain(chars[at + 1..].iter().copied()).collect();
-        let _ = read_study("damaged.toml", &damaged);
-    }
+    assert!(!first(&request).starts_with("# "));
 }

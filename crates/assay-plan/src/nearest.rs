@@ -1,0 +1,36 @@
+//! What somebody who mistyped a word may have meant.
+
+/// The candidate most like `word`; none when all are quite different.
+pub(crate) fn nearest<T: AsRef<str>>(
+    word: &str,
+    candidates: impl IntoIterator<Item = T>,
+) -> Option<T> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
+        .filter(|(likeness, candidate)| {
+            // Short words are never much alike, but one slip of a finger apart.
+            *likeness > ALIKE || strsim::osa_distance(candidate.as_ref(), word) <= 1
+        })
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Jaro-Winkler similarity above which two words may be meant to be the same.
+const ALIKE: f64 = 0.7;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant() {
+        let words = ["preset", "placement", "rows", "one-cpu"];
+        assert_eq!(nearest("prset", words), Some("preset"));
+        assert_eq!(nearest("placment", words), Some("placement"));
+        assert_eq!(nearest("one_cpu", words), Some("one-cpu"));
+        assert_eq!(nearest("nwe", ["old", "new"]), Some("new"));
+        assert_eq!(nearest("xyz", words), None);
+        assert_eq!(nearest("", words), None);
+    }
+}

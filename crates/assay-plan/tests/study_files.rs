@@ -1,0 +1,100 @@
+//! The study files that come with assay, and those in its documentation, can be read and planned.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+use std::path::{Path, PathBuf};
+
+use assay_model::{Experiment, Setup, TestSet};
+use assay_plan::{MachineFacts, Plan, plan, read_study, write_study};
+
+/// Large enough for every published study.
+const LARGE: MachineFacts = MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000 };
+
+/// What the scaled studies are for.
+const LAPTOP: MachineFacts = MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000 };
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn planned(name: &str, text: &str, machine: MachineFacts) -> Plan {
+    let request = read_study(name, text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(read_study(name, &write_study(&request)).as_ref(), Ok(&request), "{name}");
+    let plan = plan(&request, machine).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(plan.study.recipe, write_study(&request), "{name}");
+    plan
+}
+
+/// Base name, text and whether it is scaled to a laptop.
+fn studies() -> Vec<(String, String, bool)> {
+    let files = fs_err::read_dir(root().join("studies")).unwrap();
+    let mut studies: Vec<_> = files
+        .map(|file| file.unwrap().path())
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            let text = fs_err::read_to_string(&path).unwrap();
+            match name.strip_suffix("-laptop") {
+                Some(name) => (name.to_owned(), text, true),
+                None => (name, text, false),
+            }
+        })
+        .collect();
+    studies.sort();
+    studies
+}
+
+#[test]
+fn each_post_has_an_exact_study_and_a_laptop_study() {
+    let studies = studies();
+    assert!(!studies.is_empty());
+    for pair in studies.chunks(2) {
+        let [(name, exact, false), (same, laptop, true)] = pair else { panic!("{pair:?}") };
+        assert_eq!(name, same);
+        let exact = planned(name, exact, LARGE).study;
+        assert_eq!(exact.experiment, Experiment::Sequential, "{name}");
+        let laptop = planned(&format!("{name}-laptop"), laptop, LAPTOP).study;
+        assert_eq!(laptop.experiment, Experiment::Interleaved, "{name}");
+        assert_eq!((exact.set, exact.setups.len() >= laptop.setups.len()), (laptop.set, true));
+    }
+}
+
+/// Systems, set, setups, and seconds of reads and of writes, as the posts give them.
+#[test]
+fn exact_studies_are_those_of_the_posts() {
+    let studies = studies();
+    let check = |name: &str, systems, set, setups: &[(u32, u32, u32)], (read_s, write_s)| {
+        let (_, text, _) = studies.iter().find(|study| study.0 == name && !study.2).unwrap();
+        let plan = planned(name, text, LARGE);
+        assert_eq!((plan.systems.len(), plan.study.set), (systems, set), "{name}");
+        let expected: Vec<_> =
+            setups.iter().map(|&(clients, tables, rows)| Setup { clients, tables, rows }).collect();
+        assert_eq!(plan.study.setups, expected, "{name}");
+        let seconds = |test: &str| {
+            let cell = plan.study.cells.iter().find(|cell| cell.id.test.name() == test).unwrap();
+            cell.slice_ms / 1000
+        };
+        assert_eq!((seconds("scan"), seconds("insert")), (read_s, write_s), "{name}");
+    };
+    let million = 1_000_000;
+    let big = |clients| (clients, 8, 10 * million);
+    check("mariadb-mysql-2024-07", 10, TestSet::Set42, &[big(12)], (300, 600));
+    check("mariadb-latin1-2026-04", 11, TestSet::Set32, &[(1, 1, 50 * million)], (600, 1800));
+    check("mysql-two-sockets-2025-12", 8, TestSet::Set32, &[big(16)], (600, 900));
+    check("mysql-small-2025-08", 5, TestSet::Set32, &[(1, 1, 50 * million)], (600, 900));
+    let by_clients = [1, 4, 6, 8, 10, 20, 40].map(big);
+    check("mysql-by-clients-2025-03", 6, TestSet::Set27, &by_clients, (180, 300));
+}
+
+#[test]
+fn the_documented_study_can_be_run() {
+    let docs = fs_err::read_to_string(root().join("docs/study-files.md")).unwrap();
+    let blocks: Vec<_> = docs
+        .split("```toml\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default())
+        .collect();
+    assert!(!blocks.is_empty());
+    for block in blocks {
+        planned("docs/study-files.md", block, LARGE);
+    }
+}
