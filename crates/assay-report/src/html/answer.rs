@@ -256,7 +256,8 @@ fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     let false_calls =
         if called { " Of the calls at most 5 % are expected to be false." } else { "" };
     format!(
-        "{} slices in {blocks} {} of fresh servers, measured in {}. Changes under {} do not count.{smallest}{false_calls}",
+        "{} slices in {blocks} {} of fresh servers, measured in {}. \
+         Changes under {} do not count.{smallest}{false_calls}",
         crate::number::thousands(f64::from(slices)),
         if blocks == 1 { "block" } else { "blocks" },
         duration(record.elapsed_s()),

@@ -91,10 +91,8 @@ impl fmt::Display for Ground {
         let left = scale.x(1.0 / (1.0 + scale.threshold));
         let width = scale.x(1.0 + scale.threshold) - left;
         let one = scale.x(1.0);
-        write!(
-            f,
-            r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/><line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#
-        )
+        write!(f, r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/>"#)?;
+        write!(f, r#"<line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#)
     }
 }
 
@@ -213,10 +211,8 @@ impl fmt::Display for Dots {
             let x = columns[index] as f64 * DOT_WIDTH;
             let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
             let class = verdict.word();
-            write!(
-                f,
-                r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}"><title>{name} {ratio:.2}</title></circle>"#
-            )?;
+            write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
+            write!(f, "<title>{name} {ratio:.2}</title></circle>")?;
         }
         f.write_str("</svg>")
     }
