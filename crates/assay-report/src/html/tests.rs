@@ -130,7 +130,7 @@ impl Tests {
         Self {
             base: system_name(record, base).to_owned(),
             systems: others.iter().map(|&index| system_name(record, index).to_owned()).collect(),
-            axis: Axis { scale, distance: 20.0 },
+            axis: Axis { scale, distance: 25.0 },
             columns: 2 + 3 * others.len(),
             group_words,
             setups: if setups.len() > 1 { setups } else { Vec::new() },
