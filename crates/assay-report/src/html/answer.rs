@@ -65,10 +65,15 @@ impl Answer {
             suspicious: suspicious(record),
             warnings: warnings(record),
             systems: others.into_iter().map(|s| system(record, judgement, s, scale)).collect(),
-            twins: twins.into_iter().map(|summary| twin(record, summary)).collect(),
-            basis: basis(record, judgement),
+            twins: twins.into_iter().map(|summary| unbroken(&twin(record, summary))).collect(),
+            basis: unbroken(&basis(record, judgement)),
         }
     }
+}
+
+/// Keeps numbers and their unit on one line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 /// The name under which a row of the table can be linked to.
@@ -136,7 +141,7 @@ fn system(
             std::cmp::Ordering::Less => Verdict::Faster.word(),
             std::cmp::Ordering::Equal => Verdict::Same.word(),
         },
-        sentence: sentence(record, summary),
+        sentence: unbroken(&sentence(record, summary)),
         counts: counts
             .into_iter()
             .filter(|(_, count)| *count > 0)

@@ -14,8 +14,8 @@ const STEPS: [f64; 27] = [
     1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
 ];
 
-/// Share of the interval ends that a scale shows; what lies beyond is drawn as an arrow.
-const COVERED: f64 = 0.98;
+/// How far a scale reaches: at most so many times as far as nine of ten ends of intervals; the rest become arrows.
+const STRETCH: f64 = 3.0;
 
 /// Room left and right of the scale's ends, percent of the width.
 const MARGIN: f64 = 3.0;
@@ -31,18 +31,14 @@ pub(crate) struct Scale {
 impl Scale {
     /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
     pub(crate) fn fitting(estimates: impl Iterator<Item = Estimate>, threshold: f64) -> Self {
-        let mut ends: Vec<f64> = estimates
+        let least = (3.0 * threshold).max(0.1).ln_1p();
+        let sides: (Vec<f64>, Vec<f64>) = estimates
             .flat_map(|e| [e.value, e.low, e.high])
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-            .collect();
-        ends.sort_by(f64::total_cmp);
-        let quantile = |share: f64| {
-            let index = (share * ends.len().saturating_sub(1) as f64).round() as usize;
-            ends.get(index).copied().unwrap_or(1.0)
-        };
-        let least = (3.0 * threshold).max(0.1);
-        let low = quantile(1.0 - COVERED).min(1.0 / (1.0 + least));
-        let high = quantile(COVERED).max(1.0 + least);
+            .map(f64::ln)
+            .partition(|log| *log < 0.0);
+        let low = (-reach(sides.0).max(least)).exp();
+        let high = reach(sides.1).max(least).exp();
         let below = STEPS.iter().rev().find(|step| **step <= low * 1.01);
         let above = STEPS.iter().find(|step| **step >= high * 0.99);
         Self {
@@ -76,6 +72,16 @@ impl Scale {
     }
 }
 
+/// How far from 1 one side of a scale must reach.
+fn reach(logs: Vec<f64>) -> f64 {
+    let mut distances: Vec<f64> = logs.into_iter().map(f64::abs).collect();
+    distances.sort_by(f64::total_cmp);
+    let furthest = distances.last().copied().unwrap_or(0.0);
+    let most =
+        distances.get(distances.len() * 9 / 10).map_or(0.0, |nine_of_ten| STRETCH * nine_of_ten);
+    furthest.min(most)
+}
+
 /// What all charts have behind their marks: the band of no interest and the line of no change.
 struct Ground(Scale);
 
@@ -85,10 +91,8 @@ impl fmt::Display for Ground {
         let left = scale.x(1.0 / (1.0 + scale.threshold));
         let width = scale.x(1.0 + scale.threshold) - left;
         let one = scale.x(1.0);
-        write!(
-            f,
-            r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/><line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#
-        )
+        write!(f, r#"<rect class="b" x="{left:.1}%" width="{width:.1}%" height="100%"/>"#)?;
+        write!(f, r#"<line class="o" x1="{one:.1}%" x2="{one:.1}%" y2="100%"/>"#)
     }
 }
 
@@ -207,10 +211,8 @@ impl fmt::Display for Dots {
             let x = columns[index] as f64 * DOT_WIDTH;
             let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
             let class = verdict.word();
-            write!(
-                f,
-                r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}"><title>{name} {ratio:.2}</title></circle>"#
-            )?;
+            write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
+            write!(f, "<title>{name} {ratio:.2}</title></circle>")?;
         }
         f.write_str("</svg>")
     }

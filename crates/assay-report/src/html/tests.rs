@@ -38,7 +38,8 @@ pub(crate) struct TestGroup {
 pub(crate) struct Row {
     pub(crate) anchor: String,
     pub(crate) test: String,
-    pub(crate) qps: Option<String>,
+    /// QPS of the base.
+    pub(crate) qps: String,
     pub(crate) qps_width: Option<String>,
     pub(crate) qps_key: String,
     pub(crate) cells: Vec<Compared>,
@@ -50,6 +51,7 @@ pub(crate) struct Row {
 
 /// A system against the base in one test.
 pub(crate) struct Compared {
+    pub(crate) system: String,
     pub(crate) verdict: &'static str,
     pub(crate) symbol: &'static str,
     /// Slower first.
@@ -128,7 +130,7 @@ impl Tests {
         Self {
             base: system_name(record, base).to_owned(),
             systems: others.iter().map(|&index| system_name(record, index).to_owned()).collect(),
-            axis: Axis { scale, distance: 24.0 },
+            axis: Axis { scale, distance: 25.0 },
             columns: 2 + 3 * others.len(),
             group_words,
             setups: if setups.len() > 1 { setups } else { Vec::new() },
@@ -152,7 +154,7 @@ fn row(
     let base_of = judgement.cell(id, base_index(record));
     let judged: Vec<&CellJudgement> =
         others.iter().filter_map(|&other| judgement.cell(id, other)).collect();
-    let cells: Vec<Compared> = judged.iter().map(|cell| compared(cell, scale)).collect();
+    let cells: Vec<Compared> = judged.iter().map(|cell| compared(record, cell, scale)).collect();
     let mut verdicts: Vec<&str> = cells.iter().map(|cell| cell.verdict).collect();
     verdicts.sort_unstable();
     verdicts.dedup();
@@ -161,7 +163,7 @@ fn row(
     Row {
         anchor: base_of.map_or_else(String::new, |base| anchor(record, base)),
         test: id.test.name(),
-        qps: qps.map(|qps| figure(Some(qps.value))),
+        qps: figure(qps.map(|qps| qps.value)),
         qps_width: half_width(qps),
         qps_key: key(qps.map(|qps| qps.value)),
         verdicts: verdicts.join(" "),
@@ -171,10 +173,11 @@ fn row(
     }
 }
 
-fn compared(cell: &CellJudgement, scale: Scale) -> Compared {
+fn compared(record: &StudyRecord, cell: &CellJudgement, scale: Scale) -> Compared {
     let verdict = cell.verdict;
     let shown = cell.rqps.filter(|_| verdict != Verdict::Failed);
     Compared {
+        system: system_name(record, cell.system).to_owned(),
         verdict: verdict.word(),
         symbol: symbol(verdict),
         rank: VERDICTS.iter().position(|it| *it == verdict).unwrap_or(0) as u8,
