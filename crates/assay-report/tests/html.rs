@@ -7,7 +7,7 @@ mod common;
 use assay_model::{Estimate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
-use common::studies::{FOUR, ONE, failed, study};
+use common::studies::{FOUR, GRID, ONE, failed, study};
 use common::{record, suspicious};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
@@ -180,6 +180,18 @@ fn a_twin_is_a_line_and_no_column() {
     assert!(!table.contains("twin"));
     assert_eq!(table.matches("class=\"system\"").count(), 1);
     assert!(page.contains(" --twin"));
+}
+
+#[test]
+fn a_command_is_told_only_where_it_asks_for_the_same() {
+    let grid = study(&["11.8"], TestSet::Set27, &GRID, false);
+    let page = page(&grid);
+    assert!(page.contains(
+        "assay compare mariadb@10.11 mariadb@11.8 --preset quick --set 27 --clients 4,1 --tables 1 "
+    ));
+    assert!(page.contains("assay run study.toml"));
+    let odd = self::page(&study(&["11.8"], TestSet::Set27, &FOUR, false));
+    assert!(!odd.contains("assay compare") && odd.contains("assay run study.toml"));
 }
 
 #[test]

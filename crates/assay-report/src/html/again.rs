@@ -4,9 +4,16 @@ use assay_model::{Setup, StudyRecord};
 
 use crate::words::shell_quoted;
 
-/// The command that asks for the same study.
-pub(crate) fn command(record: &StudyRecord) -> String {
+/// The command that asks for the same study; none where its setups are not every combination of their clients, tables
+/// and rows: that takes a study file.
+pub(crate) fn command(record: &StudyRecord) -> Option<String> {
     let study = &record.study;
+    let clients = each(&study.setups, |setup| setup.clients);
+    let tables = each(&study.setups, |setup| setup.tables);
+    let rows = each(&study.setups, |setup| setup.rows);
+    if study.setups.len() != clients.len() * tables.len() * rows.len() {
+        return None;
+    }
     let systems: Vec<String> = record
         .systems
         .iter()
@@ -20,9 +27,9 @@ pub(crate) fn command(record: &StudyRecord) -> String {
     ];
     words.extend(tests(record));
     words.extend([
-        format!("--clients {}", each(&study.setups, |setup| setup.clients)),
-        format!("--tables {}", each(&study.setups, |setup| setup.tables)),
-        format!("--rows {}", each(&study.setups, |setup| setup.rows)),
+        format!("--clients {}", clients.join(",")),
+        format!("--tables {}", tables.join(",")),
+        format!("--rows {}", rows.join(",")),
         format!("--budget {}s", study.budget_s),
         format!("--threshold {}%", (study.threshold * 1e4).round() / 100.0),
         format!("--seed {}", study.seed),
@@ -37,7 +44,7 @@ pub(crate) fn command(record: &StudyRecord) -> String {
     if record.systems.iter().any(|system| system.is_twin) {
         words.push("--twin".into());
     }
-    words.join(" ")
+    Some(words.join(" "))
 }
 
 fn tests(record: &StudyRecord) -> Option<String> {
@@ -51,12 +58,15 @@ fn tests(record: &StudyRecord) -> Option<String> {
     (!all).then(|| format!("--tests {}", names.join(",")))
 }
 
-/// The values that setups have, each once.
-fn each(setups: &[Setup], of: fn(&Setup) -> u32) -> String {
-    let mut values: Vec<u32> = setups.iter().map(of).collect();
-    values.sort_unstable();
-    values.dedup();
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+/// The values that setups have, each once, in their order.
+fn each(setups: &[Setup], of: fn(&Setup) -> u32) -> Vec<String> {
+    let mut values: Vec<String> = Vec::new();
+    for value in setups.iter().map(|setup| of(setup).to_string()) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
 }
 
 /// What all items have in common.

@@ -47,7 +47,7 @@ struct Page<'a> {
     tests: Tests,
     figures: &'static [(&'static str, &'static str)],
     conditions: Conditions,
-    command: String,
+    command: Option<String>,
     recipe: &'a str,
     id: &'a str,
 }
