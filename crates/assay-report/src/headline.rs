@@ -80,7 +80,12 @@ fn data_differ(record: &StudyRecord) -> Option<String> {
     (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
 }
 
-fn twin_line(record: &StudyRecord, judgement: &Judgement, summary: &SystemSummary) -> String {
+/// What the twin says.
+pub(crate) fn twin_line(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    summary: &SystemSummary,
+) -> String {
     let base = system_name(record, base_index(record));
     let calls = summary.slower + summary.faster;
     let cells = summary.cells();

@@ -7,7 +7,7 @@ mod common;
 use assay_model::{Estimate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
-use common::studies::{FOUR, ONE, failed, study};
+use common::studies::{FOUR, GRID, ONE, failed, study};
 use common::{record, suspicious};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
@@ -175,10 +175,22 @@ fn a_suspicious_audit_is_said_first() {
 fn a_twin_is_a_line_and_no_column() {
     let record = study(&["11.8"], TestSet::Set32, &[ONE], true);
     let page = page(&record);
-    assert!(page.contains("A/A twin (mariadb@10.11 against itself): 0 false calls of 32;"));
+    assert!(page.contains("A/A twin: 0 false calls in 32 tests of mariadb@10.11 against itself;"));
     let table = page.split_once("id=\"table\"").unwrap().1.split_once("</thead>").unwrap().0;
     assert!(!table.contains("twin"));
     assert_eq!(table.matches("class=\"system\"").count(), 1);
+}
+
+#[test]
+fn a_command_is_told_only_where_one_asks_for_the_same() {
+    let mut record = study(&["11.8"], TestSet::Set27, &[ONE], false);
+    record.study.recipe = "# assay compare a@1 b@2\ncompare = [\"a@1\", \"b@2\"]\n".into();
+    let told = "The same study on your machine";
+    assert!(page(&record).contains(told) && page(&record).contains("<pre>assay compare a@1 b@2"));
+    record.study.recipe = "compare = [\"old\", \"new\"]\n".into();
+    assert!(!page(&record).contains(told) && page(&record).contains("assay run study.toml"));
+    record.study.recipe.clear();
+    assert!(!page(&record).contains(told) && !page(&record).contains("assay run study.toml"));
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The answer in words: what a reader must know first.
 
-use assay_model::{AuditClass, StudyRecord, System, Verdict};
+use assay_model::{AuditClass, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Judgement, SystemSummary};
 
 use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
-use crate::number::{change, duration, share};
+use crate::headline;
+use crate::number::change;
 use crate::words::{base_index, source, symbol, system_name};
 
 /// How many of the largest changes are told at the top.
@@ -63,10 +64,15 @@ impl Answer {
             .partition(|it| record.systems.get(it.system).is_some_and(|system| system.is_twin));
         Self {
             suspicious: suspicious(record),
-            warnings: warnings(record),
+            warnings: warnings(record, judgement),
             systems: others.into_iter().map(|s| system(record, judgement, s, scale)).collect(),
-            twins: twins.into_iter().map(|summary| unbroken(&twin(record, summary))).collect(),
-            basis: unbroken(&basis(record, judgement)),
+            twins: twins
+                .into_iter()
+                .map(|summary| {
+                    unbroken(&sentence_of(&headline::twin_line(record, judgement, summary)))
+                })
+                .collect(),
+            basis: unbroken(&sentence_of(&headline::basis(record, judgement))),
         }
     }
 }
@@ -87,38 +93,19 @@ fn suspicious(record: &StudyRecord) -> Vec<String> {
     of_class.map(|finding| finding.setting.clone()).collect()
 }
 
-fn warnings(record: &StudyRecord) -> Vec<String> {
-    let mut warnings: Vec<String> = builds(record).into_iter().collect();
+fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let mut warnings: Vec<String> = headline::warnings(record, judgement);
     for system in record.systems.iter().filter(|it| !it.is_twin && !it.prefix.build.released) {
-        warnings.push(format!("{} is from {}, no released channel.", system.name, source(system)));
+        warnings.push(format!("{} is from {}, no released channel", system.name, source(system)));
     }
-    if !record.finished {
-        warnings.push(
-            "The study has not run to its end: verdicts rest on what has been measured so far."
-                .into(),
-        );
-    }
-    warnings
+    warnings.into_iter().map(|warning| sentence_of(&warning)).collect()
 }
 
-/// The release a build was made for: its compiler and libraries come with it.
-fn builder(system: &System) -> (&str, &str) {
-    let build = &system.prefix.build;
-    (&build.source, build.channel.split('-').next().unwrap_or_default())
-}
-
-fn builds(record: &StudyRecord) -> Option<String> {
-    let first = builder(record.systems.first()?);
-    let differ = record.systems.iter().any(|system| builder(system) != first);
-    differ.then(|| {
-        let systems = record.systems.iter().filter(|system| !system.is_twin);
-        let each: Vec<String> =
-            systems.map(|system| format!("{} from {}", system.name, source(system))).collect();
-        format!(
-            "The builds differ ({}): compiler and libraries change together with the version.",
-            each.join(", ")
-        )
-    })
+/// A line as a sentence: with a capital letter and a full stop.
+fn sentence_of(line: &str) -> String {
+    let mut letters = line.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 fn system(
@@ -226,41 +213,4 @@ fn largest(record: &StudyRecord, cells: &[&CellJudgement]) -> Vec<Change> {
             why: cell.why.clone(),
         })
         .collect()
-}
-
-fn twin(record: &StudyRecord, summary: &SystemSummary) -> String {
-    let calls = summary.slower + summary.faster;
-    let base = system_name(record, base_index(record));
-    let seen = summary.detectable.map_or_else(String::new, |d| {
-        format!("; smallest change this study could have seen: {}", share(d))
-    });
-    format!(
-        "A/A twin ({base} against itself): {calls} false {} of {}{seen}.",
-        if calls == 1 { "call" } else { "calls" },
-        summary.cells(),
-    )
-}
-
-fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
-    let blocks = judgement.cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
-    let slices: u32 = judgement.cells.iter().map(|cell| cell.slices).sum();
-    if slices == 0 {
-        return "Nothing has been measured yet.".into();
-    }
-    let detectable = judgement.systems.iter().filter_map(|system| system.detectable);
-    let smallest = detectable.reduce(f64::max).map_or_else(String::new, |d| {
-        format!(" In half the tests a change of {} would be found.", share(d))
-    });
-    let called =
-        judgement.cells.iter().any(|c| matches!(c.verdict, Verdict::Slower | Verdict::Faster));
-    let false_calls =
-        if called { " Of the calls at most 5 % are expected to be false." } else { "" };
-    format!(
-        "{} slices in {blocks} {} of fresh servers, measured in {}. \
-         Changes under {} do not count.{smallest}{false_calls}",
-        crate::number::thousands(f64::from(slices)),
-        if blocks == 1 { "block" } else { "blocks" },
-        duration(record.elapsed_s()),
-        share(record.study.threshold),
-    )
 }

@@ -5,6 +5,7 @@ use assay_verdict::Judgement;
 
 use super::figure::setup_words;
 use crate::number::{NONE, duration, share, thousands};
+use crate::text::conditions::data;
 use crate::words::{rfc3339, source};
 
 /// Machine, study, systems, audit and events.
@@ -78,13 +79,25 @@ fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, Stri
         ("Study", format!("{}, preset {}", study.id, study.preset.word())),
         ("Clients × tables × rows", setups.join("; ")),
         ("Experiment", study.experiment.word().to_owned()),
+        ("Statements", study.statements.word().to_owned()),
+        ("Key of id", study.id_key.word().to_owned()),
+        ("Data", data(record).join("; ")),
         ("Placement", placements.join(" and ")),
         ("Seed", study.seed.to_string()),
         ("Threshold", share(study.threshold)),
         ("Started", rfc3339(study.started_ms).unwrap_or_else(|| NONE.to_owned())),
         (
             "Took",
-            format!("{} of a budget of {}", duration(record.elapsed_s()), duration(study.budget_s)),
+            format!(
+                "{} of a budget of {}, in {}",
+                duration(record.elapsed_s()),
+                duration(study.budget_s),
+                if record.runs.len() == 1 {
+                    "one run".into()
+                } else {
+                    format!("{} runs", record.runs.len())
+                },
+            ),
         ),
         (
             "Slices",

@@ -21,7 +21,7 @@ pub(crate) fn list(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut lines = vec![host(record)];
     lines.extend(systems(record));
     lines.push(study(record));
-    lines.extend(data(record));
+    lines.extend(data(record).into_iter().map(|line| format!("  data {line}")));
     lines.push(slices(record, judgement));
     lines.extend(audit(record));
     lines.extend(record.events.iter().map(|event| match event.system {
@@ -46,7 +46,7 @@ fn again(record: &StudyRecord) -> Vec<String> {
 }
 
 /// What the data were, and whether all systems held the same.
-fn data(record: &StudyRecord) -> Vec<String> {
+pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut told = Vec::new();
     for content in &record.data {
@@ -64,13 +64,13 @@ fn data(record: &StudyRecord) -> Vec<String> {
         let rows = thousands(content.rows as f64);
         lines.push(if equal {
             let on = if all().count() > 1 { "the same on all systems" } else { "on one system" };
-            format!("  data {state}: {rows} rows, checksum {}, {on}", content.checksum)
+            format!("{state}: {rows} rows, checksum {}, {on}", content.checksum)
         } else {
             let each = all().map(|it| {
                 let name = system_name(record, it.system);
                 format!("{name} has {} rows, checksum {}", thousands(it.rows as f64), it.checksum)
             });
-            format!("  warning: data {state} differ: {}", each.collect::<Vec<_>>().join("; "))
+            format!("{state}, differing: {}", each.collect::<Vec<_>>().join("; "))
         });
     }
     lines
