@@ -17,6 +17,14 @@ pub(crate) struct Run {
     stop: AtomicBool,
 }
 
+/// When an event of an open loop is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Due {
+    At(Instant),
+    /// After the end of the run.
+    Never,
+}
+
 impl Run {
     pub(crate) fn new(first_sequence: u64, bound: Bound, clients: u32) -> Self {
         Self {
@@ -33,7 +41,7 @@ impl Run {
     /// not divide.
     pub(crate) fn quota(&self, client: u32) -> u64 {
         match self.bound {
-            Bound::Time(_) => u64::MAX,
+            Bound::Time(_) | Bound::Rate { .. } => u64::MAX,
             Bound::Events(total) => {
                 let clients = u64::from(self.clients);
                 total / clients + u64::from(u64::from(client) < total % clients)
@@ -47,12 +55,25 @@ impl Run {
         *self.start.get_or_init(Instant::now)
     }
 
+    /// When a client's event is due, counted from 0; none in a closed loop, where it is due when the one before ends.
+    #[inline]
+    pub(crate) fn due(&self, client: u32, event: u64) -> Option<Due> {
+        let Bound::Rate { time, per_second } = self.bound else { return None };
+        let turn = event as f64 * f64::from(self.clients) + f64::from(client);
+        let after = Duration::try_from_secs_f64(turn / per_second).unwrap_or(Duration::MAX);
+        let start = *self.start.get()?;
+        match start.checked_add(after) {
+            Some(at) if after < time => Some(Due::At(at)),
+            _ => Some(Due::Never),
+        }
+    }
+
     /// Whether no further event may begin.
     #[inline]
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         let timed_out = match self.bound {
             Bound::Time(limit) => self.since_start(now) >= limit,
-            Bound::Events(_) => false,
+            Bound::Events(_) | Bound::Rate { .. } => false,
         };
         timed_out || self.stop.load(Ordering::Relaxed)
     }
@@ -71,6 +92,21 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_of_an_open_loop_are_due_evenly_over_all_clients() {
+        let bound = Bound::Rate { time: Duration::from_secs(1), per_second: 4.0 };
+        let run = Run::new(0, bound, 2);
+        run.start.set(Instant::now()).unwrap();
+        let start = *run.start.get().unwrap();
+        let at = |ms| Some(Due::At(start + Duration::from_millis(ms)));
+        assert_eq!(
+            [run.due(0, 0), run.due(1, 0), run.due(0, 1), run.due(1, 1)],
+            [at(0), at(250), at(500), at(750)]
+        );
+        assert_eq!(run.due(0, 2), Some(Due::Never));
+        assert_eq!(run.due(0, u64::MAX), Some(Due::Never));
+    }
 
     #[test]
     fn events_are_split_evenly() {

@@ -15,6 +15,7 @@ pub use assay_workloads::Checksum;
 pub use error::Error;
 pub use fill::{LoadProgress, LoadReport, Tables, content, fill};
 pub use session::{Bound, Session, Work};
+pub use tally::latencies;
 
 /// What a fallible operation of this crate returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -17,12 +17,20 @@ use crate::worker::Worker;
 use crate::{Error, Result};
 
 /// When a run ends. Tested between events only: a long event is never interrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// No event begins later than this after the common start.
     Time(Duration),
     /// This many events in total, split evenly over the clients.
     Events(u64),
+    /// Open loop: events of all clients together are due at this rate, evenly, for that time. A client that is late
+    /// begins at once, and latency counts from the moment when the event was due, so that a stall is not hidden.
+    Rate {
+        /// How long events are due.
+        time: Duration,
+        /// Events a second.
+        per_second: f64,
+    },
 }
 
 /// What the clients of a session do.

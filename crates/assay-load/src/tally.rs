@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_model::WorkCounters;
 use assay_wire::mysql::{Counted, Reply};
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2Serializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use crate::{Error, Result};
 
@@ -100,6 +100,14 @@ impl Tally {
     }
 }
 
+/// The latencies of a run's events, nanoseconds, from [`WorkCounters::latency_hdr`].
+///
+/// # Errors
+/// [`Error::Histogram`] when the bytes are no histogram.
+pub fn latencies(latency_hdr: &[u8]) -> Result<Histogram<u64>> {
+    Deserializer::new().deserialize(&mut &*latency_hdr).map_err(histogram_error)
+}
+
 fn add_errors(errors: &mut Vec<(u32, u64)>, code: u32, more: u64) {
     match errors.iter_mut().find(|(known, _)| *known == code) {
         Some((_, count)) => *count += more,
@@ -113,8 +121,6 @@ fn histogram_error(cause: impl std::fmt::Debug) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::serialization::Deserializer;
-
     use super::*;
 
     #[test]
@@ -131,8 +137,7 @@ mod tests {
         assert_eq!((counters.events, counters.elapsed_ns), (2, 5_000_000));
         assert_eq!(counters.event_ns_sum, 100_000_000_100_000);
         assert_eq!(counters.errors, [(1020, 1), (1213, 2)]);
-        let latency: Histogram<u64> =
-            Deserializer::new().deserialize(&mut counters.latency_hdr.as_slice()).unwrap();
+        let latency = latencies(&counters.latency_hdr).unwrap();
         assert_eq!(latency.len(), 2);
         assert!((99_900..100_100).contains(&latency.value_at_quantile(0.5)));
     }

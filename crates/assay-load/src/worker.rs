@@ -1,5 +1,6 @@
 //! One client: a connection that runs events back to back.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use assay_wire::mysql::{ConnectOptions, Hot};
 use assay_workloads::{Client, EventBuf, Program};
 
 use crate::connection::Connection;
-use crate::handshake::Run;
+use crate::handshake::{Due, Run};
 use crate::tally::Tally;
 use crate::{Error, Result};
 
@@ -30,6 +31,8 @@ impl Worker {
         seed: u64,
         number: u32,
     ) -> Result<Self> {
+        // Of an open loop the kernel shall wake the client when an event is due, not up to 50 µs later.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let client = Client::new(Arc::clone(&program), seed, number);
         let connection = Connection::open(options, program, number)?;
         Ok(Self { number, client, connection, event: EventBuf::default() })
@@ -51,6 +54,14 @@ impl Worker {
         let mut sequence = run.first_sequence;
         let mut now = run.wait_for_start();
         while tally.events() < quota && !run.is_over(now) {
+            match run.due(self.number, tally.events()) {
+                None => {}
+                Some(Due::At(due)) => {
+                    std::thread::sleep(due.saturating_duration_since(now));
+                    now = due;
+                }
+                Some(Due::Never) => break,
+            }
             self.run_event(sequence, tally)?;
             let end = Instant::now();
             tally.count_event(end - now);

@@ -7,7 +7,7 @@ mod common;
 use assay_model::{Estimate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
-use common::studies::{FOUR, GRID, ONE, failed, study};
+use common::studies::{FOUR, ONE, failed, study};
 use common::{record, suspicious};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {

@@ -1,5 +1,6 @@
 //! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
+mod attach;
 mod audit;
 mod cli;
 mod compare;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
+        Command::Load(args) => attach::load(args),
+        Command::Bench(args) => attach::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
         Command::Supervise => return assay_servers::supervise::main(),
     };
@@ -83,6 +86,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
+            hints.extend(of::<attach::Unsupported>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
             hints.extend(of::<assay_load::Error>(cause));

@@ -126,3 +126,38 @@ fn a_hang_is_an_error() {
     let Error::Query { cause, .. } = &error else { panic!("{error}") };
     assert!(matches!(cause, assay_wire::Error::Timeout { .. }), "{cause}");
 }
+
+/// Half a second at 400 events a second: what was due was sent, and no more.
+#[test]
+fn an_open_loop_sends_what_is_due() {
+    let bed = Bed::new();
+    bed.load(1, 100, SEED);
+    let setup = Setup { clients: 3, tables: 1, rows: 100 };
+    let mut session = bed.open(test("point-query"), setup);
+    let bound = Bound::Rate { time: Duration::from_millis(500), per_second: 400.0 };
+    let work = session.run(0, bound).unwrap();
+    assert_eq!(work.events, 200);
+    assert!(work.elapsed_ns >= 490_000_000, "{}", work.elapsed_ns);
+}
+
+/// While the row is locked nothing answers: the events that were due meanwhile count the whole wait.
+#[test]
+fn a_stall_is_in_the_latency_of_all_events_that_were_due() {
+    let mut bed = Bed::new();
+    bed.load(1, 10, SEED);
+    let setup = Setup { clients: 1, tables: 1, rows: 10 };
+    let mut session = bed.open(test("update-one"), setup);
+    bed.control.query("BEGIN").unwrap();
+    bed.control.query("UPDATE sbtest1 SET k = k WHERE id = 1").unwrap();
+    let bound = Bound::Rate { time: Duration::from_millis(400), per_second: 100.0 };
+    let work = std::thread::scope(|scope| {
+        let running = scope.spawn(|| session.run(0, bound).unwrap());
+        // Longer than the run: all of its events are late.
+        std::thread::sleep(Duration::from_millis(600));
+        bed.control.query("ROLLBACK").unwrap();
+        running.join().unwrap()
+    });
+    assert_eq!(work.events, 40);
+    // Due every 10 ms and answered after 600: together 40 × 600 ms less the sum of 0, 10, 20, ... 390 ms.
+    assert!(work.event_ns_sum >= (40 * 600 - 7_800) * 1_000_000, "{}", work.event_ns_sum);
+}
