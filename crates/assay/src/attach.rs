@@ -299,7 +299,8 @@ fn rate_met(args: &Bench, measured: &Measured) -> Exit {
         return Exit::Done;
     }
     anstream::eprintln!(
-        "warning: the rate was not met: {:.0} events/s instead of {rate:.0}; latencies count the time that events waited",
+        "warning: the rate was not met: {:.0} events/s instead of {rate:.0}; \
+         latencies count the time that events waited",
         measured.tps
     );
     Exit::CellFailed

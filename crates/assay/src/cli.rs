@@ -213,7 +213,8 @@ pub(crate) struct Load {
     pub(crate) tables: u32,
 
     /// Rows in each table
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
     pub(crate) rows: u32,
 
     /// Storage engine
@@ -386,7 +387,8 @@ pub(crate) struct ServerStart {
     pub(crate) port: Option<u16>,
 
     /// Buffer pool, MB
-    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(8..=1 << 22))]
+    #[arg(long, value_name = "MB", default_value_t = 256)]
+    #[arg(value_parser = clap::value_parser!(u64).range(8..=1 << 22))]
     pub(crate) buffer_pool: u64,
 
     #[command(flatten)]

@@ -39,9 +39,6 @@ pub(crate) fn study(others: &[&str], set: TestSet, setups: &[Setup], twin: bool)
 /// One client on one table.
 pub(crate) const ONE: Setup = Setup { clients: 1, tables: 1, rows: 100_000 };
 
-/// Four clients and one, on one table.
-pub(crate) const GRID: [Setup; 2] = [Setup { clients: 4, tables: 1, rows: 100_000 }, ONE];
-
 /// Four clients on one table, and on four that hold as much: no combination of their numbers.
 pub(crate) const FOUR: [Setup; 2] = [
     Setup { clients: 4, tables: 1, rows: 1_000_000 },
