@@ -139,7 +139,7 @@ pub(crate) struct Compare {
 pub(crate) struct RunFile {
     /// The study file, TOML; `-` reads it from stdin
     #[arg(value_name = "STUDY.toml")]
-    pub(crate) file: PathBuf,
+    pub(crate) study_file: PathBuf,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,

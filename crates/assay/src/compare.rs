@@ -22,14 +22,14 @@ pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> 
 
 /// `assay run`: the same from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
-    let text = if args.file.as_os_str() == "-" {
+    let text = if args.study_file.as_os_str() == "-" {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).context("cannot read the study from stdin")?;
         text
     } else {
-        fs_err::read_to_string(&args.file)?
+        fs_err::read_to_string(&args.study_file)?
     };
-    let request = assay_plan::read_study(&args.file.display().to_string(), &text)?;
+    let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
     from_request(&request, &args.measuring, cache_dir)
 }
 
