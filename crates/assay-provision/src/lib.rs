@@ -9,6 +9,8 @@ mod apt;
 mod catalog;
 mod deb;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod layout;
 mod provisioner;
 mod store;

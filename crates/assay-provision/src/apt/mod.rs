@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::store::{age, now_seconds, read_json, write_json};
 use client::Private;
 use machine::Machine;
+pub(crate) use machine::count_entries;
 
 /// How long a fetched index is taken for current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
