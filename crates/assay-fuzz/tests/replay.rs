@@ -1,7 +1,5 @@
 //! Every file of the corpus, fed to the function the fuzzer feeds.
 
-#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 

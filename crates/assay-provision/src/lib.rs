@@ -7,6 +7,7 @@
 
 mod apt;
 mod catalog;
+mod census;
 mod deb;
 mod error;
 #[doc(hidden)]
@@ -15,7 +16,9 @@ mod layout;
 mod provisioner;
 mod store;
 mod unpack;
+mod upkeep;
 mod version;
 
 pub use error::Error;
 pub use provisioner::{AvailableVersion, Options, Progress, Provisioner};
+pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
