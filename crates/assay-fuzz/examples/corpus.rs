@@ -126,7 +126,8 @@ fn packets(corpus: &Path) {
             fs::write(corpus.join("reply").join(format!("{name}-{number}")), bytes).unwrap();
         }
     }
-    let caching = b"\x0a8.4.0\0\x01\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
+    let caching = b"\x0a8.4.0\0\x01\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15\
+        \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
     let mut login = Vec::new();
     codec::frame(caching, 0, &mut login);
     codec::frame(b"\xfemysql_native_password\0abcdefghijklmnopqrst\0", 2, &mut login);
