@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci` and `cargo xtask tidy`.
+//! Tasks of the repository: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -6,16 +6,18 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy
+const USAGE: &str = "usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N]
 
 ci    formatting, lints, tests and documentation tests: what must pass before anything lands
-tidy  rules of the code base: who may use whom, sizes, first lines, licences";
+tidy  rules of the code base: who may use whom, sizes, first lines, licences
+fuzz  the fuzzers, one or all of them, a minute each unless said otherwise";
 
 fn main() -> ExitCode {
-    let task = std::env::args().nth(1);
-    let result = match task.as_deref() {
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    let result = match words.first().map(String::as_str) {
         Some("ci") => ci(),
         Some("tidy") => xtask::tidy::check(),
+        Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");
             return ExitCode::from(2);

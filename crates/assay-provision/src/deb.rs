@@ -15,9 +15,14 @@ use crate::unpack::Tree;
 /// When the package is not well formed, or has an entry that the tree refuses.
 pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
     let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    unpack_from(&name, fs::File::open(package)?, tree)
+}
+
+/// The same of a package from anywhere; `name` is its name in errors.
+pub(crate) fn unpack_from(name: &str, package: impl Read, tree: &mut Tree) -> Result<(), Error> {
     let broken =
         |detail: &dyn ToString| Error::malformed(format!("package `{name}`"), detail.to_string());
-    let mut archive = ar::Archive::new(fs::File::open(package)?);
+    let mut archive = ar::Archive::new(package);
     while let Some(member) = archive.next_entry() {
         let member = member.map_err(|error| broken(&error))?;
         let identifier = String::from_utf8_lossy(member.header().identifier()).into_owned();
@@ -32,7 +37,7 @@ pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
                 ),
                 other => return Err(broken(&format!("compression `{other}` is not known"))),
             };
-            return tree.unpack(&name, stream);
+            return tree.unpack(name, stream);
         }
     }
     Err(broken(&"no member `data.tar`"))

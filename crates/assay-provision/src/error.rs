@@ -77,6 +77,14 @@ pub enum Error {
         /// The package client's words.
         detail: String,
     },
+    /// The archive gave something else than what was signed.
+    #[error("package archive for `{release}` gave what does not match its signed index: {detail}")]
+    Altered {
+        /// The release whose index it is.
+        release: String,
+        /// The package client's words.
+        detail: String,
+    },
     /// The apt client failed in another way.
     #[error("`{program}` failed for `{release}`: {detail}")]
     Apt {
@@ -179,7 +187,7 @@ impl Hint for Error {
             Self::Gone { .. } => {
                 "the mirror is incomplete or being updated: try later, or another exact version"
             }
-            Self::Checksum { .. } => {
+            Self::Altered { .. } | Self::Checksum { .. } => {
                 "a proxy or mirror changed the archive; try again or change the mirror"
             }
             Self::DiskFull { .. } => {

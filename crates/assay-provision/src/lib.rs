@@ -7,13 +7,18 @@
 
 mod apt;
 mod catalog;
+mod census;
 mod deb;
 mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 mod layout;
 mod provisioner;
 mod store;
 mod unpack;
+mod upkeep;
 mod version;
 
 pub use error::Error;
 pub use provisioner::{AvailableVersion, Options, Progress, Provisioner};
+pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};

@@ -76,7 +76,7 @@ pub struct AvailableVersion {
 /// Gets servers into a cache directory and from it.
 #[derive(Debug)]
 pub struct Provisioner {
-    store: Store,
+    pub(crate) store: Store,
     catalog: Catalog,
     options: Options,
 }

@@ -13,8 +13,9 @@ use assay_model::Prefix;
 use fs_err as fs;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, TempDir};
 
+use crate::census::Census;
 use crate::error::Error;
 use crate::layout;
 use crate::unpack::remove_tree;
@@ -36,8 +37,13 @@ pub(crate) struct Resolution {
     pub(crate) expired: bool,
 }
 
-const MANIFEST: &str = "prefix.json";
-const UNFINISHED: &str = ".new-";
+/// In every finished prefix; those who use it hold a lock on this file.
+pub(crate) const MANIFEST: &str = "prefix.json";
+/// How the names of unfinished directories begin.
+pub(crate) const UNFINISHED: &str = ".new-";
+/// The same of files that are to replace others.
+const UNFINISHED_FILE: &str = ".new-file-";
+const CENSUS: &str = "census.json";
 
 impl Store {
     pub(crate) fn open(root: &Path) -> Result<Self, Error> {
@@ -52,7 +58,16 @@ impl Store {
 
     /// Waits for the lock; `waiting` is called once if another process has it. Held until dropped,
     /// or the process ends.
+    ///
+    /// What a crash left is collected.
     pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
+        let file = self.lock_only(waiting)?;
+        self.collect_garbage()?;
+        Ok(file)
+    }
+
+    /// The same, and nothing is collected.
+    pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         let file = fs::File::create(self.path("provision.lock"))?;
         match file.try_lock() {
             Ok(()) => {}
@@ -62,14 +77,24 @@ impl Store {
             }
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }
-        for entry in fs::read_dir(self.path("prefixes"))? {
-            let entry = entry?;
-            // Whoever holds the lock finds only what a crash left.
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                remove_tree(&entry.path())?;
+        Ok(file)
+    }
+
+    /// Removes everything unfinished. Whoever holds the lock finds only what a crash left.
+    pub(crate) fn collect_garbage(&self) -> Result<(), Error> {
+        for (directory, beginning) in [("prefixes", UNFINISHED), (".", UNFINISHED_FILE)] {
+            for entry in fs::read_dir(self.path(directory))? {
+                let entry = entry?;
+                if !entry.file_name().to_string_lossy().starts_with(beginning) {
+                    continue;
+                }
+                match entry.file_type()?.is_dir() {
+                    true => remove_tree(&entry.path())?,
+                    false => fs::remove_file(entry.path())?,
+                }
             }
         }
-        Ok(file)
+        Ok(())
     }
 
     /// An error unless that many bytes can be written.
@@ -88,7 +113,16 @@ impl Store {
         let path = self.path("prefixes").join(directory);
         let stored: Prefix = read_json(&path.join(MANIFEST))?;
         let layout = layout::under(&path, &stored.layout);
-        layout.server.exists().then_some(Prefix { layout, path, ..stored })
+        let lost = match read_json::<Census>(&path.join(CENSUS)) {
+            // Kept before there was a census.
+            None => false,
+            Some(census) => Census::of(&path).ok() != Some(census),
+        };
+        let lost = lost || !layout.server.exists();
+        if lost {
+            log::warn!("`{}` is damaged: files are missing or of another length", path.display());
+        }
+        (!lost).then_some(Prefix { layout, path, ..stored })
     }
 
     /// All prefixes, by directory name.
@@ -116,13 +150,16 @@ impl Store {
 
     /// Makes a built tree the prefix of that name. `stored` has paths relative to the tree.
     pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
+        write_json(&tree.path().join(CENSUS), &Census::of(tree.path())?)?;
         write_json(&tree.path().join(MANIFEST), stored)?;
+        sync_tree(tree.path())?;
         let target = self.path("prefixes").join(name);
         if target.exists() {
             // Not whole, else it would have been used.
             remove_tree(&target)?;
         }
         fs::rename(tree.path(), &target)?;
+        fs::File::open(self.path("prefixes"))?.sync_all()?;
         // Gone from its old name: nothing is left for it to remove.
         let _ = tree.keep();
         self.prefix(name)
@@ -153,6 +190,14 @@ pub(crate) fn age(at: u64) -> u64 {
     now_seconds().checked_sub(at).unwrap_or(u64::MAX)
 }
 
+/// Brings a tree to the disk, so that a power loss after its rename leaves no short files.
+///
+/// All of the file system at once: far quicker than file by file.
+fn sync_tree(root: &Path) -> Result<(), Error> {
+    let directory = fs::File::open(root)?;
+    Ok(rustix::fs::syncfs(directory.file()).map_err(std::io::Error::from)?)
+}
+
 /// Content of a JSON file of the cache; none when it is missing or not what it should be.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let text = fs::read(path).ok()?;
@@ -164,9 +209,10 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let text = serde_json::to_vec_pretty(value).map_err(std::io::Error::from)?;
-    let mut file = NamedTempFile::new_in(directory)?;
+    let mut file = Builder::new().prefix(UNFINISHED_FILE).tempfile_in(directory)?;
     file.write_all(&text)?;
     file.as_file().set_permissions(Permissions::from_mode(0o644))?;
+    file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

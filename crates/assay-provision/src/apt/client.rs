@@ -132,6 +132,9 @@ fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error
     if find(&["No space left on device"]).is_some() {
         return Error::Io(ErrorKind::StorageFull.into());
     }
+    if let Some(detail) = find(&["Hash Sum mismatch", "unexpected size"]) {
+        return Error::Altered { release, detail };
+    }
     if let Some(detail) = find(&["404 "]) {
         return Error::Gone { release, detail };
     }

@@ -183,6 +183,11 @@ fn one_line_entry(line: &str) -> Option<Entry> {
     Some(Entry { uris: vec![uri], suites: vec![suite], components: fields.collect(), signed_by })
 }
 
+/// How many repositories a text names, read as either kind of file. For the fuzzer.
+pub(crate) fn count_entries(text: &str) -> usize {
+    deb822_entries(text).len() + text.lines().filter_map(one_line_entry).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

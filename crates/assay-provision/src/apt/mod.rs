@@ -18,10 +18,12 @@ pub(crate) use closure::closure;
 pub(crate) use index::{Index, Record};
 
 use crate::catalog::{Archive, Catalog, Release};
+use crate::census::Census;
 use crate::error::Error;
 use crate::store::{age, now_seconds, read_json, write_json};
 use client::Private;
 use machine::Machine;
+pub(crate) use machine::count_entries;
 
 /// How long a fetched index is taken for current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
@@ -39,6 +41,9 @@ pub(crate) struct Apt<'a> {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Refreshed {
     at: u64,
+    /// What the directory of indexes held then.
+    #[serde(default)]
+    lists: Census,
     /// Why the index is past its validity, in apt's words; none when it is not.
     pub(crate) expired: Option<String>,
     /// What a reader of a report must know.
@@ -73,7 +78,8 @@ impl<'a> Apt<'a> {
         let refreshed: Refreshed = read_json(&state.directory.join("refreshed.json"))?;
         let fit =
             age(refreshed.at) < CURRENT_FOR && (refreshed.expired.is_none() || accept_expired);
-        fit.then_some(refreshed)
+        let whole = Census::all(&state.directory.join("lists")).ok() == Some(refreshed.lists);
+        (fit && whole).then_some(refreshed)
     }
 
     /// Fetches and verifies the index of a release anew.
@@ -83,6 +89,12 @@ impl<'a> Apt<'a> {
         accept_expired: bool,
     ) -> Result<Refreshed, Error> {
         let state = self.state(release);
+        let lists = state.directory.join("lists");
+        let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
+        if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
+            // Of a run that was killed, or damaged: not to be built upon.
+            let _ = fs::remove_dir_all(&lists);
+        }
         let notes = self.configure(release, &state)?;
         let update = |more: &[&str]| {
             let arguments = [
@@ -99,7 +111,8 @@ impl<'a> Apt<'a> {
             }
             other => other.map(|()| None)?,
         };
-        let mut refreshed = Refreshed { at: now_seconds(), expired, notes };
+        let lists = Census::all(&lists)?;
+        let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
         if let Some(detail) = &refreshed.expired {
             refreshed.notes.push(format!("index past its validity, taken on request ({detail})"));
         }

@@ -160,7 +160,8 @@ impl Walker {
         self.state = match self.state {
             State::Head => match parse_head(payload)? {
                 Head::Done(completion) => {
-                    self.reply.affected += completion.affected;
+                    // Any number may stand there; several need not add up.
+                    self.reply.affected = self.reply.affected.saturating_add(completion.affected);
                     after(completion)
                 }
                 Head::Columns(columns) => {

@@ -1,0 +1,163 @@
+//! Makes the part of the corpus that is bytes: `cargo run -p assay-fuzz --example corpus [DIRECTORY]`.
+//!
+//! Packets are what a real server sends; packages and archives are small ones of every compression; the
+//! ledger holds the made-up study of the ledger's own tests.
+
+#![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
+
+#[path = "../../assay-ledger/tests/common/mod.rs"]
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use assay_ledger::Ledger;
+use assay_testkit::mariadb;
+use assay_wire::Address;
+use assay_wire::mysql::{ConnectOptions, Control, Hot, Param, ParamType, codec};
+use fs_err as fs;
+
+assay_testkit::supervisor_entry!();
+
+fn main() {
+    if std::env::args().any(|word| word == assay_testkit::AS_SUPERVISOR) {
+        return assay_testkit::supervise_if_asked();
+    }
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let corpus = std::env::args().nth(1).map_or(here, PathBuf::from);
+    for (target, _) in assay_fuzz::TARGETS {
+        fs::create_dir_all(corpus.join(target)).unwrap();
+    }
+    archives(&corpus);
+    ledger(&corpus);
+    packets(&corpus);
+}
+
+fn archives(corpus: &Path) {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, content) in [("./usr/bin/run", "#!"), ("./usr/share/data", "data")] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o755);
+        builder.append_data(&mut header, path, content.as_bytes()).unwrap();
+    }
+    for kind in [tar::EntryType::Symlink, tar::EntryType::Link] {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(0);
+        let target = if kind.is_symlink() { "/usr/bin/run" } else { "./usr/bin/run" };
+        builder.append_link(&mut header, format!("./usr/{}", kind.as_byte()), target).unwrap();
+    }
+    let long = format!("./{}", "long/".repeat(30));
+    let mut header = tar::Header::new_gnu();
+    header.set_size(0);
+    builder.append_data(&mut header, long + "name", [].as_slice()).unwrap();
+    let data = builder.into_inner().unwrap();
+    fs::write(corpus.join("tar/ordinary"), &data).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gzip.write_all(&data).unwrap();
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::default()).unwrap();
+    xz.write_all(&data).unwrap();
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    let zstd = ruzstd::encoding::compress_to_vec(data.as_slice(), level);
+    let all = [
+        ("", data),
+        (".gz", gzip.finish().unwrap()),
+        (".xz", xz.finish().unwrap()),
+        (".zst", zstd),
+    ];
+    for (compression, content) in all {
+        let file = fs::File::create(corpus.join(format!("deb/data.tar{compression}"))).unwrap();
+        let mut archive = ar::Builder::new(file);
+        let member = format!("data.tar{compression}");
+        for (name, content) in [("debian-binary", b"2.0\n".as_slice()), (&member, &content)] {
+            archive.append(&ar::Header::new(name.into(), content.len() as u64), content).unwrap();
+        }
+    }
+}
+
+fn ledger(corpus: &Path) {
+    let path = corpus.join("ledger_file/small");
+    let _ = fs::remove_file(&path);
+    let record = common::sample();
+    let id = &record.study.id;
+    let mut ledger = Ledger::open(&path).unwrap();
+    ledger.create_study(&record.study, &record.host).unwrap();
+    for (index, system) in record.systems.iter().enumerate() {
+        ledger.add_system(id, index, system).unwrap();
+    }
+    record.runs.iter().for_each(|run| ledger.add_run(id, run.started_ms).unwrap());
+    record.blocks.iter().for_each(|block| ledger.add_block(id, block).unwrap());
+    record.data.iter().for_each(|content| ledger.set_content(id, content).unwrap());
+    record.instances.iter().for_each(|instance| ledger.add_instance(id, instance).unwrap());
+    ledger.set_audit(id, &record.audit).unwrap();
+    record.slices.iter().take(3).for_each(|slice| ledger.add_slice(id, slice).unwrap());
+    record.events.iter().for_each(|event| ledger.add_event(id, event).unwrap());
+    drop(ledger);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let small = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;";
+    connection.execute_batch(small).unwrap();
+}
+
+/// What a server sends over one connection, each read of the client's answered with one recording.
+fn packets(corpus: &Path) {
+    let server = mariadb();
+    let control = record(&server.connect_options(), |options| {
+        let mut control = Control::connect(options).unwrap();
+        control.query("SELECT 1, 'two', NULL").unwrap();
+        control.query("DO 1").unwrap();
+        control.query("no statement").unwrap_err();
+    });
+    let hot = record(&server.connect_options(), |options| {
+        let mut hot = Hot::connect(options).unwrap();
+        let sql = "SELECT seq, 'x' FROM seq_1_to_5 WHERE seq >= ?";
+        let statement = hot.prepare(sql, &[ParamType::Int]).unwrap();
+        hot.execute(statement, &[Param::Int(2)]).unwrap();
+    });
+    for (name, packets) in [("control", control), ("hot", hot)] {
+        fs::write(corpus.join("packets").join(name), packets.concat()).unwrap();
+        // A greeting and what follows it.
+        let login = packets.iter().take(2).flatten().copied().collect::<Vec<_>>();
+        fs::write(corpus.join("login").join(name), login).unwrap();
+        for (number, reply) in packets.iter().enumerate().skip(2) {
+            let bytes = [&[7], reply.as_slice()].concat();
+            fs::write(corpus.join("reply").join(format!("{name}-{number}")), bytes).unwrap();
+        }
+    }
+    let caching = b"\x0a8.4.0\0\x01\0\0\0abcdefgh\0\xff\xff\xff\x02\0\xff\xdf\x15\
+        \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0caching_sha2_password\0";
+    let mut login = Vec::new();
+    codec::frame(caching, 0, &mut login);
+    codec::frame(b"\xfemysql_native_password\0abcdefghijklmnopqrst\0", 2, &mut login);
+    codec::frame(b"\x01\x03", 4, &mut login);
+    fs::write(corpus.join("login/caching"), login).unwrap();
+}
+
+/// Passes everything on between a client and the server; what the server sent, one item a reply.
+fn record(options: &ConnectOptions, drive: impl FnOnce(&ConnectOptions)) -> Vec<Vec<u8>> {
+    let Address::Unix(real) = options.address.clone() else { panic!("a unix socket") };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let proxy = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = UnixStream::connect(real).unwrap();
+        let mut replies = Vec::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let length = server.read(&mut buffer).unwrap();
+            replies.push(buffer[..length].to_vec());
+            client.write_all(&buffer[..length]).unwrap();
+            let length = client.read(&mut buffer).unwrap();
+            server.write_all(&buffer[..length]).unwrap();
+            // The client said good-bye, or left.
+            if length == 0 || buffer[..length].ends_with(&[1, 0, 0, 0, 1]) {
+                return replies;
+            }
+        }
+    });
+    drive(&ConnectOptions { address: Address::Unix(path), ..options.clone() });
+    proxy.join().unwrap()
+}

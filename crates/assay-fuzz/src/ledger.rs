@@ -1,0 +1,84 @@
+//! Ledgers from anywhere: files that are damaged, and files whose rows hold what no assay writes.
+
+use std::path::Path;
+
+use assay_ledger::Ledger;
+use fs_err as fs;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+/// A ledger with one small study.
+const SMALL: &[u8] = include_bytes!("../../../fuzz/corpus/ledger_file/small");
+
+/// The bytes are the file.
+pub(crate) fn file(bytes: &[u8]) {
+    with(bytes, |path| {
+        read(path);
+        // Brings its schema up to date, if it has an older one.
+        if let Ok(ledger) = Ledger::open(path) {
+            ledger.studies().ok();
+        }
+    });
+}
+
+/// The bytes are changes to fields of a ledger: table, column, kind, length of the value, value.
+pub(crate) fn rows(bytes: &[u8]) {
+    with(SMALL, |path| {
+        change(path, bytes).ok();
+        read(path);
+    });
+}
+
+fn with(bytes: &[u8], act: impl FnOnce(&Path)) {
+    let directory = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+    let path = directory.path().join("ledger.db");
+    fs::write(&path, bytes).unwrap_or_else(|error| panic!("{error}"));
+    act(&path);
+}
+
+fn read(path: &Path) {
+    let Ok(ledger) = Ledger::open_read_only(path) else { return };
+    ledger.latest().ok();
+    for study in ledger.studies().unwrap_or_default() {
+        ledger.read(&study.id).ok();
+    }
+    // The study of the small ledger, even where the list of studies is damaged.
+    ledger.read("sample").ok();
+}
+
+fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.execute_batch(
+        "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = OFF;
+         PRAGMA ignore_check_constraints = ON;",
+    )?;
+    let sql = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c
+        WHERE m.type = 'table' ORDER BY m.name, c.cid";
+    let mut statement = connection.prepare(sql)?;
+    let columns: Vec<(String, String)> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    while let Some(([column, kind, length], rest)) = bytes.split_first_chunk::<3>() {
+        let (value, rest) = rest.split_at(usize::from(*length).min(rest.len()));
+        bytes = rest;
+        let Some((table, column)) = columns.get(usize::from(*column) % columns.len().max(1)) else {
+            return Ok(());
+        };
+        let sql = format!("UPDATE \"{table}\" SET \"{column}\" = ?");
+        // What the table itself refuses is no ledger.
+        connection.execute(&sql, [as_value(*kind, value)]).ok();
+    }
+    Ok(())
+}
+
+fn as_value(kind: u8, bytes: &[u8]) -> Value {
+    let mut eight = [0; 8];
+    eight.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    match kind % 5 {
+        0 => Value::Null,
+        1 => Value::Integer(i64::from_le_bytes(eight)),
+        2 => Value::Real(f64::from_le_bytes(eight)),
+        3 => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+        _ => Value::Blob(bytes.to_vec()),
+    }
+}

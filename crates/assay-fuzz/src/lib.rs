@@ -1,0 +1,40 @@
+//! One function per parser of bytes from outside.
+//!
+//! Each feeds the bytes to the parser and asserts what must hold whatever they are; that they give an error
+//! is always right. The fuzzer and the replay of its corpus call the same functions.
+
+mod archive;
+mod ledger;
+mod text;
+mod wire;
+
+/// A parser under test: its name, which is that of its corpus, and the function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    ("catalog", text::catalog),
+    ("deb", archive::deb),
+    ("ledger_file", ledger::file),
+    ("ledger_rows", ledger::rows),
+    ("login", wire::login),
+    ("packages", text::packages),
+    ("packets", wire::packets),
+    ("quantity", text::quantity),
+    ("reply", wire::reply),
+    ("sources", text::sources),
+    ("system_name", text::system_name),
+    ("tar", archive::tar),
+    ("tests_glob", text::tests_glob),
+    ("version", text::version),
+];
+
+/// Feeds `bytes` to the target of that name.
+///
+/// # Panics
+/// When there is no such target, and when the parser is wrong.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = TARGETS.iter().find(|(target, _)| *target == name);
+    let (_, parse) = target.unwrap_or_else(|| panic!("no target `{name}`"));
+    parse(bytes);
+}

@@ -1,0 +1,65 @@
+//! Texts: what users type, and what package clients and indexes say.
+
+use std::cmp::Ordering;
+
+use assay_model::TestSet;
+use assay_provision::fuzzing;
+
+pub(crate) fn system_name(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(spec) = assay_plan::parse_system(text) else { return };
+    let shown = spec.to_string();
+    let again = assay_plan::parse_system(&shown);
+    assert_eq!(again.ok().as_ref(), Some(&spec), "`{text}` is shown as `{shown}`");
+}
+
+pub(crate) fn tests_glob(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let globs: Vec<_> = text.split(',').map(str::to_owned).collect();
+    for set in [TestSet::Set27, TestSet::Set32, TestSet::Set42, TestSet::Set47] {
+        if let Ok(tests) = assay_plan::select_tests(set, &globs) {
+            assert!(!tests.is_empty(), "no error and no test");
+        }
+    }
+}
+
+pub(crate) fn quantity(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(seconds) = assay_plan::parse_duration_s(text) {
+        assert!(seconds.is_finite() && seconds >= 0.0, "{seconds} s");
+    }
+    if let Ok(share) = assay_plan::parse_percent(text) {
+        assert!(share.is_finite(), "{share}");
+    }
+}
+
+pub(crate) fn packages(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let root = text.lines().find_map(|line| line.strip_prefix("Package: ")).unwrap_or_default();
+    if let Ok(count) = fuzzing::packages(text, root) {
+        assert!(count <= text.lines().count(), "{count} packages");
+    }
+}
+
+/// Three versions, one a line.
+pub(crate) fn version(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut lines = text.split('\n');
+    let mut next = || lines.next().unwrap_or_default();
+    let (a, b, c) = (next(), next(), next());
+    assert_eq!(fuzzing::compare(a, a), Ordering::Equal);
+    assert_eq!(fuzzing::compare(a, b), fuzzing::compare(b, a).reverse());
+    if fuzzing::compare(a, b).is_le() && fuzzing::compare(b, c).is_le() {
+        assert!(fuzzing::compare(a, c).is_le(), "the order is not transitive");
+    }
+}
+
+pub(crate) fn catalog(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    fuzzing::catalog(text);
+}
+
+pub(crate) fn sources(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    assert!(fuzzing::sources(text) <= 2 * text.lines().count());
+}

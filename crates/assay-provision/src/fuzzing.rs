@@ -1,0 +1,43 @@
+//! The parsers of this crate as functions of bytes, for the fuzzer. No part of the API.
+
+use std::path::Path;
+
+use crate::apt::{Index, closure, count_entries};
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::unpack::{Limits, Tree};
+use crate::{deb, version};
+
+/// Small, so that a bomb costs the fuzzer nothing.
+const LIMITS: Limits = Limits { bytes: 1 << 20, entries: 100 };
+
+pub fn deb(bytes: &[u8], root: &Path) -> Result<(), Error> {
+    deb::unpack_from("fuzzed", bytes, &mut Tree::new(root, LIMITS))
+}
+
+pub fn tar(bytes: &[u8], root: &Path) -> Result<(), Error> {
+    Tree::new(root, LIMITS).unpack("fuzzed", bytes)
+}
+
+/// How many packages the newest `root` needs.
+pub fn packages(text: &str, root: &str) -> Result<usize, Error> {
+    let mut index = Index::default();
+    index.add("fuzzed", text)?;
+    let version = index.versions(root).next().map(|record| record.version.clone());
+    let Some(version) = version else { return Ok(0) };
+    Ok(closure(&index, &[root.to_owned()], &version, "fuzzed")?.len())
+}
+
+pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
+    version::upstream(a);
+    version::in_series(a, b);
+    version::compare(a, b)
+}
+
+pub fn catalog(text: &str) -> bool {
+    toml::from_str::<Catalog>(text).is_ok()
+}
+
+pub fn sources(text: &str) -> usize {
+    count_entries(text)
+}

@@ -1,0 +1,193 @@
+//! What the cache keeps, and getting rid of it.
+
+use std::fs::TryLockError;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use assay_model::{Prefix, Product};
+use fs_err as fs;
+
+use crate::census::Census;
+use crate::error::Error;
+use crate::provisioner::Provisioner;
+use crate::store::{MANIFEST, UNFINISHED};
+use crate::unpack::remove_tree;
+
+/// Something the cache keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Lengths of its files together, bytes.
+    pub bytes: u64,
+    /// When a prefix was last held, or anything else written.
+    pub last_used: SystemTime,
+    /// Whether a running process holds it.
+    pub in_use: bool,
+}
+
+/// What an entry of the cache is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A server.
+    Prefix {
+        /// Its family.
+        product: Product,
+        /// Its upstream version.
+        version: String,
+    },
+    /// A prefix that lost something; it is never used.
+    Damaged,
+    /// Downloads and trees of a run that was killed, or of one that goes on.
+    Unfinished,
+    /// Indexes of package archives, and what requests were answered with.
+    Indexes,
+}
+
+/// What to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cleaning {
+    /// Prefixes not used for so long, and all that is damaged or unfinished.
+    Unused(Duration),
+    /// Everything, the indexes too.
+    Everything,
+}
+
+/// What cleaning came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// No longer there.
+    pub removed: Vec<Entry>,
+    /// To be removed, but a running process holds it.
+    pub in_use: Vec<Entry>,
+}
+
+/// Keeps a prefix from being removed, by this and by other processes, until it is dropped or the
+/// process ends.
+#[derive(Debug)]
+pub struct Hold {
+    _manifest: fs::File,
+}
+
+impl Provisioner {
+    /// Holds a prefix for use, and notes the time as its last use.
+    ///
+    /// # Errors
+    /// When the prefix was removed meanwhile.
+    pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
+        let path = prefix.path.join(MANIFEST);
+        let manifest = fs::File::open(&path)?;
+        manifest.file().lock_shared()?;
+        // Removed between the two: the file is locked, but is no longer that of this prefix.
+        if fs::metadata(&path)?.ino() != manifest.metadata()?.ino() {
+            return Err(std::io::Error::from(ErrorKind::NotFound).into());
+        }
+        // Another user's cache may be used, but its times are not to be changed.
+        let _ = manifest.file().set_modified(SystemTime::now());
+        Ok(Hold { _manifest: manifest })
+    }
+
+    /// Everything the cache keeps of this crate's: prefixes by name, then the rest.
+    ///
+    /// # Errors
+    /// When a directory of the cache cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, Error> {
+        let mut entries = Vec::new();
+        for (name, path) in listed(&self.store.path("prefixes"))? {
+            let kind = match self.store.prefix(&name) {
+                _ if name.starts_with(UNFINISHED) => EntryKind::Unfinished,
+                None => EntryKind::Damaged,
+                Some(Prefix { product, version, .. }) => EntryKind::Prefix { product, version },
+            };
+            entries.extend(entry(kind, path)?);
+        }
+        for name in ["apt", "resolved.json"] {
+            entries.extend(entry(EntryKind::Indexes, self.store.path(name))?);
+        }
+        Ok(entries)
+    }
+
+    /// Removes from the cache what `cleaning` says and no running process holds. Waits for a process
+    /// that fills the cache; `waiting` is called once if there is one.
+    ///
+    /// # Errors
+    /// When a directory of the cache cannot be read or changed; what was removed until then is gone.
+    pub fn clean(&self, cleaning: Cleaning, waiting: impl FnOnce()) -> Result<Cleaned, Error> {
+        let lock = self.store.lock_only(waiting)?;
+        let mut cleaned = Cleaned::default();
+        for entry in self.entries()? {
+            let unused = |limit| entry.last_used.elapsed().is_ok_and(|age| age >= limit);
+            let wanted = match (cleaning, &entry.kind) {
+                (Cleaning::Everything, _) => true,
+                (_, EntryKind::Damaged | EntryKind::Unfinished) => true,
+                (_, EntryKind::Indexes) => false,
+                (Cleaning::Unused(limit), EntryKind::Prefix { .. }) => unused(limit),
+            };
+            if !wanted {
+                continue;
+            }
+            match self.remove(&entry)? {
+                true => cleaned.removed.push(entry),
+                false => cleaned.in_use.push(Entry { in_use: true, ..entry }),
+            }
+        }
+        self.store.collect_garbage()?;
+        drop(lock);
+        Ok(cleaned)
+    }
+
+    /// Removes an entry unless it is in use, a prefix at one stroke: nobody sees a part of it.
+    fn remove(&self, entry: &Entry) -> Result<bool, Error> {
+        if !entry.path.is_dir() {
+            fs::remove_file(&entry.path)?;
+            return Ok(true);
+        }
+        if !matches!(entry.kind, EntryKind::Prefix { .. }) {
+            remove_tree(&entry.path)?;
+            return Ok(true);
+        }
+        let manifest = fs::File::open(entry.path.join(MANIFEST))?;
+        match manifest.file().try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        let grave = self.store.new_tree()?;
+        let moved = grave.path().join("removed");
+        fs::rename(&entry.path, &moved)?;
+        remove_tree(grave.path())?;
+        Ok(true)
+    }
+}
+
+/// Names and paths in a directory, by name.
+fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        all.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
+    }
+    all.sort();
+    Ok(all)
+}
+
+/// The entry at a path; none when it is not there, or goes away meanwhile.
+fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
+    let measured = || -> std::io::Result<_> {
+        let manifest = path.join(MANIFEST);
+        let dated = if manifest.is_file() { &manifest } else { &path };
+        Ok((fs::metadata(dated)?.modified()?, Census::all(&path)?.bytes))
+    };
+    let (last_used, bytes) = match measured() {
+        Ok(measured) => measured,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let in_use = fs::File::open(path.join(MANIFEST))
+        .is_ok_and(|file| matches!(file.file().try_lock(), Err(TryLockError::WouldBlock)));
+    Ok(Some(Entry { kind, path, bytes, last_used, in_use }))
+}

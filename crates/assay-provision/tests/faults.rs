@@ -1,0 +1,301 @@
+//! Everything that can go wrong on the way to a server, provoked for real: the machine's apt is pointed at
+//! a mirror on loopback. Each fault gives a clear message and a hint, leaves nothing half done, and the
+//! next try works.
+
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+mod mirror;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assay_model::{Engine, Hint as _, Origin, Product, SystemSpec};
+use assay_provision::{Cleaning, EntryKind, Error, Options, Provisioner};
+use fs_err as fs;
+use mirror::{CONTENT, Content, Fault, Mirror, checked};
+use tempfile::TempDir;
+
+const CACHE: &str = "ASSAY_FAULTS_CACHE";
+const ACCEPT_EXPIRED: &str = "ASSAY_FAULTS_ACCEPT_EXPIRED";
+
+/// Does nothing in a run of the tests: it is how this program runs as one that gets a server.
+#[test]
+fn get_in_a_process_of_its_own() {
+    let Some(cache) = std::env::var_os(CACHE) else { return };
+    let accept_expired_index = std::env::var_os(ACCEPT_EXPIRED).is_some();
+    let options = Options { offline: false, accept_expired_index };
+    let got = Provisioner::new(cache, options)
+        .and_then(|provisioner| provisioner.get(&mariadb(), &mut |_| {}));
+    match got {
+        Ok(prefix) => println!("\nGOT {}", prefix.path.display()),
+        Err(error) => println!("\nERROR {error}\nHINT {}", error.hints().join(" ")),
+    }
+}
+
+fn mariadb() -> SystemSpec {
+    let origin = Origin::Version("10.11".to_owned());
+    let (product, engine) = (Product::MariaDb, Engine::InnoDb);
+    SystemSpec { product, origin, engine, overrides: Vec::new() }
+}
+
+/// A cache and the machine that fills it.
+struct Machine {
+    mirror: Mirror,
+    cache: TempDir,
+}
+
+impl Machine {
+    fn new(content: Content) -> Self {
+        Self { mirror: Mirror::new(content), cache: TempDir::new().unwrap() }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = self.mirror.machine(&std::env::current_exe().unwrap());
+        command.args(["--exact", "--nocapture", "get_in_a_process_of_its_own"]);
+        command.env(CACHE, self.cache.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The prefix, or the message and the hint.
+    fn get(&self) -> Result<PathBuf, (String, String)> {
+        result(&checked(self.command().output().unwrap()).stdout)
+    }
+
+    /// The mirror fails: that is said, nothing is left of it, and without the fault it works.
+    #[track_caller]
+    fn fails(&self, fault: Fault, message: &str, hint: &str) {
+        self.mirror.set(fault);
+        let (said, hinted) = self.get().expect_err("the fault has no effect");
+        assert!(said.contains(message), "{said}");
+        assert!(hinted.contains(hint), "{hinted}");
+        self.is_clean_and_works();
+    }
+
+    #[track_caller]
+    fn is_clean_and_works(&self) {
+        assert_eq!(names(&self.cache.path().join("prefixes")), [""; 0]);
+        self.mirror.set(Fault::None);
+        self.get().unwrap();
+    }
+}
+
+fn result(output: &[u8]) -> Result<PathBuf, (String, String)> {
+    let output = String::from_utf8_lossy(output);
+    let line = |word: &str| output.lines().find_map(|line| line.strip_prefix(word));
+    match line("GOT ") {
+        Some(path) => Ok(path.into()),
+        None => Err((line("ERROR ").unwrap().to_owned(), line("HINT ").unwrap().to_owned())),
+    }
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_mirror_that_is_not_there() {
+    let machine = Machine::new(CONTENT);
+    machine.mirror.unreachable();
+    let (message, hint) = machine.get().unwrap_err();
+    assert!(message.starts_with("package archive for `bookworm` cannot be reached"), "{message}");
+    assert!(hint.contains("`--offline`"), "{hint}");
+}
+
+#[test]
+fn a_mirror_that_says_nothing_is_given_up() {
+    let machine = Machine::new(CONTENT);
+    machine.fails(Fault::Silent, "package archive for `bookworm` cannot be reached", "network");
+}
+
+#[test]
+fn a_download_that_is_cut_off() {
+    let machine = Machine::new(CONTENT);
+    machine.fails(Fault::CutOff, "package archive for `bookworm`", "network");
+}
+
+#[test]
+fn a_package_that_is_not_the_signed_one() {
+    Machine::new(CONTENT).fails(Fault::Altered, "does not match", "proxy or mirror");
+}
+
+#[test]
+fn a_package_that_is_gone() {
+    Machine::new(CONTENT).fails(Fault::Gone, "lacks what its index names", "try later");
+}
+
+#[test]
+fn an_index_that_is_not_the_signed_one() {
+    Machine::new(CONTENT).fails(Fault::AlteredIndex, "does not match", "proxy or mirror");
+}
+
+#[test]
+fn an_index_without_a_signature() {
+    Machine::new(CONTENT).fails(Fault::Unsigned, "cannot be verified", "debian-archive-keyring");
+}
+
+#[test]
+fn a_page_of_html_for_an_index() {
+    Machine::new(CONTENT).fails(Fault::Garbage, "cannot be verified", "debian-archive-keyring");
+}
+
+#[test]
+fn an_expired_index_is_taken_on_request_only() {
+    let machine = Machine::new(Content { valid_hours: -24, ..CONTENT });
+    let (message, hint) = machine.get().unwrap_err();
+    assert!(message.starts_with("package index of `bookworm` is expired"), "{message}");
+    assert!(hint.contains("`--accept-expired-index`"), "{hint}");
+    let output = machine.command().env(ACCEPT_EXPIRED, "1").output().unwrap();
+    result(&checked(output).stdout).unwrap();
+}
+
+#[test]
+fn a_damaged_cache_is_repaired() {
+    let machine = Machine::new(CONTENT);
+    let prefix = machine.get().unwrap();
+    let server = prefix.join("usr/sbin/mariadbd");
+    let loosen = |path: &Path| {
+        for path in [path.parent().unwrap(), path] {
+            fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    };
+    let damages: [(&str, &dyn Fn()); 5] = [
+        ("a truncated file", &|| {
+            loosen(&server);
+            fs::OpenOptions::new().write(true).open(&server).unwrap().set_len(1000).unwrap();
+        }),
+        ("a missing file", &|| {
+            loosen(&server);
+            fs::remove_file(&server).unwrap();
+        }),
+        ("a missing marker", &|| fs::remove_file(prefix.join("prefix.json")).unwrap()),
+        ("a half-written marker", &|| fs::write(prefix.join("prefix.json"), "{").unwrap()),
+        ("lost directories", &|| {
+            loosen(&prefix.join("usr/lib"));
+            loosen(&prefix.join("usr/sbin"));
+            fs::rename(prefix.join("usr/sbin"), prefix.join("usr/lib/sbin")).unwrap();
+        }),
+    ];
+    for (number, (what, damage)) in damages.iter().enumerate() {
+        damage();
+        assert_eq!(machine.get().as_ref(), Ok(&prefix), "{what}");
+        assert_eq!(fs::metadata(&server).unwrap().len(), 300 << 10, "{what}");
+        assert_eq!(machine.mirror.downloads(), 2 + number, "{what}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_does_not_matter() {
+    let machine = Machine::new(CONTENT);
+    let prefixes = machine.cache.path().join("prefixes");
+    fs::create_dir_all(prefixes.join(".new-tree/usr")).unwrap();
+    fs::write(prefixes.join(".new-file"), "x").unwrap();
+    fs::write(machine.cache.path().join(".new-file-x"), "{").unwrap();
+    fs::write(machine.cache.path().join("resolved.json"), "{\"half").unwrap();
+    let lists = machine.cache.path().join("apt/bookworm/lists");
+    fs::create_dir_all(&lists).unwrap();
+    fs::write(lists.join("127.0.0.1_dists_bookworm_InRelease"), "half").unwrap();
+    let prefix = machine.get().unwrap();
+    assert_eq!(names(&prefixes), [prefix.file_name().unwrap().to_str().unwrap()]);
+    assert!(!machine.cache.path().join(".new-file-x").exists());
+}
+
+#[test]
+fn a_damaged_index_is_fetched_again() {
+    let machine = Machine::new(CONTENT);
+    let prefix = machine.get().unwrap();
+    let cache = machine.cache.path();
+    let lists = cache.join("apt/bookworm/lists");
+    let packages = names(&lists).into_iter().find(|name| name.ends_with("Packages")).unwrap();
+    for damage in [&|| fs::write(lists.join(&packages), "Package: half").unwrap() as (), &|| {
+        fs::remove_dir_all(&lists).unwrap()
+    }] as [&dyn Fn(); 2]
+    {
+        fs::remove_file(cache.join("resolved.json")).unwrap();
+        damage();
+        assert_eq!(machine.get().as_ref(), Ok(&prefix));
+    }
+}
+
+#[test]
+fn two_that_fill_one_cache_download_once() {
+    let machine = Machine::new(CONTENT);
+    let children = [(); 2].map(|()| machine.command().spawn().unwrap());
+    let got = children.map(|child| result(&checked(child.wait_with_output().unwrap()).stdout));
+    assert!(got[0].is_ok() && got[0] == got[1], "{got:?}");
+    assert_eq!(machine.mirror.downloads(), 1);
+}
+
+/// A file system of its own for a cache, unmounted when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(path: &Path, options: &str) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(path);
+        mount.output().is_ok_and(|it| it.status.success()).then(|| Self(path.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_unpacking() {
+    let machine = Machine::new(Content { zeros_mb: 300, ..CONTENT });
+    let Some(disk) = SmallDisk::mount(machine.cache.path(), "size=260m") else {
+        eprintln!("NOT TESTED: mounting a small file system needs root");
+        return;
+    };
+    let (message, hint) = machine.get().unwrap_err();
+    assert!(message.contains("No space left") || message.contains("no room"), "{message}");
+    assert!(hint.contains("`--cache-dir`"), "{hint}");
+    let more = Command::new("mount").args(["-o", "remount,size=700m"]).arg(&disk.0).output();
+    checked(more.unwrap());
+    machine.is_clean_and_works();
+}
+
+#[test]
+fn a_disk_with_too_little_room_is_said_before_anything_is_fetched() {
+    let machine = Machine::new(CONTENT);
+    let Some(_disk) = SmallDisk::mount(machine.cache.path(), "size=20m") else {
+        eprintln!("NOT TESTED: mounting a small file system needs root");
+        return;
+    };
+    let (message, hint) = machine.get().unwrap_err();
+    assert!(message.starts_with("not enough room under"), "{message}");
+    assert!(hint.contains("`--cache-dir`"), "{hint}");
+}
+
+#[test]
+fn what_is_held_is_kept_by_cleaning() {
+    let machine = Machine::new(CONTENT);
+    let path = machine.get().unwrap();
+    let offline = Options { offline: true, accept_expired_index: false };
+    let open = || Provisioner::new(machine.cache.path(), offline).unwrap();
+    let (user, cleaner) = (open(), open());
+    let prefix = user.get(&mariadb(), &mut |_| {}).unwrap();
+    let hold = user.hold(&prefix).unwrap();
+    let entries = cleaner.entries().unwrap();
+    let of_prefix = entries.iter().find(|entry| entry.path == path).unwrap();
+    assert!(of_prefix.in_use && of_prefix.bytes > 300 << 10, "{of_prefix:?}");
+    let version = "10.11.99".to_owned();
+    assert_eq!(of_prefix.kind, EntryKind::Prefix { product: Product::MariaDb, version });
+
+    let recent = cleaner.clean(Cleaning::Unused(Duration::from_secs(3600)), || {}).unwrap();
+    assert_eq!((recent.removed.len(), recent.in_use.len()), (0, 0));
+    let held = cleaner.clean(Cleaning::Unused(Duration::ZERO), || {}).unwrap();
+    assert_eq!((held.removed.len(), held.in_use.len()), (0, 1));
+    assert!(path.exists());
+    drop(hold);
+    let all = cleaner.clean(Cleaning::Everything, || {}).unwrap();
+    assert_eq!((all.removed.len(), all.in_use.len()), (3, 0));
+    assert_eq!(names(&machine.cache.path().join("prefixes")), [""; 0]);
+    assert!(matches!(user.hold(&prefix), Err(Error::Io(_))));
+    assert_eq!(machine.get(), Ok(path));
+}

@@ -1,0 +1,253 @@
+//! A signed Debian repository of one small server on loopback, that can be made to fail.
+
+use std::io::{Read as _, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use fs_err as fs;
+use jiff::{Span, Timestamp};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+/// What is wrong with the mirror.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    None,
+    /// Accepts, and never says anything.
+    Silent,
+    /// Closes after half of a package.
+    CutOff,
+    /// One byte of every package is another.
+    Altered,
+    /// The index of packages is not the one that is signed.
+    AlteredIndex,
+    /// There is no signature.
+    Unsigned,
+    /// The signed file is a page of HTML, as from a hotel's gateway.
+    Garbage,
+    /// Packages are gone.
+    Gone,
+}
+
+/// What the mirror serves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Content {
+    /// How long its signer vouches for the index from now, hours.
+    pub(crate) valid_hours: i64,
+    /// Zeros in the package, MiB; the index says nothing of them.
+    pub(crate) zeros_mb: usize,
+}
+
+pub(crate) const CONTENT: Content = Content { valid_hours: 24, zeros_mb: 0 };
+
+/// A running mirror, and a machine whose apt is configured for it.
+pub(crate) struct Mirror {
+    home: TempDir,
+    fault: Arc<Mutex<Fault>>,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Mirror {
+    pub(crate) fn new(content: Content) -> Self {
+        let home = TempDir::with_prefix("assay-mirror-").unwrap();
+        let root = home.path().join("root");
+        fill(&root, content);
+        let keyring = sign(home.path(), &root.join("dists/bookworm"));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        configure(home.path(), port, &keyring);
+        let fault = Arc::new(Mutex::new(Fault::None));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (faults, seen) = (fault.clone(), requests.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (root, fault, seen) = (root.clone(), faults.clone(), seen.clone());
+                thread::spawn(move || drop(answer(stream, &root, &fault, &seen)));
+            }
+        });
+        Self { home, fault, requests }
+    }
+
+    pub(crate) fn set(&self, fault: Fault) {
+        *self.fault.lock().unwrap() = fault;
+    }
+
+    /// From now on nobody listens where the machine's apt looks.
+    pub(crate) fn unreachable(&self) {
+        // Port 9 of loopback: bound by nobody, refused at once.
+        configure(self.home.path(), 9, &self.home.path().join("key.gpg"));
+    }
+
+    /// How many packages were asked for.
+    pub(crate) fn downloads(&self) -> usize {
+        self.requests.lock().unwrap().iter().filter(|path| path.ends_with(".deb")).count()
+    }
+
+    /// A command that has the machine's apt configuration.
+    pub(crate) fn machine(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("APT_CONFIG", self.home.path().join("apt.conf"));
+        for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"] {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+impl Drop for Mirror {
+    fn drop(&mut self) {
+        let home = self.home.path().join("gpg");
+        let _ = Command::new("gpgconf").arg("--homedir").arg(home).args(["--kill", "all"]).output();
+    }
+}
+
+/// The package, its index, and the release file, not yet signed.
+fn fill(root: &Path, content: Content) {
+    let package = package(content);
+    let pool = root.join("pool");
+    let dists = root.join("dists/bookworm");
+    let binary = dists.join("main/binary-amd64");
+    fs::create_dir_all(&pool).unwrap();
+    fs::create_dir_all(&binary).unwrap();
+    fs::write(pool.join("server.deb"), &package).unwrap();
+    let index = format!(
+        "Package: mariadb-server-core\nVersion: 1:10.11.99-1\nArchitecture: amd64\n\
+         Maintainer: nobody <nobody@localhost>\nFilename: pool/server.deb\nSize: {}\n\
+         SHA256: {}\nDescription: a server for tests\n\n",
+        package.len(),
+        hex(&package)
+    );
+    fs::write(binary.join("Packages"), &index).unwrap();
+    let format = "%a, %d %b %Y %H:%M:%S UTC";
+    let now = Timestamp::now();
+    let date = |hours: i64| (now + Span::new().hours(hours)).strftime(format).to_string();
+    let release = format!(
+        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: bookworm\nDate: {}\n\
+         Valid-Until: {}\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} {}\n",
+        date(-48),
+        date(content.valid_hours),
+        hex(index.as_bytes()),
+        index.len(),
+        "main/binary-amd64/Packages",
+    );
+    fs::write(dists.join("Release"), release).unwrap();
+}
+
+fn package(content: Content) -> Vec<u8> {
+    let mut noise = vec![0; 300 << 10];
+    let mut state = 1_u64;
+    for byte in &mut noise {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *byte = (state >> 56) as u8;
+    }
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut builder = tar::Builder::new(gzip);
+    let mut add = |path: &str, content: &mut dyn std::io::Read, size: u64| {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o755);
+        header.set_size(size);
+        builder.append_data(&mut header, path, content).unwrap();
+    };
+    add("./usr/sbin/mariadbd", &mut noise.as_slice(), noise.len() as u64);
+    add("./usr/share/mysql/charsets/Index.xml", &mut b"<x/>".as_slice(), 4);
+    add("./usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", &mut b"ld".as_slice(), 2);
+    let zeros = (content.zeros_mb as u64) << 20;
+    add("./usr/share/mysql/zeros", &mut std::io::repeat(0).take(zeros), zeros);
+    let data = builder.into_inner().unwrap().finish().unwrap();
+    let mut archive = ar::Builder::new(Vec::new());
+    for (name, content) in [("debian-binary", b"2.0\n".as_slice()), ("data.tar.gz", &data)] {
+        archive.append(&ar::Header::new(name.into(), content.len() as u64), content).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+/// Signs the release file with a key made for it, and gives the keyring.
+fn sign(home: &Path, dists: &Path) -> PathBuf {
+    let gpg_home = home.join("gpg");
+    fs::create_dir(&gpg_home).unwrap();
+    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(&gpg_home, owner_only).unwrap();
+    let keyring = home.join("key.gpg");
+    let gpg = |arguments: &[&str]| {
+        let mut command = Command::new("gpg");
+        command.arg("--homedir").arg(&gpg_home).args(["--batch", "--quiet", "--yes"]);
+        let done = command.args(arguments).current_dir(dists).output();
+        checked(done.expect("these tests sign an index: install gpg"));
+    };
+    gpg(&["--passphrase", "", "--quick-gen-key", "tests", "ed25519", "sign", "never"]);
+    gpg(&["--output", keyring.to_str().unwrap(), "--export"]);
+    gpg(&["--output", "InRelease", "--clearsign", "Release"]);
+    keyring
+}
+
+pub(crate) fn checked(output: Output) -> Output {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn configure(home: &Path, port: u16, keyring: &Path) {
+    let etc = home.join("etc");
+    fs::create_dir_all(&etc).unwrap();
+    let source =
+        format!("deb [signed-by={}] http://127.0.0.1:{port}/ bookworm main\n", keyring.display());
+    fs::write(etc.join("sources.list"), source).unwrap();
+    let settings = format!("Dir::Etc \"{}\";\nAPT::Sandbox::User \"root\";\n", etc.display());
+    fs::write(home.join("apt.conf"), settings).unwrap();
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Answers one request and closes.
+fn answer(
+    mut stream: TcpStream,
+    root: &Path,
+    fault: &Mutex<Fault>,
+    seen: &Mutex<Vec<String>>,
+) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        let mut piece = [0; 4096];
+        let length = stream.read(&mut piece)?;
+        if length == 0 {
+            return Ok(());
+        }
+        request.extend_from_slice(&piece[..length]);
+    }
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let path = request.split(' ').nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
+    seen.lock().unwrap().push(path.clone());
+    let fault = *fault.lock().unwrap();
+    let is_package = path.ends_with(".deb");
+    let content = match fault {
+        Fault::Silent => {
+            // Until the client gives up.
+            while stream.read(&mut [0; 64])? > 0 {}
+            return Ok(());
+        }
+        Fault::Unsigned if path.ends_with("InRelease") => None,
+        Fault::Gone if is_package => None,
+        Fault::Garbage if path.ends_with("InRelease") => Some(b"<html>log in</html>".to_vec()),
+        _ => fs::read(root.join(&path)).ok(),
+    };
+    let Some(mut content) = content else {
+        let head = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        return stream.write_all(head.as_bytes());
+    };
+    let altered = (fault == Fault::Altered && is_package)
+        || (fault == Fault::AlteredIndex && path.ends_with("Packages"));
+    if altered && let Some(byte) = content.last_mut() {
+        *byte ^= 0x20;
+    }
+    let length = content.len();
+    if fault == Fault::CutOff && is_package {
+        content.truncate(length / 2);
+    }
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(&content)
+}

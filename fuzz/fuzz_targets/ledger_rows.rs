@@ -1,0 +1,4 @@
+#![no_main]
+//! The target `ledger_rows` of `assay-fuzz`.
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| assay_fuzz::run("ledger_rows", bytes));
