@@ -39,16 +39,25 @@ pub struct Layout {
     pub loader: Option<PathBuf>,
     /// Library search path given to that loader.
     pub library_path: Vec<PathBuf>,
-    /// The server program (`mysqld`, `mariadbd`, `postgres`).
+    /// The server program (`mysqld`, `mariadbd`, `postgres`), to be started by the loader if there is one.
     pub server: PathBuf,
     /// `--basedir` for MySQL and MariaDB.
     pub basedir: PathBuf,
-    /// Directory with error messages and the system-table SQL scripts.
+    /// Directory with error messages and the system-table SQL scripts; for Postgres its share directory.
     pub share_dir: PathBuf,
-    /// Directory with character sets.
+    /// Directory with character sets; the share directory where a product has none.
     pub charsets_dir: PathBuf,
-    /// Directory with server plugins.
+    /// Directory with server plugins; for Postgres its package library directory.
     pub plugin_dir: PathBuf,
+}
+
+impl Layout {
+    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it as
+    /// it is.
+    #[must_use]
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.server.with_file_name(name)
+    }
 }
 
 /// A verified, read-only, content-addressed tree with one server in it.

@@ -1,8 +1,9 @@
 //! The catalog: which product and series which source has. Data, read from a file compiled in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use assay_model::{Engine, Product};
+use assay_model::{Engine, Product, SystemSpec};
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -16,6 +17,9 @@ pub(crate) struct Catalog {
     pub(crate) releases: Vec<Release>,
     #[serde(rename = "server")]
     servers: Vec<Server>,
+    #[serde(rename = "package")]
+    packages: Vec<Package>,
+    runtime: Runtime,
     layout: BTreeMap<Product, Candidates>,
 }
 
@@ -45,11 +49,76 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// How packages are had.
+/// A registry of packages, and the client it is asked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
-    Apt,
+    Maven,
+    Npm,
+    Pip,
+}
+
+impl Source {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Maven => "maven",
+            Self::Npm => "npm",
+            Self::Pip => "pip",
+        }
+    }
+}
+
+/// A package of a registry that holds a server, in several versions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Package {
+    product: Product,
+    pub(crate) source: Source,
+    pub(crate) name: String,
+    pub(crate) file: Option<String>,
+    #[serde(default)]
+    pub(crate) parts: Vec<Part>,
+    #[serde(default)]
+    pub(crate) only: Vec<PathBuf>,
+    pub(crate) versions: Vec<Version>,
+}
+
+/// What is unpacked of a package.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Part {
+    /// The archive inside the package; none: the package itself.
+    pub(crate) archive: Option<String>,
+    #[serde(default)]
+    pub(crate) from: PathBuf,
+    #[serde(default)]
+    pub(crate) to: PathBuf,
+}
+
+/// One version of a package.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Version {
+    /// Of the server.
+    pub(crate) version: String,
+    /// Of the package, where it differs.
+    package: Option<String>,
+    pub(crate) sha256: Option<String>,
+}
+
+/// A package in one version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packaged<'a> {
+    pub(crate) package: &'a Package,
+    pub(crate) version: &'a Version,
+}
+
+/// Packages of a release that servers from elsewhere need.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Runtime {
+    release: String,
+    roots: Vec<String>,
 }
 
 /// A server in a release.
@@ -57,7 +126,6 @@ pub(crate) enum Source {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
     product: Product,
-    pub(crate) source: Source,
     pub(crate) release: String,
     series: Option<String>,
     pub(crate) roots: Vec<String>,
@@ -72,7 +140,12 @@ pub(crate) struct Candidates {
     pub(crate) base: Vec<String>,
     pub(crate) server: Vec<String>,
     pub(crate) share: Vec<String>,
+    /// Directory of the character sets below `share`, where a product has them.
+    pub(crate) charsets: Option<PathBuf>,
     pub(crate) plugins: Vec<String>,
+    /// Programs beside the server that run each other.
+    #[serde(default)]
+    pub(crate) programs: Vec<String>,
 }
 
 /// A row of the catalog that may answer a request.
@@ -87,10 +160,14 @@ impl Catalog {
     pub(crate) fn built_in() -> Result<Self, Error> {
         let catalog: Self = toml::from_str(include_str!("catalog.toml"))
             .map_err(|error| Error::Catalog(error.to_string()))?;
-        match catalog.servers.iter().find(|server| catalog.release(&server.release).is_none()) {
-            Some(server) => Err(Error::Catalog(format!("no release `{}`", server.release))),
-            None => Ok(catalog),
+        let mut releases =
+            catalog.servers.iter().map(|it| &it.release).chain([&catalog.runtime.release]);
+        let unknown = releases.find(|release| catalog.release(release).is_none());
+        if let Some(release) = unknown {
+            return Err(Error::Catalog(format!("no release `{release}`")));
         }
+        drop(releases);
+        Ok(catalog)
     }
 
     fn release(&self, name: &str) -> Option<&Release> {
@@ -107,13 +184,53 @@ impl Catalog {
         offers
     }
 
+    /// Every package that holds a server of a product, version by version.
+    pub(crate) fn packaged(&self, product: Product) -> impl Iterator<Item = Packaged<'_>> {
+        let packages = self.packages.iter().filter(move |package| package.product == product);
+        packages.flat_map(|package| {
+            package.versions.iter().map(move |version| Packaged { package, version })
+        })
+    }
+
+    /// The release and its packages on which servers from other sources run.
+    pub(crate) fn runtime(&self) -> Result<(&Release, &[String]), Error> {
+        let Runtime { release, roots } = &self.runtime;
+        let missing = || Error::Catalog(format!("no release `{release}`"));
+        Ok((self.release(release).ok_or_else(missing)?, roots))
+    }
+
     /// Where a product's files are.
     pub(crate) fn layout(&self, product: Product) -> Result<&Candidates, Error> {
         self.layout.get(&product).ok_or_else(|| Error::Catalog(format!("no layout of `{product}`")))
     }
 }
 
+impl<'a> Packaged<'a> {
+    /// The package's own version.
+    pub(crate) fn package_version(self) -> &'a str {
+        self.version.package.as_deref().unwrap_or(&self.version.version)
+    }
+
+    /// What is unpacked: at least one part.
+    pub(crate) fn parts(self) -> Vec<Part> {
+        let parts = &self.package.parts;
+        if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
+    }
+
+    /// For errors, and to remember checksums by.
+    pub(crate) fn coordinate(self) -> String {
+        let Package { source, name, file, .. } = self.package;
+        let file = file.as_ref().map(|file| format!(":{file}")).unwrap_or_default();
+        format!("{} {name} {}{file}", source.word(), self.package_version())
+    }
+}
+
 impl Server {
+    /// Whether servers with that storage engine can be made of the row's packages.
+    pub(crate) fn has_engine(&self, engine: Engine) -> bool {
+        engine == SystemSpec::default_engine(self.product) || self.engines.contains_key(&engine)
+    }
+
     /// Packages that a storage engine needs beside the roots.
     pub(crate) fn engine_packages(&self, engine: Engine) -> &[String] {
         self.engines.get(&engine).map_or(&[], Vec::as_slice)
@@ -141,6 +258,18 @@ mod tests {
             assert!(catalog.layout(server.product).is_ok());
             assert!(!server.roots.is_empty());
         }
+        for product in Product::ALL {
+            for packaged in catalog.packaged(product) {
+                let coordinate = packaged.coordinate();
+                assert!(catalog.layout(product).is_ok());
+                let is_sum =
+                    |it: &String| it.len() == 64 && it.bytes().all(|byte| byte.is_ascii_hexdigit());
+                assert!(packaged.version.sha256.iter().all(is_sum), "{coordinate}");
+                let maven = packaged.package.source == Source::Maven;
+                assert_eq!(packaged.package.name.contains(':'), maven, "{coordinate}");
+            }
+        }
+        assert!(!catalog.runtime().unwrap().1.is_empty());
     }
 
     #[test]

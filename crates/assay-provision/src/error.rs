@@ -85,12 +85,20 @@ pub enum Error {
         /// The package client's words.
         detail: String,
     },
-    /// The apt client failed in another way.
-    #[error("`{program}` failed for `{release}`: {detail}")]
-    Apt {
+    /// A package client is not installed.
+    #[error("`{program}` is not installed")]
+    ClientMissing {
         /// The program.
         program: &'static str,
-        /// The release worked on.
+        /// The package that has it.
+        package: &'static str,
+    },
+    /// A package client failed in another way.
+    #[error("`{program}` failed for `{release}`: {detail}")]
+    Client {
+        /// The program.
+        program: &'static str,
+        /// The release or package worked on.
         release: String,
         /// The package client's words.
         detail: String,
@@ -115,6 +123,24 @@ pub enum Error {
         package: String,
         /// SHA-256 in the index.
         wanted: String,
+    },
+    /// A downloaded package is not the one that its registry or the catalog describes.
+    #[error("checksum of `{name}` does not match: {wanted} is wanted, found is {found}")]
+    PackageChecksum {
+        /// Source, name and version.
+        name: String,
+        /// Kind and value of the checksum it should have.
+        wanted: String,
+        /// The checksum it has.
+        found: String,
+    },
+    /// A directory has no server in it, or not the one asked for.
+    #[error("`{}` {detail}", path.display())]
+    NotAServer {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
     },
     /// An archive entry that would reach outside its prefix, or that no server needs.
     #[error("refused to unpack `{entry}` of `{archive}`: {why}")]
@@ -166,6 +192,17 @@ fn why(errors: &[Error]) -> String {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
+            Self::ClientMissing { program, package } => {
+                return vec![format!(
+                    "install the package `{package}`: `{program}` fetches this server"
+                )];
+            }
+            Self::NotAServer { .. } => {
+                "give the directory that has the server's `bin` or `sbin` and `share`"
+            }
+            Self::PackageChecksum { .. } => {
+                "a proxy or mirror changed the package, or its publisher did: it is not used"
+            }
             Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"

@@ -25,7 +25,7 @@ pub fn packages(text: &str, root: &str) -> Result<usize, Error> {
     index.add("fuzzed", text)?;
     let version = index.versions(root).next().map(|record| record.version.clone());
     let Some(version) = version else { return Ok(0) };
-    Ok(closure(&index, &[root.to_owned()], &version, "fuzzed")?.len())
+    Ok(closure(&index, &[root.to_owned()], Some(&version), "fuzzed")?.len())
 }
 
 pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {

@@ -1,8 +1,11 @@
 //! Finding the parts of a server in an unpacked tree.
 
-use std::path::{Path, PathBuf};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Component, Path, PathBuf};
 
 use assay_model::Layout;
+use fs_err as fs;
 
 use crate::catalog::Candidates;
 use crate::error::Error;
@@ -15,32 +18,105 @@ const LOADERS: [&str; 2] =
 const LIBRARIES: [&str; 3] =
     ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"];
 
-/// The layout of a tree made of packages with their own C library, all paths relative to its root.
+/// Where servers from archives have libraries of their own.
+const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];
+
+/// Whose libraries a server runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Libraries {
+    /// Those in the same tree, of the same packages.
+    Own,
+    /// Those in a directory of the tree, after what the server has of its own.
+    Beside(&'static str),
+    /// This machine's.
+    Host,
+}
+
+/// The layout of a server of the given version, all paths relative to the root of its tree.
 ///
-/// A server without plugins of its own gets an empty directory for them: it insists on one.
-pub(crate) fn find(root: &Path, candidates: &Candidates) -> Result<Layout, Error> {
-    let share_dir = first(root, &candidates.share, "share directory", Path::is_dir)?;
-    let charsets_dir = share_dir.join("charsets");
+/// # Errors
+/// When a part is missing.
+pub(crate) fn find(
+    root: &Path,
+    candidates: &Candidates,
+    version: &str,
+    libraries: Libraries,
+) -> Result<Layout, Error> {
+    let major: String = version.chars().take_while(char::is_ascii_digit).collect();
+    let named = |paths: &[String]| -> Vec<String> {
+        paths.iter().map(|path| path.replace("{major}", &major)).collect()
+    };
+    let share_dir = first(root, &named(&candidates.share), "share directory", Path::is_dir)?;
+    let charsets_dir = share_dir.join(candidates.charsets.as_deref().unwrap_or(Path::new("")));
     if !root.join(&charsets_dir).is_dir() {
         return Err(Error::Incomplete(format!("directory `{}`", charsets_dir.display())));
     }
-    let plugin_dir =
-        first(root, &candidates.plugins, "plugin directory", Path::is_dir).or_else(|missing| {
-            let candidate = candidates.plugins.first().ok_or(missing)?;
-            fs_err::create_dir_all(root.join(candidate))?;
-            Ok::<_, Error>(PathBuf::from(candidate))
-        })?;
+    let plugins = named(&candidates.plugins);
+    // A server without plugins of its own names the place where they would be.
+    let plugin_dir = first(root, &plugins, "plugin directory", Path::is_dir)
+        .or_else(|missing| plugins.first().map(PathBuf::from).ok_or(missing))?;
+    let (loader, library_path) = loading(root, libraries)?;
     Ok(Layout {
-        loader: Some(first(root, &LOADERS, "dynamic loader", Path::is_file)?),
-        library_path: (LIBRARIES.iter().map(PathBuf::from))
-            .filter(|directory| root.join(directory).is_dir())
-            .collect(),
-        server: first(root, &candidates.server, "server program", Path::is_file)?,
-        basedir: first(root, &candidates.base, "base directory", Path::is_dir)?,
+        loader,
+        library_path,
+        server: first(root, &named(&candidates.server), "server program", Path::is_file)?,
+        basedir: first(root, &named(&candidates.base), "base directory", Path::is_dir)?,
         share_dir,
         charsets_dir,
         plugin_dir,
     })
+}
+
+/// The loader and the directories in which it looks.
+fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<PathBuf>), Error> {
+    let (own, below): (&[&str], _) = match libraries {
+        Libraries::Own => (&[], ""),
+        Libraries::Beside(below) => (&OWN_LIBRARIES, below),
+        Libraries::Host => return Ok((None, Vec::new())),
+    };
+    let under = |path: &str| Path::new(below).join(path);
+    let loaders = LOADERS.map(|path| under(path).display().to_string());
+    let loader = first(root, &loaders, "dynamic loader", Path::is_file)?;
+    let paths = own.iter().map(PathBuf::from).chain(LIBRARIES.iter().map(|path| under(path)));
+    Ok((Some(loader), paths.filter(|directory| root.join(directory).is_dir()).collect()))
+}
+
+/// Makes what a server needs besides its files: its plugin directory, which it insists on, and for
+/// each of `programs` a script that starts it by the tree's loader, since such programs run each
+/// other. The program itself gets the suffix `.real`.
+///
+/// # Errors
+/// When the tree cannot be written to.
+pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) -> Result<(), Error> {
+    fs::create_dir_all(root.join(&layout.plugin_dir))?;
+    let Some(loader) = &layout.loader else { return Ok(()) };
+    for name in programs {
+        let program = layout.server.with_file_name(name);
+        if !root.join(&program).is_file() {
+            return Err(Error::Incomplete(format!("program `{}`", program.display())));
+        }
+        let mut real = name.clone();
+        real.push_str(".real");
+        let up = program.components().skip(1).map(|_| Component::ParentDir).collect::<PathBuf>();
+        let up = up.display();
+        let libraries: Vec<_> = (layout.library_path.iter())
+            .map(|path| format!("$here/{up}/{}", path.display()))
+            .collect();
+        let script = format!(
+            "#!/bin/sh\n# Starts the program beside this on the libraries that came with it.\n\
+             here=${{0%/*}}\n\
+             exec \"$here/{up}/{}\" --library-path \"{}\" \"$here/{real}\" \"$@\"\n",
+            loader.display(),
+            libraries.join(":")
+        );
+        fs::rename(root.join(&program), root.join(program.with_file_name(&real)))?;
+        fs::write(root.join(&program), script)?;
+        fs::set_permissions(root.join(&program), Permissions::from_mode(0o555))?;
+        if program == layout.server {
+            layout.server.set_file_name(real);
+        }
+    }
+    Ok(())
 }
 
 /// The first candidate that exists and, links followed, lies inside the tree.
@@ -62,21 +138,21 @@ fn first(
 
 /// The layout with every path put under `root`.
 pub(crate) fn under(root: &Path, layout: &Layout) -> Layout {
+    // Component by component: without `.` and trailing separators.
+    let put = |path: &PathBuf| root.join(path).components().collect::<PathBuf>();
     Layout {
-        loader: layout.loader.as_ref().map(|path| root.join(path)),
-        library_path: layout.library_path.iter().map(|path| root.join(path)).collect(),
-        server: root.join(&layout.server),
-        basedir: root.join(&layout.basedir),
-        share_dir: root.join(&layout.share_dir),
-        charsets_dir: root.join(&layout.charsets_dir),
-        plugin_dir: root.join(&layout.plugin_dir),
+        loader: layout.loader.as_ref().map(put),
+        library_path: layout.library_path.iter().map(put).collect(),
+        server: put(&layout.server),
+        basedir: put(&layout.basedir),
+        share_dir: put(&layout.share_dir),
+        charsets_dir: put(&layout.charsets_dir),
+        plugin_dir: put(&layout.plugin_dir),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fs_err as fs;
-
     use super::*;
 
     fn candidates() -> Candidates {
@@ -85,7 +161,9 @@ mod tests {
             base: strings(&["usr"]),
             server: strings(&["usr/sbin/mariadbd", "usr/sbin/mysqld"]),
             share: strings(&["usr/share/mysql", "usr/share/mariadb"]),
+            charsets: Some("charsets".into()),
             plugins: strings(&["usr/lib/mysql/plugin"]),
+            programs: Vec::new(),
         }
     }
 
@@ -103,11 +181,12 @@ mod tests {
     fn parts_are_found_where_a_release_has_them() {
         let loader = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
         let root = tree(&[loader, "usr/sbin/mysqld", "usr/share/mariadb/charsets/Index.xml"]);
-        let layout = find(root.path(), &candidates()).unwrap();
+        let mut layout = find(root.path(), &candidates(), "11.8.9", Libraries::Own).unwrap();
         assert_eq!(layout.loader, Some(PathBuf::from(loader)));
         assert_eq!(layout.library_path, [Path::new("lib/x86_64-linux-gnu")]);
         assert_eq!(layout.server, Path::new("usr/sbin/mysqld"));
         assert_eq!(layout.charsets_dir, Path::new("usr/share/mariadb/charsets"));
+        complete(root.path(), &mut layout, &[]).unwrap();
         assert!(root.path().join(&layout.plugin_dir).is_dir());
         assert_eq!(under(Path::new("/p"), &layout).server, Path::new("/p/usr/sbin/mysqld"));
     }
@@ -120,7 +199,38 @@ mod tests {
             let link = root.path().join(directory).join("ld-linux-x86-64.so.2");
             std::os::unix::fs::symlink("/bin/true", link).unwrap();
         }
-        let error = find(root.path(), &candidates()).unwrap_err();
+        let error = find(root.path(), &candidates(), "11.8.9", Libraries::Own).unwrap_err();
         assert_eq!(error.to_string(), "unpacked tree has no dynamic loader");
+    }
+
+    #[test]
+    fn programs_that_run_each_other_start_on_the_libraries_beside_them() {
+        let loader = "run/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2";
+        let root =
+            tree(&[loader, "opt/17/bin/postgres", "opt/17/bin/initdb", "share/17/x", "lib/x"]);
+        let candidates: Candidates = toml::from_str(
+            "base = ['opt/{major}']\nserver = ['opt/{major}/bin/postgres']\n\
+             share = ['share/{major}']\nplugins = ['lib']\nprograms = ['initdb', 'postgres']",
+        )
+        .unwrap();
+        // A loader that says what it is to load.
+        fs::write(root.path().join(loader), "#!/bin/sh\necho \"$@\"\n").unwrap();
+        let executable = Permissions::from_mode(0o755);
+        fs::set_permissions(root.path().join(loader), executable).unwrap();
+        let beside = Libraries::Beside("run");
+        let mut layout = find(root.path(), &candidates, "17.12", beside).unwrap();
+        complete(root.path(), &mut layout, &candidates.programs).unwrap();
+        assert_eq!(layout.server, Path::new("opt/17/bin/postgres.real"));
+        assert_eq!(layout.charsets_dir, Path::new("share/17"));
+        let initdb = root.path().join("opt/17/bin/initdb");
+        let output = std::process::Command::new(&initdb).args(["-D", "a b"]).output().unwrap();
+        let here = format!("{}/opt/17/bin", root.path().display());
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            format!(
+                "--library-path {here}/../../../lib:{here}/../../../run/lib/x86_64-linux-gnu \
+                 {here}/initdb.real -D a b\n"
+            )
+        );
     }
 }

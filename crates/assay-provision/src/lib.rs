@@ -1,18 +1,21 @@
 //! Servers from the machine's own package clients: resolved, verified, unpacked into prefixes in a
 //! cache. No root needed.
 //!
-//! The flow of [`Provisioner::get`]: catalog row → source index → closure of packages → download →
-//! checksums → unpack → layout → rename into the cache. Everything before the rename happens in a
+//! The flow of [`Provisioner::get`]: catalog row → source index → packages with their libraries →
+//! download → checksums → unpack → layout → rename into the cache. Everything before the rename happens in a
 //! directory that a crash leaves without harm and the next call collects.
 
 mod apt;
+mod build;
 mod catalog;
 mod census;
 mod deb;
+mod dir;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod layout;
+mod packages;
 mod provisioner;
 mod store;
 mod unpack;
@@ -20,5 +23,5 @@ mod upkeep;
 mod version;
 
 pub use error::Error;
-pub use provisioner::{AvailableVersion, Options, Progress, Provisioner};
+pub use provisioner::{Available, Options, Progress, Provisioner};
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};

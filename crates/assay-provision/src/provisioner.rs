@@ -1,19 +1,15 @@
 //! The flow from a request to a prefix.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use assay_model::{Build, Origin, Package, Prefix, Product, SystemSpec};
+use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
-use sha2::{Digest as _, Sha256};
 
-use crate::apt::{Apt, CURRENT_FOR, Index, Record, Refreshed, closure};
-use crate::catalog::{Catalog, Offer, Source};
-use crate::deb;
+use crate::apt::{Apt, CURRENT_FOR, Index, Record, Refreshed};
+use crate::catalog::{Catalog, Offer, Packaged, Release};
+use crate::dir;
 use crate::error::Error;
-use crate::layout;
 use crate::store::{Resolution, Store, age, now_seconds};
-use crate::unpack::{Limits, Tree};
 use crate::version::{compare, in_series, upstream};
 
 /// How servers may be had.
@@ -64,28 +60,51 @@ pub enum Progress {
 
 /// A version that a source has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AvailableVersion {
+pub struct Available {
+    /// The family.
+    pub product: Product,
     /// Upstream version, such as `10.11.19`.
     pub version: String,
-    /// Where in the source, such as the suite `bookworm-security`.
+    /// Source class, such as `apt` or `maven`.
+    pub source: String,
+    /// Where in the source, such as the suite `bookworm-security` or a package's name.
     pub channel: String,
     /// Whether the channel is a released one.
     pub released: bool,
+    /// Whether its bytes are known beforehand, by a signed index or a checksum in the catalog.
+    /// Otherwise they are held to what the registry says, and later to what was had first.
+    pub verified: bool,
 }
 
 /// Gets servers into a cache directory and from it.
 #[derive(Debug)]
 pub struct Provisioner {
     pub(crate) store: Store,
-    catalog: Catalog,
+    pub(crate) catalog: Catalog,
     options: Options,
 }
 
 /// A row of the catalog with its index.
-struct Opened<'a> {
-    offer: Offer<'a>,
-    index: Index,
-    refreshed: Refreshed,
+pub(crate) struct Opened<'a> {
+    pub(crate) offer: Offer<'a>,
+    pub(crate) index: Index,
+    pub(crate) refreshed: Refreshed,
+}
+
+/// What answers a request.
+enum Chosen<'a> {
+    /// A version in the index of a Debian release.
+    Debian(Box<(Opened<'a>, Record)>),
+    /// A package of another registry.
+    Package(Packaged<'a>),
+}
+
+/// The sources as they are on this machine.
+pub(crate) struct Sources<'a> {
+    /// Debian's archive, or why there is none.
+    pub(crate) apt: Result<Apt<'a>, Error>,
+    /// Of the cache.
+    pub(crate) lock: fs::File,
 }
 
 impl Provisioner {
@@ -109,8 +128,10 @@ impl Provisioner {
         spec: &SystemSpec,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Prefix, Error> {
-        let Origin::Version(wanted) = &spec.origin else {
-            return Err(Error::Unsupported(spec.to_string()));
+        let wanted = match &spec.origin {
+            Origin::Version(wanted) => wanted,
+            Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
+            Origin::Git(_) => return Err(Error::Unsupported(spec.to_string())),
         };
         if self.options.offline {
             let prefix = self.newest_cached(spec, wanted)?;
@@ -131,11 +152,19 @@ impl Provisioner {
             progress(Progress::Cached);
             return Ok(prefix);
         }
-        let apt = self.apt(lock)?;
-        let (opened, root) = self.choose(&apt, spec.product, wanted, progress)?;
-        let prefix = self.fetch(&apt, spec, &opened, &root, progress)?;
+        let sources = self.sources(lock)?;
+        let (prefix, expired) = match self.choose(&sources, spec, wanted, progress)? {
+            Chosen::Debian(found) => {
+                let (opened, root) = *found;
+                let apt = sources.apt?;
+                let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
+                (prefix, opened.refreshed.expired.is_some())
+            }
+            Chosen::Package(packaged) => {
+                (self.fetch_package(&sources, spec, packaged, progress)?, false)
+            }
+        };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let expired = opened.refreshed.expired.is_some();
         self.store.remember(&request, Resolution { directory, at: now_seconds(), expired })?;
         Ok(prefix)
     }
@@ -146,20 +175,26 @@ impl Provisioner {
     ///
     /// # Errors
     /// When the index of a released channel cannot be fetched or verified.
-    pub fn available(&self, product: Product) -> Result<Vec<AvailableVersion>, Error> {
-        if self.options.offline {
+    pub fn available(&self, product: Product) -> Result<Vec<Available>, Error> {
+        let mut available: Vec<_> = if self.options.offline {
             let cached = self.cached()?.into_iter().filter(|prefix| prefix.product == product);
-            return Ok(cached.map(as_available).collect());
-        }
-        let apt = self.apt(self.store.lock(|| {})?)?;
-        let mut all = Vec::new();
-        for offer in self.catalog.offers(product) {
-            match self.open(&apt, offer, &mut |_| {}) {
-                Err(error) if !offer.release.released => log::info!("{error}"),
-                opened => all.push(opened?),
+            cached.map(as_available).collect()
+        } else {
+            let sources = self.sources(self.store.lock(|| {})?)?;
+            let mut all = Vec::new();
+            if let Ok(apt) = &sources.apt {
+                for offer in self.catalog.offers(product) {
+                    match self.open(apt, offer.release, &mut |_| {}) {
+                        Err(error) if !offer.release.released => log::info!("{error}"),
+                        opened => all.push(opened.map(|it| it.of(offer))?),
+                    }
+                }
             }
-        }
-        Ok(survey(&all))
+            let packages = self.catalog.packaged(product).map(|it| offered(product, it));
+            survey(product, &all).into_iter().chain(packages).collect()
+        };
+        available.sort_by(|a, b| compare(&a.version, &b.version));
+        Ok(available)
     }
 
     /// Every prefix in the cache.
@@ -170,8 +205,13 @@ impl Provisioner {
         self.store.prefixes()
     }
 
-    fn apt(&self, lock: fs::File) -> Result<Apt<'_>, Error> {
-        Apt::new(&self.catalog, self.store.path("apt"), lock)
+    /// The sources of this machine; without apt, or without Debian's archive, the others are left.
+    fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
+        let apt = Apt::new(&self.catalog, self.store.path("apt"), lock.try_clone()?);
+        match apt {
+            Err(error) if !is_lack(&error) => Err(error),
+            apt => Ok(Sources { apt, lock }),
+        }
     }
 
     /// The prefix a request was answered with, if the answer is less than a day old.
@@ -188,32 +228,29 @@ impl Provisioner {
         let mut prefixes = self.cached()?;
         prefixes.retain(|prefix| prefix.product == product);
         let cached = prefixes.iter().map(|prefix| prefix.version.clone()).collect();
-        let offers = self.catalog.offers(product);
-        let needed: Vec<_> =
-            (offers.iter()).flat_map(|offer| offer.server.engine_packages(spec.engine)).collect();
         let fitting = prefixes.into_iter().filter(|prefix| {
-            let has_engine = needed.is_empty()
-                || prefix.packages.iter().any(|package| needed.contains(&&package.name));
+            let has_engine = spec.engine != Engine::RocksDb
+                || prefix.layout.plugin_dir.join("ha_rocksdb.so").exists();
             has_engine && in_series(&prefix.version, wanted)
         });
         let newest = fitting.max_by(|a, b| {
             (a.build.released.cmp(&b.build.released))
+                .then_with(|| compare(&a.version, &b.version))
+                .then_with(|| (a.build.source == "apt").cmp(&(b.build.source == "apt")))
                 .then_with(|| compare(&a.build.package_version, &b.build.package_version))
                 .then_with(|| b.packages.len().cmp(&a.packages.len()))
         });
         newest.ok_or_else(|| Error::NotCached { product, wanted: wanted.to_owned(), cached })
     }
 
-    /// The index of a row, fetched anew when it is older than a day.
-    fn open<'a>(
+    /// The index of a release, fetched anew when it is older than a day.
+    pub(crate) fn open(
         &self,
         apt: &Apt<'_>,
-        offer: Offer<'a>,
+        release: &Release,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Opened<'a>, Error> {
-        let Source::Apt = offer.server.source;
+    ) -> Result<Read, Error> {
         let accept = self.options.accept_expired_index;
-        let release = offer.release;
         let refreshed = match apt.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
@@ -224,99 +261,80 @@ impl Provisioner {
             }
         };
         progress(Progress::Resolving { release: release.name.clone() });
-        Ok(Opened { offer, index: apt.index(release)?, refreshed })
+        Ok(Read { index: apt.index(release)?, refreshed })
     }
 
-    /// The newest fitting package of the released rows, else of the others; and the row it is of.
+    /// The newest fitting version of the released rows, else of the other registries, else of the
+    /// unreleased rows.
     fn choose<'a>(
         &'a self,
-        apt: &Apt<'_>,
-        product: Product,
+        sources: &Sources<'_>,
+        spec: &SystemSpec,
         wanted: &str,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<(Opened<'a>, Record), Error> {
-        let (fitting, rest): (Vec<_>, Vec<_>) =
-            self.catalog.offers(product).into_iter().partition(|offer| offer.may_have(wanted));
+    ) -> Result<Chosen<'a>, Error> {
+        let product = spec.product;
+        let (fitting, rest): (Vec<_>, Vec<_>) = (self.catalog.offers(product).into_iter())
+            .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
         let (released, others): (Vec<_>, Vec<_>) =
             fitting.into_iter().partition(|offer| offer.release.released);
         let (mut all, mut unread) = (Vec::new(), Vec::new());
-        for offer in released {
-            all.push(self.open(apt, offer, progress)?);
+        if let Ok(apt) = &sources.apt {
+            for offer in released {
+                all.push(self.open(apt, offer.release, progress)?.of(offer));
+            }
         }
-        if let Some(best) = newest(&mut all, wanted) {
-            return Ok(best);
+        if let Some(found) = newest(&mut all, wanted) {
+            return Ok(Chosen::Debian(Box::new(found)));
         }
-        // What follows matters only because no released suite has it, so one that fails spoils no
+        if spec.engine == SystemSpec::default_engine(product) {
+            let packages = self.catalog.packaged(product);
+            let fitting = packages.filter(|it| in_series(&it.version.version, wanted));
+            let best = fitting.max_by(|a, b| compare(&a.version.version, &b.version.version));
+            if let Some(packaged) = best {
+                return Ok(Chosen::Package(packaged));
+            }
+        }
+        // What follows matters only because nothing released has it, so one that fails spoils no
         // other.
         let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
             for offer in offers {
-                match self.open(apt, offer, progress) {
-                    Ok(opened) => all.push(opened),
-                    Err(error) => unread.push(error),
+                match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
+                    Ok(Ok(read)) => all.push(read.of(offer)),
+                    Ok(Err(error)) => unread.push(error),
+                    Err(_) => {}
                 }
             }
         };
         look(others, &mut all);
-        if let Some(best) = newest(&mut all, wanted) {
-            return Ok(best);
+        if let Some(found) = newest(&mut all, wanted) {
+            return Ok(Chosen::Debian(Box::new(found)));
         }
         look(rest, &mut all);
-        let available = survey(&all);
-        let available = available.iter().map(|it| format!("{} ({})", it.version, it.channel));
-        let (wanted, available) = (wanted.to_owned(), available.collect());
+        let mut available = survey(product, &all);
+        available.extend(self.catalog.packaged(product).map(|it| offered(product, it)));
+        available.sort_by(|a, b| compare(&a.version, &b.version));
+        let named = available.iter().map(|it| format!("{} ({})", it.version, it.channel));
+        let (wanted, available) = (wanted.to_owned(), named.collect());
         Err(Error::NoVersion { product, wanted, available, unread })
     }
+}
 
-    /// The prefix of a chosen package: downloaded and unpacked unless the cache has the very same.
-    fn fetch(
-        &self,
-        apt: &Apt<'_>,
-        spec: &SystemSpec,
-        opened: &Opened<'_>,
-        root: &Record,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Prefix, Error> {
-        let Opened { offer: Offer { server, release }, index, refreshed } = opened;
-        let roots = [server.roots.as_slice(), server.engine_packages(spec.engine)].concat();
-        let records = closure(index, &roots, &root.version, &release.name)?;
-        let (sha256, version) = (identity(&records), upstream(&root.version));
-        let name = format!("{}-{version}-{}", spec.product, sha256.get(..16).unwrap_or(&sha256));
-        if let Some(prefix) = self.store.prefix(&name) {
-            progress(Progress::Cached);
-            return Ok(prefix);
-        }
-        let bytes = |record: &&Record| record.size.saturating_add(record.installed_kb << 10);
-        self.store.check_room(records.iter().map(bytes).fold(0, u64::saturating_add))?;
-        let downloads = self.store.downloads()?;
-        let total = records.iter().map(|record| record.size).sum::<u64>();
-        apt.download(release, &records, downloads.path(), &mut |share| {
-            progress(Progress::Downloading { done: (share * total as f64) as u64, total });
-        })?;
-        let archives = verified(&records, downloads.path())?;
-        let built = self.store.new_tree()?;
-        let mut tree = Tree::new(built.path(), Limits::SERVER);
-        for (done, archive) in archives.iter().enumerate() {
-            progress(Progress::Unpacking { done, total: archives.len() });
-            deb::unpack(archive, &mut tree)?;
-        }
-        let stored = Prefix {
-            path: PathBuf::new(),
-            sha256,
-            product: spec.product,
-            version: version.to_owned(),
-            build: Build {
-                source: "apt".to_owned(),
-                channel: root.suite.clone(),
-                package_version: root.version.clone(),
-                released: release.released,
-                notes: refreshed.notes.clone(),
-            },
-            packages: records.iter().map(|record| as_package(record)).collect(),
-            layout: layout::find(built.path(), self.catalog.layout(spec.product)?)?,
-        };
-        tree.seal()?;
-        self.store.keep(built, &name, &stored)
+/// The index of a release, as it was read.
+pub(crate) struct Read {
+    pub(crate) index: Index,
+    pub(crate) refreshed: Refreshed,
+}
+
+impl Read {
+    fn of(self, offer: Offer<'_>) -> Opened<'_> {
+        Opened { offer, index: self.index, refreshed: self.refreshed }
     }
+}
+
+/// Whether the machine has no Debian archive to ask, which leaves the other sources.
+fn is_lack(error: &Error) -> bool {
+    matches!(error, Error::AptMissing(_) | Error::NoDebianArchive(_))
 }
 
 impl Opened<'_> {
@@ -331,108 +349,46 @@ impl Opened<'_> {
 fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
     let numbered = all.iter().enumerate();
     let versions = numbered.flat_map(|(row, opened)| opened.versions().map(move |it| (row, it)));
-    let fitting = versions.filter(|(_, it)| in_series(upstream(&it.version), series));
+    let fitting = versions.filter(|(_, it)| in_series(&upstream(&it.version), series));
     let (row, root) = fitting.max_by(|(_, a), (_, b)| compare(&a.version, &b.version))?;
     let root = root.clone();
     Some((all.swap_remove(row), root))
 }
 
-/// All versions of all rows, oldest first.
-fn survey(all: &[Opened<'_>]) -> Vec<AvailableVersion> {
+/// All versions of all rows.
+fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
     let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
-    let mut versions: Vec<_> = rows.collect();
-    versions.sort_by(|(_, a), (_, b)| compare(&a.version, &b.version));
-    let available = versions.into_iter().map(|(opened, record)| AvailableVersion {
-        version: upstream(&record.version).to_owned(),
+    let available = rows.map(|(opened, record)| Available {
+        product,
+        version: upstream(&record.version),
+        source: "apt".to_owned(),
         channel: record.suite.clone(),
         released: opened.offer.release.released,
+        verified: true,
     });
     available.collect()
 }
 
-fn as_package(record: &Record) -> Package {
-    let (name, version) = (record.name.clone(), record.version.clone());
-    Package { name, version, sha256: record.sha256.clone() }
-}
-
-fn as_available(prefix: Prefix) -> AvailableVersion {
-    let Build { channel, released, .. } = prefix.build;
-    AvailableVersion { version: prefix.version, channel, released }
-}
-
-/// SHA-256 over names, versions and checksums, one package a line, sorted by name.
-fn identity(records: &[&Record]) -> String {
-    let mut lines: Vec<_> = (records.iter())
-        .map(|record| format!("{} {} {}\n", record.name, record.version, record.sha256))
-        .collect();
-    lines.sort();
-    hex(&Sha256::digest(lines.concat()))
-}
-
-/// The downloaded archives in the order of `records`, each found by its checksum.
-fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut by_sum = HashMap::new();
-    for entry in fs::read_dir(downloads)? {
-        let path = entry?.path();
-        let mut hasher = Sha256::new();
-        std::io::copy(&mut fs::File::open(&path)?, &mut HashWriter(&mut hasher))?;
-        by_sum.insert(hex(&hasher.finalize()), path);
-    }
-    let find = |record: &&Record| {
-        by_sum.get(&record.sha256).cloned().ok_or_else(|| Error::Checksum {
-            package: format!("{} {}", record.name, record.version),
-            wanted: record.sha256.clone(),
-        })
-    };
-    records.iter().map(find).collect()
-}
-
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl std::io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+fn offered(product: Product, packaged: Packaged<'_>) -> Available {
+    Available {
+        product,
+        version: packaged.version.version.clone(),
+        source: packaged.package.source.word().to_owned(),
+        channel: packaged.package.name.clone(),
+        released: true,
+        verified: packaged.version.sha256.is_some(),
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn as_available(prefix: Prefix) -> Available {
+    let Prefix { product, version, build, .. } = prefix;
+    let Build { source, channel, released, .. } = build;
+    Available { product, version, source, channel, released, verified: true }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn record(name: &str, content: &str) -> Record {
-        let sha256 = hex(&Sha256::digest(content));
-        let text = format!("Package: {name}\nVersion: 1\nSHA256: {sha256}\n");
-        let mut index = Index::default();
-        index.add("suite", &text).unwrap();
-        index.versions(name).next().unwrap().clone()
-    }
-
-    #[test]
-    fn identity_is_that_of_the_packages_whatever_their_order() {
-        let (a, b, changed) = (record("a", "x"), record("b", "y"), record("b", "z"));
-        assert_eq!(identity(&[&a, &b]), identity(&[&b, &a]));
-        assert_ne!(identity(&[&a, &b]), identity(&[&a, &changed]));
-        assert_eq!(identity(&[&a]).len(), 64);
-    }
-
-    #[test]
-    fn an_archive_that_is_not_the_signed_one_is_refused() {
-        let downloads = tempfile::tempdir().unwrap();
-        fs::write(downloads.path().join("one.deb"), "good").unwrap();
-        let good = record("good", "good");
-        assert_eq!(verified(&[&good], downloads.path()).unwrap().len(), 1);
-        let error = verified(&[&good, &record("bad", "other")], downloads.path()).unwrap_err();
-        assert!(error.to_string().starts_with("checksum of `bad 1` does not match"), "{error}");
-    }
 
     #[test]
     fn systems_without_a_source_are_named() {

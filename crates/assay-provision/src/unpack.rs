@@ -1,8 +1,8 @@
-//! Unpacking tar streams into a tree that nothing in them can reach out of.
+//! Unpacking archives into a tree that nothing in them can reach out of.
 //!
-//! Refused: absolute paths, `..`, links that lead out, passing through links, overwriting, devices
-//! and other special files, set-user-id and set-group-id bits, and more bytes or entries than any
-//! server has. Absolute links, which name a file of the installed system, are turned to the same
+//! Refused: absolute paths, `..`, names no file system takes, links that lead out, passing through
+//! links, overwriting, devices and other special files, set-user-id and set-group-id bits, and more
+//! bytes or entries than any server has. Absolute links, which name a file of the installed system, are turned to the same
 //! file inside the tree.
 
 use std::fs::Permissions;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use fs_err as fs;
-use tar::{Archive, Entry, EntryType};
+use tar::{Archive, EntryType};
 
 use crate::error::Error;
 
@@ -33,6 +33,46 @@ impl Limits {
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
+/// What of an archive is wanted, and where it goes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selection {
+    /// The directory of the archive that is unpacked; empty for all.
+    pub(crate) from: PathBuf,
+    /// The directory of the tree that it becomes.
+    pub(crate) to: PathBuf,
+    /// Nothing but these paths below `from`; empty for all.
+    pub(crate) only: Vec<PathBuf>,
+}
+
+impl Selection {
+    fn place(&self, path: &Path) -> Option<PathBuf> {
+        let path = path.strip_prefix(&self.from).ok()?;
+        let wanted = self.only.is_empty() || self.only.iter().any(|only| path.starts_with(only));
+        // Without a trailing separator where nothing follows.
+        wanted.then(|| self.to.components().chain(path.components()).collect())
+    }
+}
+
+/// One entry of an archive of whatever format, as stored.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: Kind,
+    /// Unix permissions; 0 where the archive has none.
+    pub(crate) mode: u32,
+}
+
+/// What an entry is, links with their targets as stored.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    Symlink(PathBuf),
+    HardLink(PathBuf),
+    /// Devices, pipes and everything else.
+    Special,
+}
+
 /// A tree being filled.
 #[derive(Debug)]
 pub(crate) struct Tree {
@@ -46,11 +86,21 @@ impl Tree {
         Self { root: root.to_owned(), left: limits }
     }
 
-    /// Unpacks one tar stream; `archive` is its name in errors.
+    /// Unpacks all of a tar stream; `archive` is its name in errors.
     ///
     /// # Errors
     /// At the first entry that breaks a rule; the tree is then to be thrown away.
     pub(crate) fn unpack(&mut self, archive: &str, stream: impl Read) -> Result<(), Error> {
+        self.unpack_part(archive, stream, &Selection::default())
+    }
+
+    /// The same of a part of it.
+    pub(crate) fn unpack_part(
+        &mut self,
+        archive: &str,
+        stream: impl Read,
+        selection: &Selection,
+    ) -> Result<(), Error> {
         // Headers and padding come on top of the files; a stream that is longer than that ends
         // early, as an error.
         let headers = self.left.entries.saturating_mul(1024);
@@ -58,51 +108,70 @@ impl Tree {
         let mut archive_reader = Archive::new(stream);
         let broken = |error: io::Error| Error::malformed(format!("archive `{archive}`"), error);
         for entry in archive_reader.entries().map_err(broken)? {
-            let mut entry = entry.map_err(broken)?;
-            let stored = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            self.entry(&mut entry).map_err(|refusal| match refusal {
-                Refusal::Rule(why) => {
-                    Error::UnsafeEntry { archive: archive.to_owned(), entry: stored, why }
-                }
-                Refusal::Io(error) => Error::Io(error),
-            })?;
+            let mut stored = entry.map_err(broken)?;
+            if stored.header().entry_type() == EntryType::XGlobalHeader {
+                continue;
+            }
+            let entry = from_tar(&stored).map_err(broken)?;
+            self.add(archive, selection, &entry, &mut stored)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<(), Refusal> {
+    /// Adds one entry of an archive, unless it is not wanted.
+    pub(crate) fn add(
+        &mut self,
+        archive: &str,
+        selection: &Selection,
+        entry: &Entry,
+        content: &mut dyn Read,
+    ) -> Result<(), Error> {
+        self.entry(selection, entry, content).map_err(|refusal| match refusal {
+            Refusal::Rule(why) => {
+                let entry = entry.path.display().to_string();
+                Error::UnsafeEntry { archive: archive.to_owned(), entry, why }
+            }
+            Refusal::Io(error) => Error::Io(error),
+        })
+    }
+
+    fn entry(
+        &mut self,
+        selection: &Selection,
+        entry: &Entry,
+        content: &mut dyn Read,
+    ) -> Result<(), Refusal> {
         self.left.entries =
             (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
-        let kind = entry.header().entry_type();
-        if kind == EntryType::XGlobalHeader {
-            return Ok(());
+        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out"))?;
+        if is_too_long(&path) {
+            return Err(Refusal::Rule("its name is too long"));
         }
-        let path = inside(&entry.path()?).ok_or(Refusal::Rule("its path leads out"))?;
+        let Some(path) = selection.place(&path) else { return Ok(()) };
         if UNWANTED.iter().any(|unwanted| path.starts_with(unwanted)) {
             return Ok(());
         }
         let Some(parent) = path.parent() else {
-            return if kind.is_dir() { Ok(()) } else { Err(Refusal::Rule("it has no name")) };
+            let is_root = matches!(entry.kind, Kind::Directory);
+            return if is_root { Ok(()) } else { Err(Refusal::Rule("it has no name")) };
         };
-        match kind {
-            EntryType::Directory => self.directory(&path),
-            EntryType::Regular => {
+        match &entry.kind {
+            Kind::Directory => self.directory(&path),
+            Kind::File => {
                 self.directory(parent)?;
-                self.file(entry, &path)
+                self.file(entry.mode, content, &path)
             }
-            EntryType::Symlink => {
+            Kind::Symlink(target) => {
                 self.directory(parent)?;
-                let target = entry.link_name()?.unwrap_or_default();
-                let target = rerooted(parent, &target).ok_or(Refusal::Rule("it links out"))?;
+                let target = rerooted(parent, target).ok_or(Refusal::Rule("it links out"))?;
                 new(symlink(target, self.root.join(&path)))
             }
-            EntryType::Link => {
+            Kind::HardLink(target) => {
                 self.directory(parent)?;
-                let target = entry.link_name()?.unwrap_or_default();
-                let target = inside(&target).ok_or(Refusal::Rule("it links out"))?;
-                self.hard_link(&target, &path)
+                let target = inside(target).and_then(|target| selection.place(&target));
+                self.hard_link(&target.ok_or(Refusal::Rule("it links out"))?, &path)
             }
-            _ => Err(Refusal::Rule("it is a device or another special file")),
+            Kind::Special => Err(Refusal::Rule("it is a device or another special file")),
         }
     }
 
@@ -123,12 +192,13 @@ impl Tree {
         Ok(())
     }
 
-    fn file(&mut self, entry: &mut Entry<'_, impl Read>, path: &Path) -> Result<(), Refusal> {
-        let mode = entry.header().mode()?;
+    fn file(&mut self, mode: u32, content: &mut dyn Read, path: &Path) -> Result<(), Refusal> {
         if mode & 0o6000 != 0 {
             return Err(Refusal::Rule("it would run with the rights of its owner"));
         }
-        let mode = if mode & 0o111 == 0 { 0o444 } else { 0o555 };
+        // Some archives keep no modes: what is among programs is a program.
+        let is_program = mode & 0o111 != 0 || path.parent().is_some_and(|it| it.ends_with("bin"));
+        let mode = if is_program { 0o555 } else { 0o444 };
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
         let mut file = match options.open(self.root.join(path)) {
@@ -137,7 +207,7 @@ impl Tree {
         };
         // Whatever the umask: a server may run under another user than the one who unpacks.
         file.set_permissions(Permissions::from_mode(mode))?;
-        let copied = io::copy(&mut entry.take(self.left.bytes.saturating_add(1)), &mut file)?;
+        let copied = io::copy(&mut content.take(self.left.bytes.saturating_add(1)), &mut file)?;
         self.left.bytes =
             self.left.bytes.checked_sub(copied).ok_or(Refusal::Rule("too many bytes in all"))?;
         Ok(())
@@ -182,6 +252,19 @@ fn each_directory(root: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -
     Ok(())
 }
 
+/// An entry of a tar stream, its content aside.
+fn from_tar(entry: &tar::Entry<'_, impl Read>) -> io::Result<Entry> {
+    let link = || io::Result::Ok(entry.link_name()?.unwrap_or_default().into_owned());
+    let kind = match entry.header().entry_type() {
+        EntryType::Regular => Kind::File,
+        EntryType::Directory => Kind::Directory,
+        EntryType::Symlink => Kind::Symlink(link()?),
+        EntryType::Link => Kind::HardLink(link()?),
+        _ => Kind::Special,
+    };
+    Ok(Entry { path: entry.path()?.into_owned(), kind, mode: entry.header().mode()? })
+}
+
 enum Refusal {
     Rule(&'static str),
     Io(io::Error),
@@ -213,6 +296,11 @@ fn inside(path: &Path) -> Option<PathBuf> {
         }
     }
     Some(clean)
+}
+
+/// Longer than what Linux's file systems take.
+fn is_too_long(path: &Path) -> bool {
+    path.as_os_str().len() > 2048 || path.iter().any(|name| name.len() > 255)
 }
 
 /// The target of a link in directory `parent`, as a relative path that stays inside the tree; none
@@ -362,6 +450,53 @@ mod tests {
         .unwrap();
         let reached = fs::canonicalize(root.path().join("p/q/out")).unwrap();
         assert_eq!(reached, fs::canonicalize(root.path().join("p")).unwrap());
+    }
+
+    #[test]
+    fn a_part_goes_where_it_is_wanted_and_links_stay_inside_it() {
+        let part = Selection {
+            from: "package/linux".into(),
+            to: "to".into(),
+            only: vec!["bin".into(), "link".into()],
+        };
+        let unpack = |entries: &[Vec<u8>]| {
+            let root = tempfile::tempdir().unwrap();
+            let mut stream = entries.concat();
+            stream.resize(stream.len() + 1024, 0);
+            Tree::new(root.path(), SMALL).unpack_part("part", stream.as_slice(), &part)?;
+            Ok::<_, Error>(root)
+        };
+        let root = unpack(&[
+            raw(EntryType::Directory, "package/linux/", "", 0o755, b""),
+            file("package/linux/bin/run", ""),
+            file("package/linux/other", ""),
+            file("package/mac/bin/run", ""),
+            link("package/linux/link", "bin/run"),
+        ])
+        .unwrap();
+        let mode = fs::metadata(root.path().join("to/link")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o555, "a program, without its archive saying so");
+        assert!(!root.path().join("to/other").exists() && !root.path().join("package").exists());
+        unpack(&[link("package/linux/link", "../../mac/bin/run")]).unwrap_err();
+        let foreign = raw(EntryType::Link, "package/linux/bin/a", "package/mac/a", 0o644, b"");
+        unpack(&[file("package/mac/a", ""), foreign]).unwrap_err();
+    }
+
+    #[test]
+    fn overlong_names_are_refused() {
+        let mut builder = Builder::new(Vec::new());
+        let mut add = |name: &str| {
+            let mut header = Header::new_gnu();
+            header.set_size(0);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, [].as_slice()).unwrap();
+        };
+        add(&"d/".repeat(1000));
+        add(&"n".repeat(256));
+        let stream = builder.into_inner().unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let error = Tree::new(root.path(), SMALL).unpack("long", stream.as_slice()).unwrap_err();
+        assert!(error.to_string().ends_with("its name is too long"), "{error}");
     }
 
     #[test]

@@ -3,17 +3,23 @@
 use std::cmp::Ordering;
 
 /// The upstream version in a package version: `1:10.11.19-0+deb12u1` → `10.11.19`, `1:11.8.9+ds-2`
-/// → `11.8.9`.
-pub(crate) fn upstream(package_version: &str) -> &str {
+/// → `11.8.9`, `19~rc1-1` → `19rc1`.
+pub(crate) fn upstream(package_version: &str) -> String {
     let (_, rest) = split_epoch(package_version);
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    rest.get(..end).unwrap_or(rest).trim_end_matches('.')
+    let (numbers, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let early = rest.strip_prefix('~').map(|rest| {
+        rest.split_once(|c: char| !c.is_ascii_alphanumeric()).map_or(rest, |(early, _)| early)
+    });
+    let is_early = |it: &&str| ["alpha", "beta", "rc"].iter().any(|stage| it.starts_with(stage));
+    format!("{}{}", numbers.trim_end_matches('.'), early.filter(is_early).unwrap_or_default())
 }
 
 /// Whether `version` is `series` or begins with it, component by component: `10.11.4` is in
-/// `10.11`, not in `10.1`.
+/// `10.11`, not in `10.1`; `19rc1` is in `19`.
 pub(crate) fn in_series(version: &str, series: &str) -> bool {
-    version.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let goes_on = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_digit());
+    version.strip_prefix(series).is_some_and(goes_on)
 }
 
 /// Debian's order of package versions (epoch, then upstream version, then revision; `~` before the
@@ -83,7 +89,8 @@ mod tests {
         assert_eq!(upstream("1:10.11.19-0+deb12u1"), "10.11.19");
         assert_eq!(upstream("1:11.8.9+ds-2"), "11.8.9");
         assert_eq!(upstream("9.7.4-1"), "9.7.4");
-        assert_eq!(upstream("19~rc1-1"), "19");
+        assert_eq!(upstream("19~rc1-1"), "19rc1");
+        assert_eq!(upstream("15.20~bpo-1"), "15.20");
         assert_eq!(upstream(""), "");
     }
 

@@ -155,7 +155,7 @@ fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error
     }
     let errors = complaints.iter().filter(|line| line.starts_with("E:"));
     let detail = errors.map(|line| line.trim_start_matches("E:").trim()).collect::<Vec<_>>();
-    Error::Apt { program, release, detail: detail.join("; ") }
+    Error::Client { program, release, detail: detail.join("; ") }
 }
 
 #[cfg(test)]

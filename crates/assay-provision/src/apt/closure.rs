@@ -20,21 +20,24 @@ fn is_library(name: &str) -> bool {
 /// perl).
 const NOT_NEEDED: [&str; 4] = ["libc-bin", "libpam-", "libllvm", "libperl"];
 
-/// The roots at the given version and every library they need, by name.
+/// The roots at the given version (none: each at its newest) and every library they need, by name.
 ///
 /// # Errors
 /// When a root is missing, or a dependency on a library has no alternative that exists.
 pub(crate) fn closure<'a>(
     index: &'a Index,
     roots: &[String],
-    version: &str,
+    version: Option<&str>,
     release: &str,
 ) -> Result<Vec<&'a Record>, Error> {
     let missing = |name: &str| Error::MissingPackage(name.to_owned(), release.to_owned());
     let mut found = BTreeMap::new();
     let mut open = Vec::new();
     for root in roots {
-        let record = index.versions(root).find(|record| record.version == version);
+        let record = match version {
+            Some(version) => index.versions(root).find(|record| record.version == version),
+            None => index.best(root, None),
+        };
         open.push(record.ok_or_else(|| missing(root))?);
     }
     while let Some(record) = open.pop() {
@@ -73,7 +76,7 @@ mod tests {
 
     fn names(index: &Index, roots: &[&str], version: &str) -> Result<Vec<String>, Error> {
         let roots: Vec<_> = roots.iter().map(|&root| root.to_owned()).collect();
-        let found = closure(index, &roots, version, "here")?;
+        let found = closure(index, &roots, Some(version), "here")?;
         Ok(found.iter().map(|record| format!("{}={}", record.name, record.version)).collect())
     }
 

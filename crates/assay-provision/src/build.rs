@@ -1,0 +1,315 @@
+//! Making a prefix of what was chosen: downloaded, verified, unpacked, kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use assay_model::{Build, Package, Prefix, SystemSpec};
+use fs_err as fs;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use crate::apt::{Apt, Record, closure};
+use crate::catalog::{Packaged, Release};
+use crate::deb;
+use crate::error::Error;
+use crate::layout::{self, Libraries};
+use crate::packages::{self, Directories};
+use crate::provisioner::{Opened, Progress, Provisioner, Read, Sources};
+use crate::store::{read_json, write_json};
+use crate::unpack::{Limits, Tree};
+use crate::version::upstream;
+
+/// Where in a tree the libraries are that a server from another source runs on.
+const RUNTIME: &str = "runtime";
+
+/// Room for a server from another source and its download, bytes: their sizes are not known
+/// beforehand.
+const PACKAGE_ROOM: u64 = 2 << 30;
+
+/// SHA-256 of packages that the catalog has none of, as they were had first.
+const RECORDED: &str = "recorded.json";
+
+/// Downloaded Debian packages. The directory goes with it.
+struct Debs {
+    _directory: Option<TempDir>,
+    files: Vec<PathBuf>,
+}
+
+impl Provisioner {
+    /// The prefix of a version in a release: downloaded and unpacked unless the cache has the very
+    /// same.
+    pub(crate) fn fetch_release(
+        &self,
+        apt: &Apt<'_>,
+        spec: &SystemSpec,
+        opened: &Opened<'_>,
+        root: &Record,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prefix, Error> {
+        let server = opened.offer.server;
+        let release = opened.offer.release;
+        let roots = [server.roots.as_slice(), server.engine_packages(spec.engine)].concat();
+        let records = closure(&opened.index, &roots, Some(&root.version), &release.name)?;
+        let packages: Vec<_> = records.iter().map(|record| as_package(record)).collect();
+        let (sha256, version) = (identity(&packages), upstream(&root.version));
+        let name = prefix_name(spec, &version, &sha256);
+        if let Some(prefix) = self.store.prefix(&name) {
+            progress(Progress::Cached);
+            return Ok(prefix);
+        }
+        let debs = self.debs(apt, release, &records, progress)?;
+        let built = self.store.new_tree()?;
+        let mut tree = Tree::new(built.path(), Limits::SERVER);
+        unpack_debs(&debs, &mut tree, progress)?;
+        let build = Build {
+            source: "apt".to_owned(),
+            channel: root.suite.clone(),
+            package_version: root.version.clone(),
+            released: release.released,
+            notes: opened.refreshed.notes.clone(),
+        };
+        self.keep(
+            spec,
+            Built { tree: built, name, version, sha256, build, packages },
+            Libraries::Own,
+        )
+    }
+
+    /// The prefix of a package of another registry: the same, with libraries of a Debian release
+    /// beside the server where the machine can have them.
+    pub(crate) fn fetch_package(
+        &self,
+        sources: &Sources<'_>,
+        spec: &SystemSpec,
+        packaged: Packaged<'_>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prefix, Error> {
+        let (release, roots) = self.catalog.runtime()?;
+        let runtime = match &sources.apt {
+            Ok(apt) => Some((apt, self.open(apt, release, progress)?)),
+            Err(_) => None,
+        };
+        let records = match &runtime {
+            Some((_, Read { index, .. })) => closure(index, roots, None, &release.name)?,
+            None => Vec::new(),
+        };
+        let libraries: Vec<_> = records.iter().map(|record| as_package(record)).collect();
+        let version = packaged.version.version.clone();
+        let named = |sha256: String| {
+            let server = Package {
+                name: packaged.package.name.clone(),
+                version: packaged.package_version().to_owned(),
+                sha256,
+            };
+            let packages = [&[server], libraries.as_slice()].concat();
+            let sha256 = identity(&packages);
+            (prefix_name(spec, &version, &sha256), sha256, packages)
+        };
+        let known = packaged.version.sha256.clone().or_else(|| self.recorded(packaged));
+        let cached = known.clone().and_then(|it| self.store.prefix(&named(it).0));
+        if let Some(prefix) = cached {
+            progress(Progress::Cached);
+            return Ok(prefix);
+        }
+        self.store.check_room(PACKAGE_ROOM)?;
+        let downloads = self.store.downloads()?;
+        let (file, sha256) = self.download(sources, packaged, known, &downloads, progress)?;
+        let (name, sha256, packages) = named(sha256);
+        let debs = match &runtime {
+            Some((apt, _)) => self.debs(apt, release, &records, progress)?,
+            None => Debs { _directory: None, files: Vec::new() },
+        };
+        let built = self.store.new_tree()?;
+        progress(Progress::Unpacking { done: 0, total: debs.files.len() + 1 });
+        packages::unpack(&file, packaged, &mut Tree::new(built.path(), Limits::SERVER))?;
+        let below = built.path().join(RUNTIME);
+        // Not one that the package brought.
+        fs::create_dir(&below)?;
+        unpack_debs(&debs, &mut Tree::new(&below, Limits::SERVER), progress)?;
+        let mut notes = runtime.as_ref().map_or_else(
+            || vec!["runs on the libraries of this machine".to_owned()],
+            |(_, read)| read.refreshed.notes.clone(),
+        );
+        if packaged.version.sha256.is_none() {
+            notes.push("checked by its registry's checksum alone".to_owned());
+        }
+        let build = Build {
+            source: packaged.package.source.word().to_owned(),
+            channel: packaged.package.name.clone(),
+            package_version: packaged.package_version().to_owned(),
+            released: true,
+            notes,
+        };
+        let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
+        self.keep(spec, Built { tree: built, name, version, sha256, build, packages }, libraries)
+    }
+
+    /// Downloads a package and remembers its checksum if it was not known.
+    fn download(
+        &self,
+        sources: &Sources<'_>,
+        packaged: Packaged<'_>,
+        known: Option<String>,
+        downloads: &TempDir,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(PathBuf, String), Error> {
+        let state = self.store.path(packaged.package.source.word());
+        let directories = Directories { state: &state, into: downloads.path() };
+        progress(Progress::Downloading { done: 0, total: 0 });
+        let mut seen = |done| progress(Progress::Downloading { done, total: 0 });
+        let (file, sha256) =
+            packages::fetch(packaged, known.as_deref(), directories, &sources.lock, &mut seen)?;
+        if known.is_none() {
+            let path = self.store.path(RECORDED);
+            let mut all: BTreeMap<String, String> = read_json(&path).unwrap_or_default();
+            all.insert(packaged.coordinate(), sha256.clone());
+            write_json(&path, &all)?;
+        }
+        Ok((file, sha256))
+    }
+
+    fn recorded(&self, packaged: Packaged<'_>) -> Option<String> {
+        let path = self.store.path(RECORDED);
+        read_json::<BTreeMap<String, String>>(&path)?.remove(&packaged.coordinate())
+    }
+
+    /// Downloads and verifies Debian packages.
+    fn debs(
+        &self,
+        apt: &Apt<'_>,
+        release: &Release,
+        records: &[&Record],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Debs, Error> {
+        let bytes = |record: &&Record| record.size.saturating_add(record.installed_kb << 10);
+        self.store.check_room(records.iter().map(bytes).fold(0, u64::saturating_add))?;
+        let directory = self.store.downloads()?;
+        let total = records.iter().map(|record| record.size).sum::<u64>();
+        apt.download(release, records, directory.path(), &mut |share| {
+            progress(Progress::Downloading { done: (share * total as f64) as u64, total });
+        })?;
+        let files = verified(records, directory.path())?;
+        Ok(Debs { _directory: Some(directory), files })
+    }
+
+    /// Puts the last touches to a tree and moves it into the cache.
+    fn keep(&self, spec: &SystemSpec, built: Built, libraries: Libraries) -> Result<Prefix, Error> {
+        let Built { tree, name, version, sha256, build, packages } = built;
+        let candidates = self.catalog.layout(spec.product)?;
+        let mut layout = layout::find(tree.path(), candidates, &version, libraries)?;
+        layout::complete(tree.path(), &mut layout, &candidates.programs)?;
+        let product = spec.product;
+        let path = PathBuf::new();
+        let stored = Prefix { path, sha256, product, version, build, packages, layout };
+        Tree::new(tree.path(), Limits::SERVER).seal()?;
+        self.store.keep(tree, &name, &stored)
+    }
+}
+
+/// An unpacked tree and what is known of it.
+struct Built {
+    tree: TempDir,
+    name: String,
+    version: String,
+    sha256: String,
+    build: Build,
+    packages: Vec<Package>,
+}
+
+fn unpack_debs(
+    debs: &Debs,
+    tree: &mut Tree,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Error> {
+    for (done, archive) in debs.files.iter().enumerate() {
+        progress(Progress::Unpacking { done, total: debs.files.len() });
+        deb::unpack(archive, tree)?;
+    }
+    Ok(())
+}
+
+fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
+    format!("{}-{version}-{}", spec.product, sha256.get(..16).unwrap_or(sha256))
+}
+
+fn as_package(record: &Record) -> Package {
+    let (name, version) = (record.name.clone(), record.version.clone());
+    Package { name, version, sha256: record.sha256.clone() }
+}
+
+/// SHA-256 over names, versions and checksums, one package a line, sorted by name.
+fn identity(packages: &[Package]) -> String {
+    let mut lines: Vec<_> = (packages.iter())
+        .map(|package| format!("{} {} {}\n", package.name, package.version, package.sha256))
+        .collect();
+    lines.sort();
+    hex(&Sha256::digest(lines.concat()))
+}
+
+/// The downloaded archives in the order of `records`, each found by its checksum.
+fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut by_sum = HashMap::new();
+    for entry in fs::read_dir(downloads)? {
+        let path = entry?.path();
+        let mut hasher = Sha256::new();
+        std::io::copy(&mut fs::File::open(&path)?, &mut HashWriter(&mut hasher))?;
+        by_sum.insert(hex(&hasher.finalize()), path);
+    }
+    let find = |record: &&Record| {
+        by_sum.get(&record.sha256).cloned().ok_or_else(|| Error::Checksum {
+            package: format!("{} {}", record.name, record.version),
+            wanted: record.sha256.clone(),
+        })
+    };
+    records.iter().map(find).collect()
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl std::io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apt::Index;
+
+    fn record(name: &str, content: &str) -> Record {
+        let sha256 = hex(&Sha256::digest(content));
+        let text = format!("Package: {name}\nVersion: 1\nSHA256: {sha256}\n");
+        let mut index = Index::default();
+        index.add("suite", &text).unwrap();
+        index.versions(name).next().unwrap().clone()
+    }
+
+    #[test]
+    fn identity_is_that_of_the_packages_whatever_their_order() {
+        let package = |name, content| as_package(&record(name, content));
+        let (a, b, changed) = (package("a", "x"), package("b", "y"), package("b", "z"));
+        assert_eq!(identity(&[a.clone(), b.clone()]), identity(&[b.clone(), a.clone()]));
+        assert_ne!(identity(&[a.clone(), b]), identity(&[a.clone(), changed]));
+        assert_eq!(identity(&[a]).len(), 64);
+    }
+
+    #[test]
+    fn an_archive_that_is_not_the_signed_one_is_refused() {
+        let downloads = tempfile::tempdir().unwrap();
+        fs::write(downloads.path().join("one.deb"), "good").unwrap();
+        let good = record("good", "good");
+        assert_eq!(verified(&[&good], downloads.path()).unwrap().len(), 1);
+        let error = verified(&[&good, &record("bad", "other")], downloads.path()).unwrap_err();
+        assert!(error.to_string().starts_with("checksum of `bad 1` does not match"), "{error}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Servers that are already unpacked or built on this machine. They are looked at, never changed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use assay_model::{Build, Prefix, Product};
+use fs_err as fs;
+use sha2::{Digest as _, Sha256};
+
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::layout::{self, Libraries};
+
+/// The server in a directory, which runs on this machine's libraries.
+///
+/// # Errors
+/// When the directory has no server, or one of another family.
+pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix, Error> {
+    let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
+    let path = fs::canonicalize(path)?;
+    let candidates = catalog.layout(product)?;
+    let mut programs = candidates.server.iter().map(|server| path.join(server));
+    let program = programs.find(|it| it.is_file());
+    let program = program.ok_or_else(|| wrong(format!("has no server program of {product}")))?;
+    let said = said_version(&program)?;
+    let (family, version) = parse(&said)
+        .ok_or_else(|| wrong(format!("has a server whose version is not understood: `{said}`")))?;
+    if family != product {
+        return Err(wrong(format!("has a server of {family}, not of {product}")));
+    }
+    let relative = layout::find(&path, candidates, &version, Libraries::Host)
+        .map_err(|error| wrong(error.to_string()))?;
+    let mut hasher = Sha256::new();
+    std::io::copy(&mut fs::File::open(&program)?, &mut HashWriter(&mut hasher))?;
+    let sha256: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Prefix {
+        sha256,
+        product,
+        build: Build {
+            source: "dir".to_owned(),
+            channel: path.display().to_string(),
+            package_version: said,
+            released: true,
+            notes: vec!["runs on the libraries of this machine".to_owned()],
+        },
+        version,
+        packages: Vec::new(),
+        layout: layout::under(&path, &relative),
+        path,
+    })
+}
+
+/// What the server says of itself, in one line.
+fn said_version(program: &Path) -> Result<String, Error> {
+    let mut command = Command::new(program);
+    command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
+    let output = command.output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next().unwrap_or_default().trim().to_owned();
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let detail = format!("cannot say its version ({}): {complaint}", output.status);
+        return Err(Error::NotAServer { path: program.to_owned(), detail });
+    }
+    // MySQL and MariaDB begin with the path they were started by.
+    Ok(match line.split_once("  Ver ") {
+        Some((_, rest)) => format!("Ver {rest}"),
+        None => line,
+    })
+}
+
+/// Family and version from what a server says: `postgres (PostgreSQL) 15.20 (Debian ...)`,
+/// `mysqld  Ver 8.0.33 for Linux on x86_64 (...)`, `mariadbd  Ver 10.11.19-MariaDB-...`.
+fn parse(said: &str) -> Option<(Product, String)> {
+    let (product, rest) = match said.split_once("(PostgreSQL) ") {
+        Some((_, rest)) => (Product::Postgres, rest),
+        None => {
+            let (_, rest) = said.split_once("Ver ")?;
+            let maria = rest.to_ascii_lowercase().contains("mariadb");
+            (if maria { Product::MariaDb } else { Product::MySql }, rest)
+        }
+    };
+    let version = rest.split([' ', '-']).next()?;
+    let numbered = version.starts_with(|c: char| c.is_ascii_digit());
+    numbered.then(|| (product, version.to_owned()))
+}
+
+struct HashWriter<'a>(&'a mut Sha256);
+
+impl std::io::Write for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn family_and_version_are_understood() {
+        let version = |said: &str| parse(said).unwrap();
+        assert_eq!(
+            version("postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"),
+            (Product::Postgres, "15.20".into())
+        );
+        assert_eq!(version("postgres (PostgreSQL) 19rc1"), (Product::Postgres, "19rc1".into()));
+        let mysql = "Ver 8.0.33 for Linux on x86_64 (MySQL Community Server - GPL)";
+        assert_eq!(version(mysql), (Product::MySql, "8.0.33".into()));
+        let mariadb = "Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)";
+        assert_eq!(version(mariadb), (Product::MariaDb, "10.11.19".into()));
+        assert_eq!(version("Ver 5.6.14-log for linux"), (Product::MySql, "5.6.14".into()));
+        assert_eq!(parse("ls (GNU coreutils) 9.1"), None);
+        assert_eq!(parse("Ver x"), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! Running a package client: no terminal, no shell, its own process group, killed when nothing moves.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+
+use super::Directories;
+use crate::census::Census;
+use crate::error::Error;
+
+/// What every call of a client for one package has in common.
+pub(super) struct Client<'a> {
+    /// The package, for errors.
+    pub(super) name: &'a str,
+    pub(super) directories: Directories<'a>,
+    pub(super) lock: &'a fs::File,
+    pub(super) progress: &'a mut dyn FnMut(u64),
+}
+
+/// A client's program and the package that a user would install it by.
+pub(super) struct Program {
+    pub(super) name: &'static str,
+    pub(super) package: &'static str,
+}
+
+/// How long a client may go on without a byte written or said.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+/// More than any client has to say, bytes.
+const OUTPUT: u64 = 16 << 20;
+
+impl Client<'_> {
+    /// Runs the client in its state directory and gives what it wrote to standard output.
+    pub(super) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
+        let mut command = Command::new(program.name);
+        command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
+        // The client holds the lock of the cache too, as its standard input, which it never reads:
+        // should this process be killed, the next one waits until the client has ended as well.
+        command.stdin(Stdio::from(self.lock.file().try_clone()?));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                Error::ClientMissing { program: program.name, package: program.package }
+            }
+            _ => Error::Io(error),
+        })?;
+        let (said, hear) = mpsc::channel();
+        // Both pipes are drained at once: a full one would stop the client.
+        let stdout = drain(child.stdout.take(), said.clone());
+        let stderr = drain(child.stderr.take(), said);
+        let stalled = self.watch(&hear);
+        if stalled {
+            let group = rustix::process::Pid::from_child(&child);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let (stdout, stderr) = (text(stdout), text(stderr));
+        let status = child.wait()?;
+        if stalled {
+            let detail = format!("no progress for {} s", PATIENCE.as_secs());
+            return Err(Error::Network { release: self.name.to_owned(), detail });
+        }
+        if status.success() {
+            return Ok(stdout);
+        }
+        let complaints: Vec<_> = stderr.lines().chain(stdout.lines()).collect();
+        Err(failure(program, self.name, &complaints))
+    }
+
+    /// Until the client has closed its output; true when it no longer gets on.
+    fn watch(&mut self, hear: &mpsc::Receiver<()>) -> bool {
+        let (mut written, mut moved) = (0, Instant::now());
+        loop {
+            match hear.recv_timeout(LOOK) {
+                Ok(()) => moved = Instant::now(),
+                Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = size(self.directories.state) + size(self.directories.into);
+                    if now != written {
+                        (written, moved) = (now, Instant::now());
+                        (self.progress)(size(self.directories.into));
+                    }
+                    if moved.elapsed() > PATIENCE {
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn size(directory: &Path) -> u64 {
+    // Files come and go meanwhile: what cannot be counted is counted the next time.
+    Census::all(directory).map_or(0, |census| census.bytes)
+}
+
+fn drain(
+    pipe: Option<impl Read + Send + 'static>,
+    said: mpsc::Sender<()>,
+) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        let Some(mut pipe) = pipe else { return all };
+        let mut buffer = [0; 4096];
+        while let Ok(read @ 1..) = pipe.read(&mut buffer) {
+            let _ = said.send(());
+            if (all.len() as u64) < OUTPUT {
+                all.extend_from_slice(buffer.get(..read).unwrap_or_default());
+            }
+        }
+        all
+    })
+}
+
+fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
+    String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+}
+
+/// Signs of a kind of failure in a client's words, and the error that it is. The first that fits.
+const SIGNS: [(&[&str], Kind); 4] = [
+    (&["No module named pip"], Kind::Missing),
+    (
+        &["Checksum validation failed", "EINTEGRITY", "DO NOT MATCH", "integrity checksum failed"],
+        Kind::Checksum,
+    ),
+    (&["Could not find artifact", "E404", "ETARGET", "No matching distribution"], Kind::Gone),
+    (
+        &[
+            "Could not transfer",
+            "UnknownHost",
+            "Connection",
+            "connection",
+            "imed out",
+            "imeout",
+            "ENOTFOUND",
+            "EAI_AGAIN",
+            "ECONNRE",
+            "EHOSTUNREACH",
+            "ENETUNREACH",
+            "ETIMEDOUT",
+            "roxy",
+            "resolution",
+        ],
+        Kind::Network,
+    ),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Missing,
+    Checksum,
+    Gone,
+    Network,
+}
+
+fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
+    let clean = |line: &str| {
+        let marks = ["[ERROR]", "ERROR:", "npm ERR!", "npm error"];
+        let line = line.trim();
+        let without = marks.iter().find_map(|mark| line.strip_prefix(mark));
+        without.unwrap_or(line).trim().to_owned()
+    };
+    let found = SIGNS.iter().find_map(|(signs, kind)| {
+        let has_sign = |line: &&&str| signs.iter().any(|sign| line.contains(sign));
+        Some((*kind, clean(complaints.iter().find(has_sign)?)))
+    });
+    let release = name.to_owned();
+    match found {
+        Some((Kind::Missing, _)) => {
+            Error::ClientMissing { program: program.name, package: program.package }
+        }
+        Some((Kind::Checksum, detail)) => Error::Client { program: program.name, release, detail },
+        Some((Kind::Gone, detail)) => Error::Gone { release, detail },
+        Some((Kind::Network, detail)) => Error::Network { release, detail },
+        None => {
+            let is_error = |line: &&&str| line.contains("ERR") || line.contains("error");
+            let first = complaints.iter().find(is_error).or(complaints.first());
+            let detail = first.map(|line| clean(line)).unwrap_or_default();
+            Error::Client { program: program.name, release, detail }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIP: Program = Program { name: "pip3", package: "python3-pip" };
+
+    fn run(name: &'static str, arguments: &[&str]) -> Result<String, Error> {
+        let directory = tempfile::tempdir().unwrap();
+        let lock = fs::File::create(directory.path().join("lock")).unwrap();
+        let directories = Directories { state: directory.path(), into: directory.path() };
+        let mut client =
+            Client { name: "pip x 1", directories, lock: &lock, progress: &mut |_| {} };
+        client.run(&Program { name, package: "assay-tool" }, arguments)
+    }
+
+    #[test]
+    fn a_client_that_is_not_there_is_named_with_its_package() {
+        let error = run("assay-no-such-client", &[]).unwrap_err();
+        assert_eq!(error.to_string(), "`assay-no-such-client` is not installed");
+        let hint = assay_model::Hint::hints(&error);
+        assert!(hint.iter().any(|hint| hint.contains("`assay-tool`")), "{hint:?}");
+    }
+
+    #[test]
+    fn output_is_kept_and_complaints_become_the_errors_they_describe() {
+        assert_eq!(run("echo", &["a", "b"]).unwrap(), "a b\n");
+        let kind_of = |line| failure(&PIP, "pip x 1", &["INFO all is well", line]);
+        let gone = "ERROR: No matching distribution found for x==1";
+        assert!(matches!(kind_of(gone), Error::Gone { detail, .. }
+            if detail == "No matching distribution found for x==1"));
+        assert!(matches!(kind_of("npm error code ENOTFOUND"), Error::Network { .. }));
+        let maven = "[ERROR] Could not transfer artifact a:b:pom:1 from/to central";
+        assert!(matches!(kind_of(maven), Error::Network { .. }));
+        let missing = "/usr/bin/python3: No module named pip";
+        assert!(matches!(kind_of(missing), Error::ClientMissing { .. }));
+        let other = kind_of("ERROR: something else");
+        assert_eq!(other.to_string(), "`pip3` failed for `pip x 1`: something else");
+    }
+}

@@ -1,0 +1,62 @@
+//! Maven artifacts, by `mvn` and its dependency plugin, with a local repository of its own.
+
+use std::path::{Path, PathBuf};
+
+use fs_err as fs;
+
+use super::client::{Client, Program};
+use super::{Fetched, Published};
+use crate::catalog::Packaged;
+use crate::error::Error;
+
+const MVN: Program = Program { name: "mvn", package: "maven" };
+
+/// Fetches `GROUP:ARTIFACT` and takes it out of the local repository: it is not needed twice.
+pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+    let version = packaged.package_version();
+    let file = packaged.package.file.as_deref().unwrap_or("jar");
+    let state = client.directories.state.to_owned();
+    let stored = stored(&state, &packaged.package.name, version, file)
+        .ok_or_else(|| Error::Catalog(format!("`{}` is no artifact", packaged.coordinate())))?;
+    let artifact = format!("-Dartifact={}:{version}:{file}", packaged.package.name);
+    let repository = format!("-Dmaven.repo.local={}", state.display());
+    // What was said not to be there is asked for again (-U); a wrong checksum is an error (-C).
+    let arguments =
+        ["-B", "-U", "-C", &repository, "dependency:get", "-Dtransitive=false", &artifact];
+    client.run(&MVN, &arguments)?;
+    let sidecar = PathBuf::from(format!("{}.sha1", stored.display()));
+    let text = fs::read_to_string(&sidecar)
+        .map_err(|error| Error::malformed(format!("checksum of `{}`", client.name), error))?;
+    let sum = text.split_whitespace().next().unwrap_or_default().to_owned();
+    let path = client.directories.into.join(stored.file_name().unwrap_or_default());
+    fs::rename(&stored, &path)?;
+    if let Some(directory) = stored.parent() {
+        fs::remove_dir_all(directory)?;
+    }
+    Ok(Fetched { path, published: Published::Sha1(sum) })
+}
+
+/// Where a local repository has the file `EXTENSION[:CLASSIFIER]` of an artifact.
+fn stored(repository: &Path, name: &str, version: &str, file: &str) -> Option<PathBuf> {
+    let (group, artifact) = name.split_once(':')?;
+    let (extension, classifier) = match file.split_once(':') {
+        Some((extension, classifier)) => (extension, format!("-{classifier}")),
+        None => (file, String::new()),
+    };
+    let directory = repository.join(group.replace('.', "/")).join(artifact).join(version);
+    Some(directory.join(format!("{artifact}-{version}{classifier}.{extension}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn artifacts_are_found_in_the_local_repository() {
+        let found = |name, file| stored(Path::new("r"), name, "1.0", file);
+        assert_eq!(found("org.x:a-b", "jar"), Some("r/org/x/a-b/1.0/a-b-1.0.jar".into()));
+        let classified = "r/org/x/a-b/1.0/a-b-1.0-linux-amd64.zip";
+        assert_eq!(found("org.x:a-b", "zip:linux-amd64"), Some(classified.into()));
+        assert_eq!(found("a-b", "jar"), None);
+    }
+}

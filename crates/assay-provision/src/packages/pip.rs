@@ -1,0 +1,99 @@
+//! Python wheels, by pip: one is only downloaded, never installed, and no code of it is run.
+
+use std::path::PathBuf;
+
+use fs_err as fs;
+use serde::Deserialize;
+
+use super::client::{Client, Program};
+use super::{Fetched, Published};
+use crate::catalog::Packaged;
+use crate::error::Error;
+
+const PIP: Program = Program { name: "pip3", package: "python3-pip" };
+
+/// Wheels for these run on the C library that comes with the server, whatever the machine's is.
+const PLATFORM: [&str; 8] = [
+    "--no-deps",
+    "--only-binary=:all:",
+    "--no-cache-dir",
+    "--platform=manylinux_2_34_x86_64",
+    "--platform=manylinux_2_28_x86_64",
+    "--platform=manylinux_2_17_x86_64",
+    "--disable-pip-version-check",
+    "--quiet",
+];
+
+pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<Fetched, Error> {
+    let wanted = format!("{}=={}", packaged.package.name, packaged.package_version());
+    let report = client.directories.state.join("report.json");
+    let (report_text, target) = (
+        report.display().to_string(),
+        client.directories.state.join("nowhere").display().to_string(),
+    );
+    // What would be installed, and by which checksum; nothing is.
+    let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
+    client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat())?;
+    let sum = sha256(&fs::read(&report)?, client.name)?;
+    let into = client.directories.into.to_owned();
+    let destination = into.display().to_string();
+    let download = ["download", "--dest", &destination, &wanted];
+    client.run(&PIP, &[&download[..], &PLATFORM[..]].concat())?;
+    let files = fs::read_dir(&into)?.map(|entry| Ok(entry?.path()));
+    let files = files.collect::<Result<Vec<PathBuf>, std::io::Error>>()?;
+    let is_wheel = |path: &PathBuf| path.extension().is_some_and(|end| end == "whl");
+    let wheel = files.into_iter().find(is_wheel);
+    let missing = || Error::malformed(format!("package `{}`", client.name), "no wheel");
+    Ok(Fetched { path: wheel.ok_or_else(missing)?, published: Published::Sha256(sum) })
+}
+
+#[derive(Deserialize)]
+struct Report {
+    install: Vec<Install>,
+}
+
+#[derive(Deserialize)]
+struct Install {
+    download_info: Download,
+}
+
+#[derive(Deserialize)]
+struct Download {
+    archive_info: Archive,
+}
+
+#[derive(Deserialize)]
+struct Archive {
+    hashes: Hashes,
+}
+
+#[derive(Deserialize)]
+struct Hashes {
+    sha256: String,
+}
+
+/// The checksum in the index, from pip's report on the one package.
+fn sha256(report: &[u8], name: &str) -> Result<String, Error> {
+    let broken = |detail: String| Error::malformed(format!("pip's report on `{name}`"), detail);
+    let report: Report =
+        serde_json::from_slice(report).map_err(|error| broken(error.to_string()))?;
+    match <[Install; 1]>::try_from(report.install) {
+        Ok([only]) => Ok(only.download_info.archive_info.hashes.sha256),
+        Err(other) => Err(broken(format!("{} packages", other.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_read_from_the_report() {
+        let report = br#"{"version": "1", "install": [{"download_info": {"url": "u",
+            "archive_info": {"hash": "sha256=ab", "hashes": {"sha256": "ab"}}}}]}"#;
+        assert_eq!(sha256(report, "n").unwrap(), "ab");
+        let error = sha256(br#"{"install": []}"#, "n").unwrap_err();
+        assert_eq!(error.to_string(), "malformed pip's report on `n`: 0 packages");
+        assert!(sha256(b"{", "n").is_err());
+    }
+}
