@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`.
+//! Tasks of the repository: `cargo xtask ci`, `tidy`, `fuzz` and `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -6,17 +6,20 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N]
+const USAGE: &str = "\
+usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | servers [--all] [PRODUCT@VERSION...]
 
 ci    formatting, lints, tests and documentation tests: what must pass before anything lands
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
-fuzz  the fuzzers, one or all of them, a minute each unless said otherwise";
+fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
+servers  fetches one server of each family and source, or all that can be had, and prints a table";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => ci(),
         Some("tidy") => xtask::tidy::check(),
+        Some("servers") => servers(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");
@@ -37,6 +40,13 @@ fn ci() -> Result<()> {
     step(&["fmt", "--all", "--check"])?;
     step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step(&["test", "--workspace"])
+}
+
+/// Fetches servers by the provisioner, which is no dependency of this program.
+fn servers(arguments: &[String]) -> Result<()> {
+    let run = ["run", "--quiet", "--package", "assay-provision", "--example", "servers", "--"];
+    let arguments = arguments.iter().map(String::as_str);
+    step(&run.into_iter().chain(arguments).collect::<Vec<_>>())
 }
 
 fn step(args: &[&str]) -> Result<()> {

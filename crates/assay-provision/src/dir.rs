@@ -118,4 +118,30 @@ mod tests {
         assert_eq!(parse("ls (GNU coreutils) 9.1"), None);
         assert_eq!(parse("Ver x"), None);
     }
+
+    #[test]
+    fn a_directory_is_looked_at_and_left_as_it_is() {
+        let root = tempfile::tempdir().unwrap();
+        let program = root.path().join("bin/mysqld");
+        fs::create_dir_all(root.path().join("share/charsets")).unwrap();
+        fs::create_dir(root.path().join("bin")).unwrap();
+        let script = "#!/bin/sh\necho \"$0  Ver 8.0.44-debug for Linux on x86_64 (Source)\"\n";
+        fs::write(&program, script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&program, executable).unwrap();
+        let catalog = Catalog::built_in().unwrap();
+        let found = prefix(&catalog, Product::MySql, root.path()).unwrap();
+        assert_eq!(found.version, "8.0.44");
+        assert_eq!(found.build.package_version, "Ver 8.0.44-debug for Linux on x86_64 (Source)");
+        assert_eq!(found.layout.server, fs::canonicalize(&program).unwrap());
+        assert_eq!(found.layout.loader, None);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 2);
+        let error = prefix(&catalog, Product::MariaDb, root.path()).unwrap_err();
+        assert!(error.to_string().ends_with("has a server of mysql, not of mariadb"), "{error}");
+        fs::write(&program, "#!/bin/sh\necho broken >&2; exit 1\n").unwrap();
+        let error = prefix(&catalog, Product::MySql, root.path()).unwrap_err();
+        assert!(error.to_string().contains("cannot say its version"), "{error}");
+        let error = prefix(&catalog, Product::Postgres, root.path()).unwrap_err();
+        assert!(error.to_string().ends_with("has no server program of postgres"), "{error}");
+    }
 }

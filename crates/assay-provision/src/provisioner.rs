@@ -95,8 +95,8 @@ pub(crate) struct Opened<'a> {
 enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
-    /// A package of another registry.
-    Package(Packaged<'a>),
+    /// Packages of other registries with one version of the server, in the order of preference.
+    Packages(Vec<Packaged<'a>>),
 }
 
 /// The sources as they are on this machine.
@@ -160,8 +160,8 @@ impl Provisioner {
                 let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
                 (prefix, opened.refreshed.expired.is_some())
             }
-            Chosen::Package(packaged) => {
-                (self.fetch_package(&sources, spec, packaged, progress)?, false)
+            Chosen::Packages(packages) => {
+                (self.fetch_first(&sources, spec, &packages, progress)?, false)
             }
         };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -264,6 +264,24 @@ impl Provisioner {
         Ok(Read { index: apt.index(release)?, refreshed })
     }
 
+    /// The prefix of the first package whose client is installed.
+    fn fetch_first(
+        &self,
+        sources: &Sources<'_>,
+        spec: &SystemSpec,
+        packages: &[Packaged<'_>],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prefix, Error> {
+        let mut lack = None;
+        for packaged in packages {
+            match self.fetch_package(sources, spec, *packaged, progress) {
+                Err(error @ Error::ClientMissing { .. }) => lack = lack.or(Some(error)),
+                other => return other,
+            }
+        }
+        Err(lack.unwrap_or_else(|| Error::Unsupported(spec.to_string())))
+    }
+
     /// The newest fitting version of the released rows, else of the other registries, else of the
     /// unreleased rows.
     fn choose<'a>(
@@ -289,10 +307,16 @@ impl Provisioner {
         }
         if spec.engine == SystemSpec::default_engine(product) {
             let packages = self.catalog.packaged(product);
-            let fitting = packages.filter(|it| in_series(&it.version.version, wanted));
-            let best = fitting.max_by(|a, b| compare(&a.version.version, &b.version.version));
-            if let Some(packaged) = best {
-                return Ok(Chosen::Package(packaged));
+            let mut fitting: Vec<_> =
+                packages.filter(|it| in_series(&it.version.version, wanted)).collect();
+            fitting.sort_by(|a, b| {
+                let known = |it: &Packaged<'_>| it.version.sha256.is_some();
+                compare(&b.version.version, &a.version.version)
+                    .then_with(|| known(b).cmp(&known(a)))
+            });
+            if let Some(first) = fitting.first().copied() {
+                fitting.retain(|it| it.version.version == first.version.version);
+                return Ok(Chosen::Packages(fitting));
             }
         }
         // What follows matters only because nothing released has it, so one that fails spoils no

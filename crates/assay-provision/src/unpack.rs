@@ -86,6 +86,10 @@ impl Tree {
         Self { root: root.to_owned(), left: limits }
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Unpacks all of a tar stream; `archive` is its name in errors.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use fs_err as fs;
 use zip::ZipArchive;
 use zip::read::ZipFile;
 
-use crate::catalog::{Packaged, Part};
+use crate::catalog::{Packaged, Part, Source};
 use crate::error::Error;
 use crate::unpack::{Entry, Kind, Selection, Tree};
 
@@ -31,6 +31,28 @@ pub(crate) fn unpack(file: &Path, packaged: Packaged<'_>, tree: &mut Tree) -> Re
         match archive {
             None => whole(&name, fs::File::open(file)?, &selection, tree)?,
             Some(inner) => inside(&name, fs::File::open(file)?, &inner, &selection, tree)?,
+        }
+    }
+    match packaged.package.source {
+        Source::Npm => link_libraries(&name, Path::new("lib"), tree),
+        Source::Maven | Source::Pip => Ok(()),
+    }
+}
+
+/// npm packages hold no links: `libx.so.60.2` gets the name `libx.so.60`, by which it is asked for.
+fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<(), Error> {
+    let Ok(entries) = fs::read_dir(tree.root().join(directory)) else { return Ok(()) };
+    let names: Vec<_> = entries
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<io::Result<_>>()?;
+    for name in &names {
+        let Some((library, version)) = name.split_once(".so.") else { continue };
+        let Some((major, _)) = version.split_once('.') else { continue };
+        let link = format!("{library}.so.{major}");
+        if !names.contains(&link) {
+            let (path, kind) = (directory.join(link), Kind::Symlink(name.into()));
+            let entry = Entry { path, kind, mode: 0o777 };
+            tree.add(archive, &Selection::default(), &entry, &mut io::empty())?;
         }
     }
     Ok(())
@@ -121,4 +143,217 @@ fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
 
 fn broken(name: &str, detail: impl ToString) -> Error {
     Error::malformed(format!("archive `{name}`"), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write as _};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+    use crate::unpack::Limits;
+
+    const SMALL: Limits = Limits { bytes: 1000, entries: 10 };
+
+    /// A zip of (name, Unix mode with its kind, content); nothing is checked or normalised.
+    fn zip(entries: &[(&str, u32, &str)]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, mode, content) in entries {
+            // The writer makes hostile names harmless: they are put in afterwards.
+            let name = if is_hostile(name) { "?".repeat(name.len()) } else { (*name).to_owned() };
+            let options = SimpleFileOptions::default().unix_permissions(mode & 0o7777);
+            match mode & 0o170_000 {
+                0o120_000 => writer.add_symlink(name, *content, options).unwrap(),
+                _ => {
+                    writer.start_file(name, options).unwrap();
+                    writer.write_all(content.as_bytes()).unwrap();
+                }
+            }
+        }
+        let mut bytes = writer.finish().unwrap().into_inner();
+        for (name, ..) in entries.iter().filter(|(name, ..)| is_hostile(name)) {
+            let dummy = "?".repeat(name.len());
+            while let Some(at) = bytes.windows(name.len()).position(|it| it == dummy.as_bytes()) {
+                bytes.get_mut(at..at + name.len()).unwrap().copy_from_slice(name.as_bytes());
+            }
+        }
+        // The writer makes all files regular ones: their kinds go into the central directory.
+        let mut at = 0;
+        for (_, mode, _) in entries {
+            let here = bytes.windows(4).skip(at).position(|it| it == b"PK\x01\x02").unwrap() + at;
+            let attributes = bytes.get_mut(here + 40..here + 42).unwrap();
+            if mode & 0o170_000 != 0 {
+                attributes.copy_from_slice(&u16::try_from(*mode).unwrap().to_le_bytes());
+                // Made on Unix.
+                *bytes.get_mut(here + 5).unwrap() = 3;
+            }
+            at = here + 1;
+        }
+        bytes
+    }
+
+    fn is_hostile(name: &str) -> bool {
+        name.starts_with('/') || name.contains("..")
+    }
+
+    fn tar(entries: &[(&str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, content) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.set_mode(0o644);
+            header.set_size(content.len() as u64);
+            let place = &mut header.as_old_mut().name;
+            place.get_mut(..name.len()).unwrap().copy_from_slice(name.as_bytes());
+            header.set_cksum();
+            builder.append(&header, content.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    fn xz(bytes: &[u8]) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::default();
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        xz.write_all(bytes).unwrap();
+        xz.finish().unwrap()
+    }
+
+    fn unpacked(name: &str, bytes: &[u8]) -> Result<TempDir, Error> {
+        let root = tempfile::tempdir().unwrap();
+        let mut tree = Tree::new(root.path(), SMALL);
+        whole(name, Cursor::new(bytes), &Selection::default(), &mut tree)?;
+        Ok(root)
+    }
+
+    #[track_caller]
+    fn refused(name: &str, bytes: &[u8], rule: &str) {
+        let error = unpacked(name, bytes).err().unwrap_or_else(|| panic!("allowed, not: {rule}"));
+        assert!(
+            matches!(&error, Error::UnsafeEntry { why, .. } if why.contains(rule)),
+            "{error} instead of: {rule}"
+        );
+    }
+
+    #[test]
+    fn every_format_comes_out_alike() {
+        let zipped = zip(&[("bin/run", 0o100_755, "x"), ("share/data", 0, "data")]);
+        let tarred = tar(&[("bin/run", "x"), ("share/data", "data")]);
+        for (name, bytes) in [
+            ("a.jar", zipped.clone()),
+            ("a.whl", zipped.clone()),
+            ("a.zip", zipped),
+            ("a.tgz", gzip(&tarred)),
+            ("a.tar.xz", xz(&tarred)),
+        ] {
+            let root = unpacked(name, &bytes).unwrap();
+            let mode = |path: &str| {
+                fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o7777
+            };
+            assert_eq!((mode("bin/run"), mode("share/data")), (0o555, 0o444), "{name}");
+            assert_eq!(fs::read_to_string(root.path().join("share/data")).unwrap(), "data");
+        }
+    }
+
+    #[test]
+    fn archives_inside_a_package_are_unpacked_where_they_are_wanted() {
+        let tarred = gzip(&tar(&[("bin/run", "x")]));
+        let zipped = zip(&[("share/data", 0, "data")]);
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in [("a.tar.gz", &tarred), ("b/b.jar", &zipped)] {
+            writer.start_file(name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(content).unwrap();
+        }
+        let package = writer.finish().unwrap().into_inner();
+        let root = tempfile::tempdir().unwrap();
+        let mut tree = Tree::new(root.path(), SMALL);
+        let mut part = |inner: &str, selection: &Selection| {
+            inside("p.jar", Cursor::new(&package), inner, selection, &mut tree)
+        };
+        part("a.tar.gz", &Selection::default()).unwrap();
+        let to = Selection { from: "share".into(), to: "moved".into(), only: Vec::new() };
+        part("b/b.jar", &to).unwrap();
+        assert!(root.path().join("bin/run").is_file());
+        assert!(root.path().join("moved/data").is_file());
+        let error = part("c.tar.gz", &Selection::default()).unwrap_err();
+        assert!(error.to_string().starts_with("malformed archive `p.jar!c.tar.gz`"), "{error}");
+    }
+
+    #[test]
+    fn zips_follow_the_same_rules_as_all_archives() {
+        let refused = |entries: &[(&str, u32, &str)], rule| refused("a.zip", &zip(entries), rule);
+        refused(&[("/etc/passwd", 0o100_644, "x")], "leads out");
+        refused(&[("usr/../../evil", 0o100_644, "x")], "leads out");
+        refused(&[("a", 0o120_777, "../evil")], "links out");
+        refused(&[("usr/a", 0o120_777, "../../evil")], "links out");
+        refused(&[("a", 0o120_777, "b"), ("a/evil", 0o100_644, "x")], "through a link");
+        for kind in [0o020_644, 0o060_644, 0o010_644] {
+            refused(&[("dev", kind, "")], "special file");
+        }
+        refused(&[(&"n".repeat(256), 0o100_644, "x")], "name is too long");
+        let names: Vec<_> = (0..11).map(|number| number.to_string()).collect();
+        let many: Vec<_> = names.iter().map(|name| (name.as_str(), 0, "")).collect();
+        refused(&many, "too many entries");
+        // The reader has taken this right away before it is seen here.
+        let root = unpacked("a.zip", &zip(&[("su", 0o104_755, "x")])).unwrap();
+        let mode = fs::metadata(root.path().join("su")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o555);
+        let root = unpacked("a.zip", &zip(&[("l/a", 0o120_777, "/x"), ("x", 0, "y")])).unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("l/a")).unwrap(), "y");
+    }
+
+    #[test]
+    fn libraries_of_npm_get_the_names_they_are_asked_for_by() {
+        let files = [("lib/liba.so.60.2", "a"), ("lib/libb.so.1", "b"), ("lib/libc.so", "c")];
+        let root = unpacked("a.tgz", &gzip(&tar(&files))).unwrap();
+        let mut tree = Tree::new(root.path(), SMALL);
+        link_libraries("a.tgz", Path::new("lib"), &mut tree).unwrap();
+        assert_eq!(fs::read_to_string(root.path().join("lib/liba.so.60")).unwrap(), "a");
+        assert_eq!(fs::read_dir(root.path().join("lib")).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn bombs_stop_at_the_limit_in_every_format() {
+        let bomb = "0".repeat(1 << 20);
+        refused("a.zip", &zip(&[("bomb", 0o100_644, &bomb)]), "too many bytes");
+        let tarred = tar(&[("bomb", &bomb)]);
+        for (name, bytes) in [("a.tgz", gzip(&tarred)), ("a.txz", xz(&tarred))] {
+            assert!(bytes.len() < 1 << 16);
+            // Either the rule or the end of what is read of the stream.
+            unpacked(name, &bytes).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn what_is_no_archive_is_an_error() {
+        for name in ["a.zip", "a.jar", "a.whl", "a.tgz", "a.tar.gz", "a.txz", "a.tar.xz", "a.rar"] {
+            let error = unpacked(name, b"<html>404</html>").unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{name}: {error}");
+        }
+        let whole = zip(&[("bin/run", 0o100_755, "x")]);
+        for length in [10, 40, whole.len() - 1] {
+            unpacked("a.zip", whole.get(..length).unwrap()).unwrap_err();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_zips_never_panic(at in 0_usize..200, byte in 0_u8.., length in 0_usize..250) {
+            let mut bytes = zip(&[("bin/run", 0o100_755, "x"), ("l", 0o120_777, "bin/run")]);
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            bytes.truncate(bytes.len().saturating_sub(length / 50));
+            let _ = unpacked("a.zip", &bytes);
+        }
+    }
 }
