@@ -26,6 +26,10 @@ const RUNTIME: &str = "runtime";
 /// beforehand.
 const PACKAGE_ROOM: u64 = 2 << 30;
 
+/// Part of the names of trees made of packages of other registries; increased when the same packages
+/// would become another tree.
+const TREE: u32 = 1;
+
 /// SHA-256 of packages that the catalog has none of, as they were had first.
 const RECORDED: &str = "recorded.json";
 
@@ -103,7 +107,7 @@ impl Provisioner {
             };
             let packages = [&[server], libraries.as_slice()].concat();
             let sha256 = identity(&packages);
-            (prefix_name(spec, &version, &sha256), sha256, packages)
+            (format!("{}-{TREE}", prefix_name(spec, &version, &sha256)), sha256, packages)
         };
         let known = packaged.version.sha256.clone().or_else(|| self.recorded(packaged));
         let cached = known.clone().and_then(|it| self.store.prefix(&named(it).0));

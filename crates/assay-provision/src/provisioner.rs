@@ -44,7 +44,7 @@ pub enum Progress {
     Downloading {
         /// Bytes so far, about.
         done: u64,
-        /// Bytes in all.
+        /// Bytes in all; 0 where the source does not say beforehand.
         total: u64,
     },
     /// Packages are being unpacked.

@@ -2,8 +2,8 @@
 //!
 //! Refused: absolute paths, `..`, names no file system takes, links that lead out, passing through
 //! links, overwriting, devices and other special files, set-user-id and set-group-id bits, and more
-//! bytes or entries than any server has. Absolute links, which name a file of the installed system, are turned to the same
-//! file inside the tree.
+//! bytes or entries than any server has. Absolute links, which name a file of the installed system,
+//! are turned to the same file inside the tree.
 
 use std::fs::Permissions;
 use std::io::{self, Read};

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_model::{Engine, Hint as _, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Error, Options, Progress, Provisioner};
 
 const ONLINE: Options = Options { offline: false, accept_expired_index: false };
@@ -19,9 +19,42 @@ fn cache() -> PathBuf {
     named.or(xdg).or(home).expect("ASSAY_CACHE, XDG_CACHE_HOME or HOME is set")
 }
 
-fn mariadb(version: &str) -> SystemSpec {
+fn system(product: Product, version: &str) -> SystemSpec {
     let origin = Origin::Version(version.to_owned());
-    SystemSpec { product: Product::MariaDb, origin, engine: Engine::InnoDb, overrides: Vec::new() }
+    let engine = SystemSpec::default_engine(product);
+    SystemSpec { product, origin, engine, overrides: Vec::new() }
+}
+
+fn mariadb(version: &str) -> SystemSpec {
+    system(Product::MariaDb, version)
+}
+
+fn online(product: Product, version: &str) -> Prefix {
+    let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
+    provisioner.get(&system(product, version), &mut |_| {}).unwrap()
+}
+
+/// A program started by the loader of its prefix.
+fn on_own_loader(prefix: &Prefix, program: &Path, arguments: &[&str]) -> Command {
+    let path: Vec<_> = prefix.layout.library_path.iter().map(|it| it.to_str().unwrap()).collect();
+    let mut command = Command::new(prefix.layout.loader.as_ref().unwrap());
+    command.args(["--library-path", &path.join(":")]).arg(program).args(arguments);
+    command
+}
+
+fn said(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn has_all_its_libraries(prefix: &Prefix) {
+    let libraries = libraries(prefix, &prefix.layout.server);
+    assert!(libraries.len() > 5, "{libraries:?}");
+    for library in libraries {
+        assert!(library.starts_with(&prefix.path), "{} is of the host", library.display());
+    }
 }
 
 fn get(options: Options, version: &str) -> Result<(Prefix, Vec<Progress>), Error> {
@@ -33,15 +66,11 @@ fn get(options: Options, version: &str) -> Result<(Prefix, Vec<Progress>), Error
 
 /// Every library of a program, as its own loader finds them.
 fn libraries(prefix: &Prefix, program: &Path) -> Vec<PathBuf> {
-    let path: Vec<_> = prefix.layout.library_path.iter().map(|it| it.to_str().unwrap()).collect();
     let loader = prefix.layout.loader.as_ref().unwrap();
-    let output = Command::new(loader)
-        .args(["--library-path", &path.join(":"), "--list"])
-        .arg(program)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let path: Vec<_> = prefix.layout.library_path.iter().map(|it| it.to_str().unwrap()).collect();
+    let mut command = Command::new(loader);
+    command.args(["--library-path", &path.join(":"), "--list"]).arg(program);
+    let text = said(command);
     let found = text.lines().filter_map(|line| line.split_once(" => "));
     found.map(|(_, place)| PathBuf::from(place.split(" (").next().unwrap())).collect()
 }
@@ -56,11 +85,7 @@ fn a_series_becomes_a_server_with_all_its_libraries_and_is_then_cached() {
         assert!(path.starts_with(&prefix.path) && path.exists(), "{}", path.display());
     }
     assert!(prefix.layout.charsets_dir.join("latin1.xml").exists());
-    let libraries = libraries(&prefix, &prefix.layout.server);
-    assert!(libraries.len() > 5, "{libraries:?}");
-    for library in libraries {
-        assert!(library.starts_with(&prefix.path), "{} is of the host", library.display());
-    }
+    has_all_its_libraries(&prefix);
     let (again, steps) = get(ONLINE, "10.11").unwrap();
     assert_eq!((again, steps), (prefix.clone(), vec![Progress::Cached]));
     let (offline, steps) = get(OFFLINE, &prefix.version).unwrap();
@@ -70,15 +95,60 @@ fn a_series_becomes_a_server_with_all_its_libraries_and_is_then_cached() {
 #[test]
 fn the_server_runs_on_its_own_loader() {
     let (prefix, _) = get(ONLINE, "10.11").unwrap();
-    let path: Vec<_> = prefix.layout.library_path.iter().map(|it| it.to_str().unwrap()).collect();
-    let output = Command::new(prefix.layout.loader.as_ref().unwrap())
-        .args(["--library-path", &path.join(":")])
-        .arg(&prefix.layout.server)
-        .args(["--no-defaults", "--version"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let version = ["--no-defaults", "--version"];
+    let text = said(on_own_loader(&prefix, &prefix.layout.server, &version));
     assert!(text.contains(&prefix.version), "{text}");
+}
+
+#[test]
+fn a_server_from_maven_runs_on_the_libraries_put_beside_it() {
+    let prefix = online(Product::MySql, "5.7");
+    assert_eq!(prefix.version, "5.7.22");
+    assert_eq!((prefix.build.source.as_str(), prefix.build.released), ("maven", true));
+    assert_eq!(prefix.build.notes, [""; 0]);
+    assert!(prefix.layout.charsets_dir.join("Index.xml").exists());
+    assert!(prefix.layout.plugin_dir.is_dir());
+    has_all_its_libraries(&prefix);
+    let text = said(on_own_loader(&prefix, &prefix.layout.server, &["--version"]));
+    assert!(text.contains("Ver 5.7.22"), "{text}");
+}
+
+#[test]
+fn programs_of_postgres_start_each_other() {
+    for (version, source) in [("15", "apt"), ("16.15", "maven"), ("17.10", "pip"), ("18.4", "npm")]
+    {
+        let prefix = online(Product::Postgres, version);
+        assert_eq!(prefix.build.source, source);
+        has_all_its_libraries(&prefix);
+        let layout = &prefix.layout;
+        for text in [
+            said(on_own_loader(&prefix, &layout.server, &["--version"])),
+            // As it is: it finds the loader by itself.
+            said(with(layout.program("initdb"), &["--version"])),
+            said(with(layout.program("postgres"), &["--version"])),
+        ] {
+            assert!(text.contains(&format!("(PostgreSQL) {}", prefix.version)), "{text}");
+        }
+        assert!(layout.share_dir.join("postgres.bki").exists());
+        assert!(layout.plugin_dir.join("plpgsql.so").exists());
+    }
+}
+
+fn with(program: PathBuf, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn packages_are_listed_with_whether_their_bytes_are_known() {
+    let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
+    let available = provisioner.available(Product::Postgres).unwrap();
+    let find = |version: &str| available.iter().find(|it| it.version == version).unwrap();
+    assert!(find("16.15").verified && find("16.15").released);
+    assert!(!find("16.1").verified);
+    let debian = available.iter().find(|it| it.source == "apt" && it.version.starts_with("15."));
+    assert!(debian.unwrap().verified);
 }
 
 #[test]

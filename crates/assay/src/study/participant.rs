@@ -169,6 +169,9 @@ fn fetching(name: &str, step: &Fetching) -> String {
         Fetching::Waiting => format!("{name}: waiting for another assay that fills the cache"),
         Fetching::RefreshingIndex { release } => format!("{name}: package index of {release}"),
         Fetching::Resolving { release } => format!("{name}: resolving in {release}"),
+        Fetching::Downloading { done, total: 0 } => {
+            format!("{name}: downloading, {} MB so far", done >> 20)
+        }
         Fetching::Downloading { done, total } => {
             format!("{name}: downloading {} of {} MB", done >> 20, total >> 20)
         }
