@@ -338,7 +338,9 @@ impl Provisioner {
         let mut available = survey(product, &all);
         available.extend(self.catalog.packaged(product).map(|it| offered(product, it)));
         available.sort_by(|a, b| compare(&a.version, &b.version));
-        let named = available.iter().map(|it| format!("{} ({})", it.version, it.channel));
+        // The others are too many to be read.
+        let known = available.iter().filter(|it| it.verified);
+        let named = known.map(|it| format!("{} ({})", it.version, it.channel));
         let (wanted, available) = (wanted.to_owned(), named.collect());
         Err(Error::NoVersion { product, wanted, available, unread })
     }
