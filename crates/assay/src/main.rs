@@ -2,6 +2,7 @@
 
 mod attach;
 mod audit;
+mod cache;
 mod cli;
 mod compare;
 mod exit;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
+        Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
         Command::Bench(args) => attach::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
@@ -87,6 +89,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<attach::Unsupported>(cause));
+            hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
             hints.extend(of::<assay_load::Error>(cause));

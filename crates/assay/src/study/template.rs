@@ -131,6 +131,11 @@ fn note_content(
     Ok(())
 }
 
+/// Notes that a template was used: what has not been for long may be removed.
+fn mark_used(dir: &Path) -> Result<()> {
+    Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
+}
+
 /// A data directory without tables, for servers that run with these options.
 pub(crate) fn empty_template(
     env: &Environment,
@@ -144,6 +149,7 @@ pub(crate) fn empty_template(
         let site = Stage::site(env.cache_dir.join("instances"));
         assay_servers::initialize(&site, prefix, options, &empty)?;
     }
+    mark_used(&empty)?;
     Ok(empty)
 }
 
@@ -173,6 +179,7 @@ impl Maker<'_> {
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
+            mark_used(&dir)?;
             return Ok(Template { fresh, aged, made });
         }
         if !fresh.is_dir() {
