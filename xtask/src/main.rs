@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask fuzz`.
+//! Tasks of the repository: `cargo xtask ci`, `tidy`, `fuzz`, `crash`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -6,17 +6,20 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N]
+const USAGE: &str =
+    "usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
 
 ci    formatting, lints, tests and documentation tests: what must pass before anything lands
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
-fuzz  the fuzzers, one or all of them, a minute each unless said otherwise";
+fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
+crash smoke studies killed at random moments and resumed, 100 times unless said otherwise";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => ci(),
         Some("tidy") => xtask::tidy::check(),
+        Some("crash") => crash(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");
@@ -37,6 +40,18 @@ fn ci() -> Result<()> {
     step(&["fmt", "--all", "--check"])?;
     step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step(&["test", "--workspace"])
+}
+
+fn crash(words: &[String]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    let test = ["test", "--release", "-p", "assay", "--test", "kill_and_resume"];
+    command.args(test).args(["--", "--ignored", "--nocapture"]);
+    for (name, value) in ["ASSAY_KILLS", "ASSAY_KILLS_SEED"].iter().zip(words) {
+        command.env(name, value);
+    }
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("killed and resumed: {status}") }
 }
 
 fn step(args: &[&str]) -> Result<()> {

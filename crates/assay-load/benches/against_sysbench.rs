@@ -1,5 +1,6 @@
-//! Prints how this client compares with sysbench on the same server: queries per second and client
-//! CPU per query of `point-query` with one client, in alternation, client and server on one CPU.
+//! Prints how this client compares with sysbench on the same server, in alternation: rows loaded per
+//! second, then queries per second and client CPU per query of `point-query` with one client, client
+//! and server on one CPU.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -7,7 +8,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_load::{Bound, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_wire::Address;
 use assay_wire::mysql::{ConnectOptions, Control};
@@ -16,6 +17,13 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const DATABASE: &str = "sbtest";
 const SETUP: Setup = Setup { clients: 1, tables: 1, rows: 400_000 };
+/// Data loaded, and sysbench's threads. The last one is what is queried.
+const LOADS: [(DataSet, u32); 3] = [
+    (DataSet { tables: 8, rows: 100_000 }, 1),
+    (DataSet { tables: 8, rows: 100_000 }, 8),
+    (DataSet { tables: 1, rows: 500_000 }, 1),
+];
+const LOAD_ROUNDS: usize = 3;
 const SECONDS: u64 = 3;
 const ROUNDS: usize = 5;
 const CPU: usize = 0;
@@ -44,8 +52,13 @@ fn main() {
     confine_server(server.pid());
 
     let test = Microbenchmark::by_name("point-query").unwrap();
-    let (product, statements) = (Product::MariaDb, StatementMode::Prepared);
-    let work = Work { product, test, setup: SETUP, statements, seed: 1 };
+    let work = Work {
+        product: Product::MariaDb,
+        test,
+        setup: SETUP,
+        statements: StatementMode::Prepared,
+        seed: 1,
+    };
     let mut session = Session::open(&options, &work, Some(CPU)).unwrap();
     session.run(0, Bound::Events(10_000)).unwrap();
     println!(
@@ -76,41 +89,45 @@ fn main() {
     println!("mean ratio: QPS {:.3}, client CPU per query {:.3}", mean(|r| r.0), mean(|r| r.1));
 }
 
-/// Rows per second of the whole preparation, sysbench's first: the tables left are ours. One table, then several with
-/// one and with many threads of sysbench.
+/// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
 fn compare_loads(options: &ConnectOptions) {
-    for (tables, rows, threads) in [(8, 100_000, 1), (8, 100_000, 8), (1, SETUP.rows, 1)] {
+    for (data, threads) in LOADS {
         let mut ratios = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..LOAD_ROUNDS {
             let run = |command: &str| {
                 let start = Instant::now();
-                let mut sysbench = sysbench(options, tables, rows, threads);
-                let done = sysbench.args(["oltp_read_only", command]).output().unwrap();
+                let arguments = ["oltp_read_only", command];
+                let done = sysbench(options, data, threads).args(arguments).output().unwrap();
                 assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
-                f64::from(tables) * f64::from(rows) / start.elapsed().as_secs_f64()
+                f64::from(data.tables * data.rows) / start.elapsed().as_secs_f64()
             };
             run("cleanup");
             let theirs = run("prepare");
-            let of = Tables {
+            run("cleanup");
+            let tables = Tables {
                 product: Product::MariaDb,
                 engine: Engine::InnoDb,
                 id_key: IdKey::Primary,
-                data: DataSet { tables, rows },
+                data,
                 seed: 1,
             };
-            let ours = fill(options, &of, &mut |_| ()).unwrap().rows_per_second();
-            ratios.push((ours / theirs, ours, theirs));
+            let load = fill(options, &tables, &mut |_| ()).unwrap();
+            assert_eq!(content(options, Product::MariaDb, data).unwrap(), load.content);
+            let ours = load.rows_per_second();
+            ratios.push(ours / theirs);
+            println!(
+                "load {data}: {ours:.0} rows/s, sysbench with {threads} threads {theirs:.0}, \
+                 ratio {:.2}",
+                ours / theirs
+            );
         }
-        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (ratio, ours, theirs) = ratios[1];
-        println!(
-            "load of {tables} x {rows}: {ours:.0} rows/s, sysbench with {threads} threads {theirs:.0}, ratio {ratio:.2}"
-        );
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        println!("load {data} against {threads} threads: mean ratio {mean:.2}");
     }
 }
 
 /// sysbench with the options that all its commands share.
-fn sysbench(options: &ConnectOptions, tables: u32, rows: u32, threads: u32) -> Command {
+fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let mut command = Command::new("sysbench");
     command
@@ -118,8 +135,8 @@ fn sysbench(options: &ConnectOptions, tables: u32, rows: u32, threads: u32) -> C
         .arg(format!("--mysql-user={}", options.user))
         .arg(format!("--mysql-password={}", options.password.as_deref().unwrap_or_default()))
         .arg(format!("--mysql-db={DATABASE}"))
-        .arg(format!("--tables={tables}"))
-        .arg(format!("--table-size={rows}"))
+        .arg(format!("--tables={}", data.tables))
+        .arg(format!("--table-size={}", data.rows))
         .arg(format!("--threads={threads}"))
         .arg("--rand-type=uniform");
     command
@@ -142,7 +159,7 @@ fn run_sysbench(options: &ConnectOptions) -> Measured {
     let all_cpus = sched_getaffinity(None).unwrap();
     // A child inherits the CPUs of the thread that starts it.
     confine(None);
-    let output = sysbench(options, SETUP.tables, SETUP.rows, SETUP.clients)
+    let output = sysbench(options, SETUP.data(), 1)
         .arg(format!("--time={SECONDS}"))
         .args(["oltp_point_select", "run"])
         .output();

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cli::{CacheClean, CacheCommand, ShapeArg};
 use crate::exit::Exit;
 use crate::machine_lock::MachineLock;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::report;
 use crate::server::environment;
 use crate::study::{Environment, provisioner};
@@ -59,7 +59,7 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     report::put_rows(shape, &kept, line)?;
     if shape.is_text() {
         let total: u64 = kept.iter().map(|it| it.bytes).sum();
-        anstream::eprintln!("{} in `{}`", megabytes(total), env.cache_dir.display());
+        print(&format!("{} in `{}`", megabytes(total), env.cache_dir.display()));
     }
     Ok(Exit::Done)
 }
@@ -71,13 +71,22 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
         .into_iter()
         .map(|entry| {
             let (kind, name) = match entry.kind {
-                EntryKind::Prefix { product, version } => ("server", format!("{product} {version}")),
+                EntryKind::Prefix { product, version } => {
+                    ("server", format!("{product} {version}"))
+                }
                 EntryKind::Damaged => ("damaged", file_name(&entry.path)),
                 EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
                 EntryKind::Indexes => ("index", file_name(&entry.path)),
             };
             let last_used = moment(entry.last_used);
-            Kept { kind, name, bytes: entry.bytes, last_used, in_use: entry.in_use, path: entry.path }
+            Kept {
+                kind,
+                name,
+                bytes: entry.bytes,
+                last_used,
+                in_use: entry.in_use,
+                path: entry.path,
+            }
         })
         .collect();
     kept.extend(data(env)?);
@@ -135,7 +144,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     env.progress.finish();
     freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
     for entry in &cleaned.in_use {
-        anstream::eprintln!("note: `{}` is in use and stays", entry.path.display());
+        print(&format!("note: `{}` is in use and stays", entry.path.display()));
     }
     report::write_stdout(&format!("freed {}\n", megabytes(freed)))?;
     Ok(Exit::Done)

@@ -22,6 +22,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupted;
+use crate::progress::print;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -51,22 +52,22 @@ fn main() -> ExitCode {
 
 /// `error:` what failed, the causes below it, then what to do next.
 fn print_error(error: &anyhow::Error) {
-    anstream::eprintln!("{}: {error}", styled("error", anstyle::AnsiColor::Red));
+    print(&format!("{}: {error}", styled("error", anstyle::AnsiColor::Red)));
     let mut shown = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         // An error that shows its source in its own text need not show it twice.
         if !shown.contains(&text) {
-            anstream::eprintln!("  caused by: {text}");
+            print(&format!("  caused by: {text}"));
         }
         shown = text;
     }
     let hints = hints(error);
     if !hints.is_empty() {
-        anstream::eprintln!();
+        print("");
     }
     for hint in hints {
-        anstream::eprintln!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan));
+        print(&format!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan)));
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::study::{Environment, Stage, create_database, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
@@ -174,7 +174,7 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     let found = assay_servers::kept(&site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
-        anstream::eprintln!("no server is running; `assay server start SYSTEM` starts one");
+        print("no server is running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
         format!("{}  {}  {}  {}", it.kept.name, it.kept.system, it.state, it.kept.url)

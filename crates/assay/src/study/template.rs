@@ -162,7 +162,7 @@ struct Maker<'a> {
 }
 
 /// Raised when the content of template directories is made in another way.
-const TEMPLATE_VERSION: u32 = 2;
+const TEMPLATE_VERSION: u32 = 3;
 
 impl Maker<'_> {
     fn template(&self) -> Result<Template> {
@@ -221,10 +221,11 @@ impl Maker<'_> {
         let found = assay_load::content(&options, system.spec.product, self.data)?;
         anyhow::ensure!(
             found == report.content,
-            "`{name}` does not hold what was sent: {} rows with checksum {found}, not {} with {}",
+            "`{name}` does not hold what was sent: {} rows with checksum {}, not {} with {}",
             found.rows,
+            found.checksum,
             report.content.rows,
-            report.content
+            report.content.checksum
         );
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
@@ -283,7 +284,7 @@ impl Maker<'_> {
         let options = participant::connect_options(server);
         let product = self.participant.system.spec.product;
         let content = assay_load::content(&options, product, self.data)?;
-        Ok(Counted { rows: content.rows, checksum: content.to_string() })
+        Ok(Counted { rows: content.rows, checksum: content.checksum })
     }
 
     fn maintain(&self, server: &Server) -> Result<()> {
