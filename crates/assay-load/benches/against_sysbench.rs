@@ -1,6 +1,6 @@
 //! Prints how this client compares with sysbench on the same server, in alternation: rows loaded per
-//! second, then queries per second and client CPU per query of `point-query` with one client, client
-//! and server on one CPU.
+//! second, then queries per second and client CPU per query of `point-query` with 4 and 16 clients, and with
+//! one client, client and server on one CPU.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -16,12 +16,12 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const DATABASE: &str = "sbtest";
-const SETUP: Setup = Setup { clients: 1, tables: 1, rows: 400_000 };
+const DATA: DataSet = DataSet { tables: 1, rows: 500_000 };
 /// Data loaded, and sysbench's threads. The last one is what is queried.
 const LOADS: [(DataSet, u32); 3] = [
     (DataSet { tables: 8, rows: 100_000 }, 1),
     (DataSet { tables: 8, rows: 100_000 }, 8),
-    (DataSet { tables: 1, rows: 500_000 }, 1),
+    (DATA, 1),
 ];
 const LOAD_ROUNDS: usize = 3;
 const SECONDS: u64 = 3;
@@ -49,35 +49,41 @@ fn main() {
     control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
     options.database = Some(DATABASE.to_owned());
     compare_loads(&options);
+    compare_queries(&options, 4, None);
+    compare_queries(&options, 16, None);
     confine_server(server.pid());
+    compare_queries(&options, 1, Some(CPU));
+}
 
+/// Point queries by both clients in alternation.
+fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     let test = Microbenchmark::by_name("point-query").unwrap();
     let work = Work {
         product: Product::MariaDb,
         test,
-        setup: SETUP,
+        setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
         statements: StatementMode::Prepared,
         seed: 1,
     };
-    let mut session = Session::open(&options, &work, Some(CPU)).unwrap();
+    let mut session = Session::open(options, &work, cpu).unwrap();
     session.run(0, Bound::Events(10_000)).unwrap();
     println!(
-        "{:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
+        "{clients} clients: {:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
         "assay q/s", "sysbench q/s", "ratio", "assay us/q", "sysbench us/q", "ratio"
     );
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
             let ours = run_session(&mut session, round);
-            (ours, run_sysbench(&options))
+            (ours, run_sysbench(options, clients, cpu.is_some()))
         } else {
-            let theirs = run_sysbench(&options);
+            let theirs = run_sysbench(options, clients, cpu.is_some());
             (run_session(&mut session, round), theirs)
         };
         let qps = ours.queries_per_second / theirs.queries_per_second;
         let cpu = ours.client_cpu_us_per_query / theirs.client_cpu_us_per_query;
         println!(
-            "{:12.0} {:12.0} {qps:8.3} {:12.2} {:12.2} {cpu:8.3}",
+            "{clients} clients: {:12.0} {:12.0} {qps:8.3} {:12.2} {:12.2} {cpu:8.3}",
             ours.queries_per_second,
             theirs.queries_per_second,
             ours.client_cpu_us_per_query,
@@ -85,8 +91,13 @@ fn main() {
         );
         ratios.push((qps, cpu));
     }
-    let mean = |of: fn(&(f64, f64)) -> f64| ratios.iter().map(of).sum::<f64>() / ROUNDS as f64;
-    println!("mean ratio: QPS {:.3}, client CPU per query {:.3}", mean(|r| r.0), mean(|r| r.1));
+    let median = |of: fn(&(f64, f64)) -> f64| {
+        let mut all: Vec<f64> = ratios.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all[ROUNDS / 2]
+    };
+    let (qps, cpu) = (median(|r| r.0), median(|r| r.1));
+    println!("{clients} clients: median ratio: QPS {qps:.3}, client CPU per query {cpu:.3}");
 }
 
 /// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
@@ -143,23 +154,26 @@ fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
 }
 
 fn run_session(session: &mut Session, round: usize) -> Measured {
-    let tid = session.client_tids()[0];
-    let before = thread_cpu_ns(tid);
+    let cpu_ns =
+        |session: &Session| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
+    let before = cpu_ns(session);
     let start = 10_000 + round as u64 * 1_000_000;
     let counters = session.run(start, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
     let queries = counters.queries() as f64;
     Measured {
         queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),
-        client_cpu_us_per_query: (thread_cpu_ns(tid) - before) as f64 / 1e3 / queries,
+        client_cpu_us_per_query: (cpu_ns(session) - before) as f64 / 1e3 / queries,
     }
 }
 
-fn run_sysbench(options: &ConnectOptions) -> Measured {
+fn run_sysbench(options: &ConnectOptions, clients: u32, confined: bool) -> Measured {
     let before = children_cpu_us();
     let all_cpus = sched_getaffinity(None).unwrap();
-    // A child inherits the CPUs of the thread that starts it.
-    confine(None);
-    let output = sysbench(options, SETUP.data(), 1)
+    if confined {
+        // A child inherits the CPUs of the thread that starts it.
+        confine(None);
+    }
+    let output = sysbench(options, DATA, clients)
         .arg(format!("--time={SECONDS}"))
         .args(["oltp_point_select", "run"])
         .output();
