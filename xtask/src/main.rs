@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `tidy`, `fuzz` and `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `tidy`, `fuzz`, `crash` and `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -7,12 +7,14 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | servers [--all] [PRODUCT@VERSION...]
+usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+                   | servers [--all] [PRODUCT@VERSION...]
 
 ci    formatting, lints, tests and documentation tests: what must pass before anything lands
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
-servers  fetches one server of each family and source, or all that can be had, and prints a table";
+crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
+servers  fetches one server of each family and client, or all that can be had, and prints a table";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => servers(words.get(1..).unwrap_or_default()),
+        Some("crash") => crash(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");
@@ -47,6 +50,18 @@ fn servers(arguments: &[String]) -> Result<()> {
     let run = ["run", "--quiet", "--package", "assay-provision", "--example", "servers", "--"];
     let arguments = arguments.iter().map(String::as_str);
     step(&run.into_iter().chain(arguments).collect::<Vec<_>>())
+}
+
+fn crash(words: &[String]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    let test = ["test", "--release", "-p", "assay", "--test", "kill_and_resume"];
+    command.args(test).args(["--", "--ignored", "--nocapture"]);
+    for (name, value) in ["ASSAY_KILLS", "ASSAY_KILLS_SEED"].iter().zip(words) {
+        command.env(name, value);
+    }
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("killed and resumed: {status}") }
 }
 
 fn step(args: &[&str]) -> Result<()> {

@@ -23,9 +23,11 @@ pub const TARGETS: &[Target] = &[
     ("quantity", text::quantity),
     ("reply", wire::reply),
     ("sources", text::sources),
+    ("study_file", text::study_file),
     ("system_name", text::system_name),
     ("tar", archive::tar),
     ("tests_glob", text::tests_glob),
+    ("url", text::url),
     ("version", text::version),
 ];
 

@@ -63,3 +63,24 @@ pub(crate) fn sources(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     assert!(fuzzing::sources(text) <= 2 * text.lines().count());
 }
+
+/// Study files: what is read is written and read again as the same; a mistake has a place in the file.
+pub(crate) fn study_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match assay_plan::read_study("study.toml", text) {
+        Ok(request) => {
+            let written = assay_plan::write_study(&request);
+            let again = assay_plan::read_study("again.toml", &written);
+            assert_eq!(again.expect("what was written is read"), request, "{written}");
+        }
+        Err(error) => assert!(error.to_string().contains("study.toml"), "{error}"),
+    }
+}
+
+/// URLs: one that is read is told without its password, and reads back.
+pub(crate) fn url(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(url) = assay_plan::parse_url(text) {
+        assert!(!format!("{url:?}").contains("Password("), "{url:?}");
+    }
+}

@@ -1,5 +1,6 @@
-//! Prints how this client compares with sysbench on the same server: queries per second and client
-//! CPU per query of `point-query` with one client, in alternation, client and server on one CPU.
+//! Prints how this client compares with sysbench on the same server, in alternation: rows loaded per
+//! second, then queries per second and client CPU per query of `point-query` with 4 and 16 clients, and with
+//! one client, client and server on one CPU.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -7,7 +8,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_load::{Bound, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_wire::Address;
 use assay_wire::mysql::{ConnectOptions, Control};
@@ -15,7 +16,14 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const DATABASE: &str = "sbtest";
-const SETUP: Setup = Setup { clients: 1, tables: 1, rows: 400_000 };
+const DATA: DataSet = DataSet { tables: 1, rows: 500_000 };
+/// Data loaded, and sysbench's threads. The last one is what is queried.
+const LOADS: [(DataSet, u32); 3] = [
+    (DataSet { tables: 8, rows: 100_000 }, 1),
+    (DataSet { tables: 8, rows: 100_000 }, 8),
+    (DATA, 1),
+];
+const LOAD_ROUNDS: usize = 3;
 const SECONDS: u64 = 3;
 const ROUNDS: usize = 5;
 const CPU: usize = 0;
@@ -41,30 +49,41 @@ fn main() {
     control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
     options.database = Some(DATABASE.to_owned());
     compare_loads(&options);
+    compare_queries(&options, 4, None);
+    compare_queries(&options, 16, None);
     confine_server(server.pid());
+    compare_queries(&options, 1, Some(CPU));
+}
 
+/// Point queries by both clients in alternation.
+fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     let test = Microbenchmark::by_name("point-query").unwrap();
-    let (product, statements) = (Product::MariaDb, StatementMode::Prepared);
-    let work = Work { product, test, setup: SETUP, statements, seed: 1 };
-    let mut session = Session::open(&options, &work, Some(CPU)).unwrap();
+    let work = Work {
+        product: Product::MariaDb,
+        test,
+        setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
+        statements: StatementMode::Prepared,
+        seed: 1,
+    };
+    let mut session = Session::open(options, &work, cpu).unwrap();
     session.run(0, Bound::Events(10_000)).unwrap();
     println!(
-        "{:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
+        "{clients} clients: {:>12} {:>12} {:>8} {:>12} {:>12} {:>8}",
         "assay q/s", "sysbench q/s", "ratio", "assay us/q", "sysbench us/q", "ratio"
     );
     let mut ratios = Vec::new();
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
             let ours = run_session(&mut session, round);
-            (ours, run_sysbench(&options))
+            (ours, run_sysbench(options, clients, cpu.is_some()))
         } else {
-            let theirs = run_sysbench(&options);
+            let theirs = run_sysbench(options, clients, cpu.is_some());
             (run_session(&mut session, round), theirs)
         };
         let qps = ours.queries_per_second / theirs.queries_per_second;
         let cpu = ours.client_cpu_us_per_query / theirs.client_cpu_us_per_query;
         println!(
-            "{:12.0} {:12.0} {qps:8.3} {:12.2} {:12.2} {cpu:8.3}",
+            "{clients} clients: {:12.0} {:12.0} {qps:8.3} {:12.2} {:12.2} {cpu:8.3}",
             ours.queries_per_second,
             theirs.queries_per_second,
             ours.client_cpu_us_per_query,
@@ -72,45 +91,54 @@ fn main() {
         );
         ratios.push((qps, cpu));
     }
-    let mean = |of: fn(&(f64, f64)) -> f64| ratios.iter().map(of).sum::<f64>() / ROUNDS as f64;
-    println!("mean ratio: QPS {:.3}, client CPU per query {:.3}", mean(|r| r.0), mean(|r| r.1));
+    let median = |of: fn(&(f64, f64)) -> f64| {
+        let mut all: Vec<f64> = ratios.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        all[ROUNDS / 2]
+    };
+    let (qps, cpu) = (median(|r| r.0), median(|r| r.1));
+    println!("{clients} clients: median ratio: QPS {qps:.3}, client CPU per query {cpu:.3}");
 }
 
-/// Rows per second of the whole preparation, sysbench's first: the tables left are ours. One table, then several with
-/// one and with many threads of sysbench.
+/// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
 fn compare_loads(options: &ConnectOptions) {
-    for (tables, rows, threads) in [(8, 100_000, 1), (8, 100_000, 8), (1, SETUP.rows, 1)] {
+    for (data, threads) in LOADS {
         let mut ratios = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..LOAD_ROUNDS {
             let run = |command: &str| {
                 let start = Instant::now();
-                let mut sysbench = sysbench(options, tables, rows, threads);
-                let done = sysbench.args(["oltp_read_only", command]).output().unwrap();
+                let arguments = ["oltp_read_only", command];
+                let done = sysbench(options, data, threads).args(arguments).output().unwrap();
                 assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
-                f64::from(tables) * f64::from(rows) / start.elapsed().as_secs_f64()
+                f64::from(data.tables * data.rows) / start.elapsed().as_secs_f64()
             };
             run("cleanup");
             let theirs = run("prepare");
-            let of = Tables {
+            run("cleanup");
+            let tables = Tables {
                 product: Product::MariaDb,
                 engine: Engine::InnoDb,
                 id_key: IdKey::Primary,
-                data: DataSet { tables, rows },
+                data,
                 seed: 1,
             };
-            let ours = fill(options, &of, &mut |_| ()).unwrap().rows_per_second();
-            ratios.push((ours / theirs, ours, theirs));
+            let load = fill(options, &tables, &mut |_| ()).unwrap();
+            assert_eq!(content(options, Product::MariaDb, data).unwrap(), load.content);
+            let ours = load.rows_per_second();
+            ratios.push(ours / theirs);
+            println!(
+                "load {data}: {ours:.0} rows/s, sysbench with {threads} threads {theirs:.0}, \
+                 ratio {:.2}",
+                ours / theirs
+            );
         }
-        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (ratio, ours, theirs) = ratios[1];
-        println!(
-            "load of {tables} x {rows}: {ours:.0} rows/s, sysbench with {threads} threads {theirs:.0}, ratio {ratio:.2}"
-        );
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        println!("load {data} against {threads} threads: mean ratio {mean:.2}");
     }
 }
 
 /// sysbench with the options that all its commands share.
-fn sysbench(options: &ConnectOptions, tables: u32, rows: u32, threads: u32) -> Command {
+fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let mut command = Command::new("sysbench");
     command
@@ -118,31 +146,34 @@ fn sysbench(options: &ConnectOptions, tables: u32, rows: u32, threads: u32) -> C
         .arg(format!("--mysql-user={}", options.user))
         .arg(format!("--mysql-password={}", options.password.as_deref().unwrap_or_default()))
         .arg(format!("--mysql-db={DATABASE}"))
-        .arg(format!("--tables={tables}"))
-        .arg(format!("--table-size={rows}"))
+        .arg(format!("--tables={}", data.tables))
+        .arg(format!("--table-size={}", data.rows))
         .arg(format!("--threads={threads}"))
         .arg("--rand-type=uniform");
     command
 }
 
 fn run_session(session: &mut Session, round: usize) -> Measured {
-    let tid = session.client_tids()[0];
-    let before = thread_cpu_ns(tid);
+    let cpu_ns =
+        |session: &Session| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
+    let before = cpu_ns(session);
     let start = 10_000 + round as u64 * 1_000_000;
     let counters = session.run(start, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
     let queries = counters.queries() as f64;
     Measured {
         queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),
-        client_cpu_us_per_query: (thread_cpu_ns(tid) - before) as f64 / 1e3 / queries,
+        client_cpu_us_per_query: (cpu_ns(session) - before) as f64 / 1e3 / queries,
     }
 }
 
-fn run_sysbench(options: &ConnectOptions) -> Measured {
+fn run_sysbench(options: &ConnectOptions, clients: u32, confined: bool) -> Measured {
     let before = children_cpu_us();
     let all_cpus = sched_getaffinity(None).unwrap();
-    // A child inherits the CPUs of the thread that starts it.
-    confine(None);
-    let output = sysbench(options, SETUP.tables, SETUP.rows, SETUP.clients)
+    if confined {
+        // A child inherits the CPUs of the thread that starts it.
+        confine(None);
+    }
+    let output = sysbench(options, DATA, clients)
         .arg(format!("--time={SECONDS}"))
         .args(["oltp_point_select", "run"])
         .output();

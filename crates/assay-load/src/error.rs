@@ -30,6 +30,14 @@ pub enum Error {
         /// The cause, with the server's code and text.
         cause: WireError,
     },
+    /// Something that servers of this product cannot do.
+    #[error("{what} is not available for `{product}`")]
+    Unsupported {
+        /// The product.
+        product: Product,
+        /// What was asked for.
+        what: &'static str,
+    },
     /// A client thread could not be confined to its CPU.
     #[error("cannot confine a client to CPU {cpu}")]
     Pin {
@@ -44,9 +52,6 @@ pub enum Error {
     /// A client thread ended before its work was done.
     #[error("a client thread ended unexpectedly")]
     ClientLost,
-    /// The server cannot tell what its tables hold.
-    #[error("servers of `{0}` cannot tell a checksum of their data yet")]
-    NoChecksum(Product),
     /// The latency histogram could not be made or written.
     #[error("latency histogram: {0}")]
     Histogram(String),
@@ -71,10 +76,10 @@ impl Error {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
             | Self::Query { cause: source, .. } => source.server_code().map(u32::from),
-            Self::Pin { .. }
+            Self::Unsupported { .. }
+            | Self::Pin { .. }
             | Self::Thread(_)
             | Self::ClientLost
-            | Self::NoChecksum(_)
             | Self::Histogram(_) => None,
         }
     }

@@ -1,23 +1,36 @@
-//! Creates and loads the tables, as fast as one connection takes the data.
+//! Creates and loads the tables, as fast as the server takes the data.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::thread::ScopedJoinHandle;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{DataSet, Engine, IdKey, Product};
-use assay_wire::mysql::{ConnectOptions, Control, Hot};
-use assay_workloads::{
-    Checksum, InsertBatches, TableContent, create_index, create_table, drop_table, select_content,
-};
+use assay_wire::mysql::{ConnectOptions, Hot};
+use assay_workloads::{Batch, InsertBatches, create_index, create_table, drop_table};
 
+use crate::content::{Content, Sum};
+use crate::share::{Reports, share_tables};
 use crate::{Error, Result};
 
 /// Statements made ahead of the one being sent.
 const AHEAD: usize = 2;
-/// An index on many rows takes the server this long at most before the load is given up.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// A server that is silent for so long will not answer any more: indexes and checksums of many rows
+/// take long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The tables to load: the same values give the same rows on every server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tables {
+    /// Family of the server.
+    pub product: Product,
+    /// Engine of the tables.
+    pub engine: Engine,
+    /// Key of the column `id`.
+    pub id_key: IdKey,
+    /// How many tables and rows.
+    pub data: DataSet,
+    /// Seed of all rows.
+    pub seed: u64,
+}
 
 /// How far a load has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,10 +46,10 @@ pub struct LoadProgress {
 pub struct LoadReport {
     /// Rows over all tables.
     pub rows: u64,
+    /// What was sent: what [`content()`](crate::content()) must find on the server.
+    pub content: Content,
     /// Bytes sent.
     pub bytes_sent: u64,
-    /// What the tables must hold.
-    pub content: Checksum,
     /// Wall time, creation of tables and indexes included.
     pub elapsed: Duration,
 }
@@ -49,188 +62,98 @@ impl LoadReport {
     }
 }
 
-/// A load statement and how many rows are in it.
-type Batch = (Vec<u8>, u32);
+/// A load statement and what is in it.
+type Statement = (Vec<u8>, Batch);
 
-/// The tables to be made.
-#[derive(Debug, Clone, Copy)]
-pub struct Tables {
-    /// The family of the server.
-    pub product: Product,
-    /// Their storage engine.
-    pub engine: Engine,
-    /// The key of the column `id`.
-    pub id_key: IdKey,
-    /// How many tables of how many rows.
-    pub data: DataSet,
-    /// Seed of the rows.
-    pub seed: u64,
+/// What a connection has done since it last said so.
+struct Part {
+    batch: Batch,
+    bytes: u64,
 }
 
-/// Tables that are loaded at the same time at most: more gain nothing, as each keeps two threads and the server busy.
-const AT_ONCE: u32 = 8;
-
-/// Drops, creates and loads the tables `sbtest1`, `sbtest2`, ..., and creates each table's secondary index once it is
-/// loaded. The same seed gives the same rows on every server.
+/// Drops, creates and loads the tables and creates each one's secondary index once it is loaded.
 ///
-/// As many tables at once as there are CPUs, each over a connection of its own; one thread makes a table's statements
-/// while another sends them. `progress` is called after each.
+/// Tables are loaded side by side, one connection a CPU; for each, one thread makes the statements
+/// while another sends them. `progress` is called after each statement.
 ///
 /// # Errors
 /// When the server cannot be reached or refuses a statement.
 pub fn fill(
     options: &ConnectOptions,
-    of: &Tables,
+    tables: &Tables,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
-    let DataSet { tables, rows } = of.data;
-    let rows_total = u64::from(tables) * u64::from(rows);
-    let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
-    let next = AtomicU32::new(1);
-    let (sent, received) = channel();
-    let loaded: Vec<Result<Loaded>> = std::thread::scope(|scope| {
-        let loaders: Vec<_> = (0..tables.min(cpus).min(AT_ONCE))
-            .map(|number| {
-                let loader =
-                    Loader { number, options: &options, of, next: &next, sent: sent.clone() };
-                std::thread::Builder::new()
-                    .name(format!("assay-load-{number}"))
-                    .spawn_scoped(scope, move || loader.run())
-                    .map_err(Error::Thread)
-            })
-            .collect();
-        drop(sent);
-        let mut done = LoadProgress { rows: 0, rows_total };
-        for count in received {
-            done.rows += u64::from(count);
-            progress(done);
-        }
-        let joined = |loader: ScopedJoinHandle<'_, Result<Loaded>>| {
-            loader.join().unwrap_or(Err(Error::ClientLost))
-        };
-        loaders.into_iter().map(|loader| loader.and_then(joined)).collect()
-    });
-    let mut contents = BTreeMap::new();
-    let mut bytes_sent = 0;
-    for loaded in loaded {
-        let loaded = loaded?;
-        bytes_sent += loaded.bytes_sent;
-        contents.extend(loaded.tables);
-    }
-    let content = contents.into_values().fold(Checksum::default(), Checksum::with);
-    Ok(LoadReport { rows: rows_total, content, bytes_sent, elapsed: start.elapsed() })
+    let connect =
+        |client| Hot::connect(&options).map_err(|source| Error::Connect { client, source });
+    let load = |hot: &mut Hot, table, reports: &Reports<_>| load_table(hot, tables, table, reports);
+    let rows_total = u64::from(tables.data.tables) * u64::from(tables.data.rows);
+    let (mut sum, mut bytes_sent) = (Sum::default(), 0);
+    share_tables(tables.data.tables, connect, load, |part: Part| {
+        sum.add_batch(part.batch);
+        bytes_sent += part.bytes;
+        progress(LoadProgress { rows: sum.rows(), rows_total });
+    })?;
+    Ok(LoadReport {
+        rows: sum.rows(),
+        content: sum.content(),
+        bytes_sent,
+        elapsed: start.elapsed(),
+    })
 }
 
-/// What one connection has loaded.
-struct Loaded {
-    /// What was sent, by table.
-    tables: Vec<(u32, TableContent)>,
-    bytes_sent: u64,
-}
-
-/// One connection that loads tables.
-struct Loader<'a> {
-    number: u32,
-    options: &'a ConnectOptions,
-    of: &'a Tables,
-    /// The table that is to be loaded next, by whoever is free.
-    next: &'a AtomicU32,
-    /// Told the rows of each statement.
-    sent: Sender<u32>,
-}
-
-impl Loader<'_> {
-    fn run(self) -> Result<Loaded> {
-        let client = self.number;
-        let connected = Hot::connect(self.options);
-        let mut hot = connected.map_err(|source| Error::Connect { client, source })?;
-        let mut tables = Vec::new();
-        loop {
-            let table = self.next.fetch_add(1, Ordering::Relaxed);
-            if table > self.of.data.tables {
-                return Ok(Loaded { tables, bytes_sent: hot.bytes_sent() });
-            }
-            tables.push((table, self.load(&mut hot, table)?));
-        }
+/// Loads one table, and reports after each statement that loads rows.
+fn load_table(hot: &mut Hot, tables: &Tables, table: u32, reports: &Reports<Part>) -> Result<()> {
+    let Tables { product, engine, id_key, data, seed } = *tables;
+    send(hot, drop_table(table).as_bytes())?;
+    for sql in create_table(product, engine, id_key, table) {
+        send(hot, sql.as_bytes())?;
     }
-
-    fn load(&self, hot: &mut Hot, table: u32) -> Result<TableContent> {
-        let Tables { product, engine, id_key, data, seed } = *self.of;
-        send(hot, drop_table(table).as_bytes())?;
-        for sql in create_table(product, engine, id_key, table) {
-            send(hot, sql.as_bytes())?;
-        }
-        let batches = InsertBatches::new(seed, table, data.rows);
-        let content = with_batches_ahead(batches, |sql, count| {
-            send(hot, sql)?;
-            // Nobody listens once the load has failed elsewhere.
-            let _ = self.sent.send(count);
-            Ok(())
-        })?;
-        send(hot, create_index(table).as_bytes())?;
-        Ok(content)
-    }
-}
-
-/// What the tables of a data set hold, as the server counts it: equal data have equal checksums, whatever the server.
-///
-/// # Errors
-/// When the server cannot be reached, a table is missing, or the product has no function for it.
-pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Result<Checksum> {
-    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
-    let mut control =
-        Control::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
-    let mut content = Checksum::default();
-    for table in 1..=data.tables {
-        let sql = select_content(product, table).ok_or(Error::NoChecksum(product))?;
-        let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-        let number = |column| found.text(0, column).and_then(|text| text.parse().ok());
-        let (Some(rows), Some(sum)) = (number(0), number(1)) else {
-            return Err(Error::NoChecksum(product));
-        };
-        content = content.with(TableContent { rows, sum });
-    }
-    Ok(content)
+    with_statements_ahead(InsertBatches::new(seed, table, data.rows), |sql, batch| {
+        let before = hot.bytes_sent();
+        send(hot, sql)?;
+        reports.send(Part { batch, bytes: hot.bytes_sent() - before })
+    })?;
+    send(hot, create_index(table).as_bytes())
 }
 
 fn send(hot: &mut Hot, sql: &[u8]) -> Result<()> {
     hot.query(sql).map(drop).map_err(|source| Error::query(sql, source))
 }
 
-/// Hands every batch to `consume` while a second thread makes the next ones; tells what was in them.
-fn with_batches_ahead(
+/// Hands every statement to `consume` while a second thread makes the next ones.
+fn with_statements_ahead(
     batches: InsertBatches,
-    mut consume: impl FnMut(&[u8], u32) -> Result<()>,
-) -> Result<TableContent> {
+    mut consume: impl FnMut(&[u8], Batch) -> Result<()>,
+) -> Result<()> {
     std::thread::scope(|scope| {
-        let (full, to_send) = sync_channel::<Batch>(AHEAD);
+        let (full, to_send) = sync_channel::<Statement>(AHEAD);
         let (used, to_fill) = channel::<Vec<u8>>();
-        let maker = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("assay-rows".to_owned())
-            .spawn_scoped(scope, move || make_batches(batches, &full, &to_fill))
+            .spawn_scoped(scope, move || make_statements(batches, &full, &to_fill))
             .map_err(Error::Thread)?;
-        for (sql, count) in to_send {
-            consume(&sql, count)?;
+        for (sql, batch) in to_send {
+            consume(&sql, batch)?;
             // The maker is gone once it has made its last batch.
             drop(used.send(sql));
         }
-        maker.join().map_err(|_| Error::ClientLost)
+        Ok(())
     })
 }
 
-/// Makes batches until there are no more or nobody wants them; tells what was in them.
-fn make_batches(
+/// Makes statements until there are no more or nobody wants them.
+fn make_statements(
     mut batches: InsertBatches,
-    full: &SyncSender<Batch>,
+    full: &SyncSender<Statement>,
     used: &Receiver<Vec<u8>>,
-) -> TableContent {
+) {
     loop {
         let mut sql = used.try_recv().unwrap_or_default();
-        let count = batches.next_into(&mut sql);
-        if count == 0 || full.send((sql, count)).is_err() {
-            return batches.content();
+        let batch = batches.next_into(&mut sql);
+        if batch.rows == 0 || full.send((sql, batch)).is_err() {
+            return;
         }
     }
 }

@@ -1,19 +1,21 @@
 //! Clients, pacing, latency, error policy, slices.
 //!
-//! [`fill`] creates and loads the tables; a [`Session`] holds the clients of one microbenchmark on
-//! one server, connected and prepared, and runs slice after slice.
+//! [`fill`] creates and loads the tables, [`content()`] tells what they hold; a [`Session`] holds the
+//! clients of one microbenchmark on one server, connected and prepared, and runs slice after slice.
 
 mod connection;
+mod content;
 mod error;
 mod fill;
 mod handshake;
 mod session;
+mod share;
 mod tally;
 mod worker;
 
-pub use assay_workloads::Checksum;
+pub use content::{Content, content};
 pub use error::Error;
-pub use fill::{LoadProgress, LoadReport, Tables, content, fill};
+pub use fill::{LoadProgress, LoadReport, Tables, fill};
 pub use session::{Bound, Session, Work};
 pub use tally::latencies;
 

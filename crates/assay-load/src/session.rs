@@ -34,17 +34,17 @@ pub enum Bound {
 }
 
 /// What the clients of a session do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Work {
-    /// The family of the server.
+    /// Family of the server.
     pub product: Product,
-    /// The microbenchmark.
+    /// The test.
     pub test: Microbenchmark,
-    /// How many clients, on which data.
+    /// How many clients, on what data.
     pub setup: Setup,
-    /// Whether statements are prepared.
+    /// How statements are sent.
     pub statements: StatementMode,
-    /// Seed of the events.
+    /// Seed of all parameters.
     pub seed: u64,
 }
 

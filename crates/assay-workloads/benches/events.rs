@@ -1,4 +1,5 @@
-//! Prints what it costs to write one event, in nanoseconds, for every microbenchmark.
+//! Prints what it costs to write one event, in nanoseconds, for every microbenchmark and both ways of
+//! sending it, and one row of a load.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 
@@ -7,27 +8,43 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use assay_model::{Microbenchmark, Product, Setup, StatementMode};
-use assay_workloads::{Client, EventBuf, Program};
+use assay_workloads::{Client, EventBuf, InsertBatches, Program};
+
+/// Shortest of several times, divided by `count`, nanoseconds.
+fn best(count: u64, mut work: impl FnMut()) -> f64 {
+    let times = (0..5).map(|_| {
+        let start = Instant::now();
+        work();
+        start.elapsed().as_nanos() as f64 / count as f64
+    });
+    times.fold(f64::INFINITY, f64::min)
+}
 
 fn main() {
     let setup = Setup { clients: 1, tables: 8, rows: 1_000_000 };
     for test in Microbenchmark::SET_32 {
-        let program =
-            Arc::new(Program::new(Product::MariaDb, test, setup, StatementMode::Prepared));
-        let client = Client::new(program, 1, 0);
-        let mut event = EventBuf::default();
-        let best = (0..5)
-            .map(|_| {
-                let events: u64 = 20_000;
-                let start = Instant::now();
+        for mode in [StatementMode::Prepared, StatementMode::Text] {
+            let program = Arc::new(Program::new(Product::MariaDb, test, setup, mode));
+            let client = Client::new(program, 1, 0);
+            let mut event = EventBuf::default();
+            let events = 20_000;
+            let per_event = best(events, || {
                 for sequence in 0..events {
                     client.write_event(sequence, 0, &mut event);
                     black_box(&event);
                 }
-                start.elapsed().as_nanos() as f64 / events as f64
-            })
-            .fold(f64::INFINITY, f64::min);
-        let per_operation = best / event.operations().len() as f64;
-        println!("{:>24} {best:8.0} ns/event {per_operation:8.0} ns/query", test.name());
+            });
+            let per_query = per_event / event.operations().len() as f64;
+            let (name, mode) = (test.name(), mode.word());
+            println!("{name:>24} {mode:>8} {per_event:8.0} ns/event {per_query:8.0} ns/query");
+        }
     }
+    let rows = 200_000;
+    let per_row = best(u64::from(rows), || {
+        let (mut batches, mut statement) = (InsertBatches::new(1, 1, rows), Vec::new());
+        while batches.next_into(&mut statement).rows > 0 {
+            black_box(&statement);
+        }
+    });
+    println!("{:>24} {per_row:17.0} ns/row", "load");
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::program::{Program, Recipe};
+use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
 use crate::rows::push_decimal;
 use crate::step::{Fill, Table};
@@ -24,6 +24,7 @@ enum Planned {
 
 #[derive(Debug, Clone)]
 enum Value {
+    /// Never negative.
     Int(i64),
     Text(Range<usize>),
 }
@@ -107,6 +108,26 @@ impl EventBuf {
         })
     }
 
+    /// Appends a statement as text, parameters in their places, and tells where it stands. Strings
+    /// are quoted only: they hold nothing but digits and dashes.
+    fn render(&mut self, pattern: &Pattern, values: Range<usize>) -> Range<usize> {
+        let start = self.bytes.len();
+        let (pieces, last) = pattern.pieces();
+        for (piece, value) in pieces.zip(&self.values[values]) {
+            self.bytes.extend_from_slice(piece.as_bytes());
+            match value {
+                Value::Int(value) => push_decimal(&mut self.bytes, value.unsigned_abs()),
+                Value::Text(range) => {
+                    self.bytes.push(b'\'');
+                    self.bytes.extend_from_within(range.clone());
+                    self.bytes.push(b'\'');
+                }
+            }
+        }
+        self.bytes.extend_from_slice(last.as_bytes());
+        start..self.bytes.len()
+    }
+
     fn clear(&mut self) {
         self.operations.clear();
         self.values.clear();
@@ -121,13 +142,6 @@ pub struct Client {
     program: Arc<Program>,
     key: u64,
     number: u32,
-}
-
-/// What fills a parameter.
-enum Drawn {
-    Int(u32),
-    /// A string of this many groups of digits.
-    Digits(usize),
 }
 
 /// What the steps of one event share.
@@ -181,63 +195,39 @@ impl Client {
 impl Draws<'_> {
     fn write_operation(&mut self, recipe: &Recipe, event: &mut EventBuf) {
         let statement = recipe.first_statement + self.table;
-        let (first_value, first_byte) = (event.values.len(), event.bytes.len());
-        let operation = if let Some(pieces) = &recipe.pieces {
-            self.write_text(recipe, &pieces[self.table], event);
-            Planned::Query { statement, bytes: first_byte..event.bytes.len() }
-        } else {
-            recipe.fill.iter().for_each(|fill| self.write_values(*fill, event));
-            Planned::Execute { statement, values: first_value..event.values.len() }
+        let first = event.values.len();
+        recipe.fill.iter().for_each(|fill| self.write_values(*fill, event));
+        let values = first..event.values.len();
+        let operation = match &recipe.patterns {
+            Some(patterns) => {
+                Planned::Query { statement, bytes: event.render(&patterns[self.table], values) }
+            }
+            None => Planned::Execute { statement, values },
         };
         event.operations.push(operation);
     }
 
-    /// Draws what fills some parameters, one after the other.
-    fn draw(&mut self, fill: Fill, mut take: impl FnMut(Drawn, &mut Stream)) {
+    fn write_values(&mut self, fill: Fill, event: &mut EventBuf) {
         match fill {
             Fill::Drawn(count) => {
                 for _ in 0..count {
                     self.last = self.program.draw.draw(&mut self.stream);
-                    take(Drawn::Int(self.last), &mut self.stream);
+                    event.values.push(Value::Int(i64::from(self.last)));
                 }
             }
-            Fill::Again => take(Drawn::Int(self.last), &mut self.stream),
+            Fill::Again => event.values.push(Value::Int(i64::from(self.last))),
             Fill::Plus(span) => {
-                take(Drawn::Int(self.last.saturating_add(span)), &mut self.stream);
+                event.values.push(Value::Int(i64::from(self.last) + i64::from(span)));
             }
             Fill::Hot(count) => {
-                let middle = self.program.rows / 2;
-                (1..=count).for_each(|i| take(Drawn::Int(middle + i), &mut self.stream));
+                let middle = i64::from(self.program.rows / 2);
+                event.values.extend((1..=i64::from(count)).map(|i| Value::Int(middle + i)));
             }
-            Fill::Digits(groups) => take(Drawn::Digits(groups), &mut self.stream),
-        }
-    }
-
-    fn write_values(&mut self, fill: Fill, event: &mut EventBuf) {
-        let EventBuf { values, bytes, .. } = event;
-        self.draw(fill, |drawn, stream| match drawn {
-            Drawn::Int(value) => values.push(Value::Int(i64::from(value))),
-            Drawn::Digits(groups) => {
-                let start = bytes.len();
-                stream.digit_groups(groups, bytes);
-                values.push(Value::Text(start..bytes.len()));
+            Fill::Digits(groups) => {
+                let start = event.bytes.len();
+                self.stream.digit_groups(groups, &mut event.bytes);
+                event.values.push(Value::Text(start..event.bytes.len()));
             }
-        });
-    }
-
-    /// A statement as text: its pieces with the parameters between them.
-    fn write_text(&mut self, recipe: &Recipe, pieces: &[String], event: &mut EventBuf) {
-        let bytes = &mut event.bytes;
-        let mut pieces = pieces.iter().map(String::as_bytes);
-        bytes.extend_from_slice(pieces.next().unwrap_or_default());
-        for fill in &recipe.fill {
-            self.draw(*fill, |drawn, stream| {
-                match drawn {
-                    Drawn::Int(value) => push_decimal(bytes, value),
-                    Drawn::Digits(groups) => stream.digit_groups(groups, bytes),
-                }
-                bytes.extend_from_slice(pieces.next().unwrap_or_default());
-            });
         }
     }
 }

@@ -59,14 +59,22 @@ pub(crate) struct Recipe {
     pub(crate) table: Table,
     pub(crate) times: u32,
     pub(crate) fill: Vec<Fill>,
-    /// For steps sent as text: per table the pieces of text around the parameters.
-    pub(crate) pieces: Option<Vec<Vec<String>>>,
+    /// For steps sent as text: by table the text around the parameters.
+    pub(crate) patterns: Option<Vec<Pattern>>,
+}
+
+/// The text of a statement around its parameters.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    /// Without the marks.
+    text: String,
+    /// Where in the text each parameter belongs.
+    marks: Vec<usize>,
 }
 
 impl Program {
-    /// The program of `test` for servers of `product` that hold the data of `setup`.
-    ///
-    /// With [`StatementMode::Text`] nothing is prepared; what is always sent as text stays so in either mode.
+    /// The program of `test` for servers of `product` that hold the data of `setup`. Both modes draw
+    /// the same values.
     #[must_use]
     pub fn new(
         product: Product,
@@ -89,9 +97,9 @@ impl Program {
             draw: Sampler::new(distribution, 1, rows),
             statements: Vec::new(),
         };
-        for step in steps(product, test) {
-            let text = step.text || statements == StatementMode::Text;
-            program.add(product, Step { text, ..step });
+        for mut step in steps(product, test) {
+            step.text |= statements == StatementMode::Text;
+            program.add(product, step);
         }
         program
     }
@@ -107,15 +115,15 @@ impl Program {
         let texts: Vec<String> = (1..=tables)
             .map(|table| step.sql.replace("sbtest", &format!("sbtest{table}")))
             .collect();
-        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.recipe.push(Recipe {
             first_statement: self.statements.len(),
             table: step.table,
             times: step.times,
-            pieces: step.text.then(|| texts.iter().map(|text| pieces(text, &params)).collect()),
+            patterns: step.text.then(|| texts.iter().map(|text| Pattern::new(text)).collect()),
             fill: step.fill.clone(),
         });
         let mode = if step.text { Mode::Text } else { Mode::Prepared };
+        let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.statements.extend(texts.into_iter().map(|text| Statement {
             sql: if product == Product::Postgres { number_marks(&text) } else { text },
             params: params.clone(),
@@ -129,19 +137,22 @@ fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
     std::iter::repeat_n(param, fill.count() as usize)
 }
 
-/// The text around the parameters; strings stand in quotes, which need no escapes: they are digits and dashes.
-fn pieces(sql: &str, params: &[ParamType]) -> Vec<String> {
-    let mut pieces: Vec<String> = sql.split('?').map(str::to_owned).collect();
-    for (at, _) in params.iter().enumerate().filter(|(_, param)| **param == ParamType::Text) {
-        let is_quoted = pieces.get(at).is_some_and(|before| before.ends_with('\''));
-        if let ([.., before], [after, ..]) = pieces.split_at_mut(at + 1)
-            && !is_quoted
-        {
-            before.push('\'');
-            after.insert(0, '\'');
+impl Pattern {
+    /// Of a statement with `?` for its parameters.
+    fn new(sql: &str) -> Self {
+        let marks = sql.match_indices('?').enumerate();
+        Self {
+            text: sql.replace('?', ""),
+            marks: marks.map(|(before, (at, _))| at - before).collect(),
         }
     }
-    pieces
+
+    /// The pieces of text, each to be followed by a parameter, and the piece after the last one.
+    pub(crate) fn pieces(&self) -> (impl Iterator<Item = &str>, &str) {
+        let starts = std::iter::once(0).chain(self.marks.iter().copied());
+        let before = starts.zip(&self.marks).map(|(start, end)| &self.text[start..*end]);
+        (before, &self.text[self.marks.last().copied().unwrap_or(0)..])
+    }
 }
 
 /// `?`, `?` becomes `$1`, `$2`.

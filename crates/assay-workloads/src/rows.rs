@@ -1,6 +1,6 @@
 //! The rows of the tables and the statements that load them.
 
-use crate::content::TableContent;
+use crate::content::row_checksum;
 use crate::random::{Stream, mix, mix_word};
 
 /// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
@@ -52,16 +52,26 @@ fn table_key(seed: u64, table: u32) -> u64 {
     mix(mix_word(seed, "row"), u64::from(table))
 }
 
+/// The rows of one load statement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// How many.
+    pub rows: u32,
+    /// Their part of the checksum of the table that [`crate::content_query`] asks for.
+    pub checksum: u64,
+}
+
 /// The `INSERT` statements that load one table, in order.
 #[derive(Debug)]
 pub struct InsertBatches {
+    table: u32,
     table_key: u64,
     head: String,
     next: u32,
     rows: u32,
     row: Row,
-    content: TableContent,
-    text: Vec<u8>,
+    /// Room for the text that is checksummed.
+    scratch: Vec<u8>,
 }
 
 impl InsertBatches {
@@ -69,27 +79,21 @@ impl InsertBatches {
     #[must_use]
     pub fn new(seed: u64, table: u32, rows: u32) -> Self {
         Self {
+            table,
             table_key: table_key(seed, table),
             head: format!("INSERT INTO sbtest{table}(k, c, pad) VALUES"),
             next: 1,
             rows,
             row: Row::empty(),
-            content: TableContent::default(),
-            text: Vec::new(),
+            scratch: Vec::new(),
         }
     }
 
-    /// What the table must hold once the statements so far are carried out.
-    #[must_use]
-    pub fn content(&self) -> TableContent {
-        self.content
-    }
-
-    /// Replaces `statement` with the next one and returns how many rows are in it; 0 (and an empty
+    /// Replaces `statement` with the next one and tells what is in it; no rows (and an empty
     /// statement) at the end. Each statement takes as many rows as fit in [`MAX_STATEMENT`] bytes.
-    pub fn next_into(&mut self, statement: &mut Vec<u8>) -> u32 {
+    pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
-        let first = self.next;
+        let mut batch = Batch::default();
         while self.next <= self.rows && statement.len() + MAX_ROW <= MAX_STATEMENT {
             if statement.is_empty() {
                 statement.extend_from_slice(self.head.as_bytes());
@@ -98,27 +102,29 @@ impl InsertBatches {
             }
             self.row.refill(self.table_key, self.next, self.rows);
             statement.push(b'(');
-            push_decimal(statement, self.row.k);
+            push_decimal(statement, u64::from(self.row.k));
             push_texts(statement, &self.row.c, &self.row.pad);
-            let Row { k, c, pad } = &self.row;
-            self.content.add(self.next, *k, c, pad, &mut self.text);
+            batch.checksum += row_checksum(self.table, self.next, &self.row, &mut self.scratch);
+            batch.rows += 1;
             self.next += 1;
         }
-        self.next - first
+        batch
     }
 }
 
 /// Appends a number in decimal.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, mut value: u32) {
-    let start = out.len();
+pub(crate) fn push_decimal(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [b'0'; 20];
+    let mut first = digits.len();
     loop {
-        out.push(b'0' + (value % 10) as u8);
+        first -= 1;
+        digits[first] += (value % 10) as u8;
         value /= 10;
         if value == 0 {
             break;
         }
     }
-    out[start..].reverse();
+    out.extend_from_slice(&digits[first..]);
 }
 
 /// Appends the end of a row literal: `c` and `pad` after the numbers.
@@ -139,7 +145,7 @@ mod tests {
     fn statements(seed: u64, table: u32, rows: u32) -> Vec<Vec<u8>> {
         let mut batches = InsertBatches::new(seed, table, rows);
         let (mut all, mut statement) = (Vec::new(), Vec::new());
-        while batches.next_into(&mut statement) > 0 {
+        while batches.next_into(&mut statement).rows > 0 {
             all.push(statement.clone());
         }
         all
@@ -147,7 +153,7 @@ mod tests {
 
     #[test]
     fn decimals() {
-        for value in [0, 7, 10, 4_294_967_295] {
+        for value in [0, 7, 10, u64::MAX] {
             let mut out = Vec::new();
             push_decimal(&mut out, value);
             assert_eq!(out, value.to_string().as_bytes());
@@ -195,7 +201,7 @@ mod tests {
         let mut statement = Vec::new();
         let mut last = 0;
         for _ in 0..3 {
-            last = batches.next_into(&mut statement);
+            last = batches.next_into(&mut statement).rows;
             assert!(statement.len() <= MAX_STATEMENT && statement.len() + MAX_ROW > MAX_STATEMENT);
         }
         assert!((2_660..2_690).contains(&last), "{last}");

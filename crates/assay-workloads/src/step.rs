@@ -193,9 +193,9 @@ fn delete() -> Step {
 fn insert_as_text(product: Product) -> Step {
     let sql = match product {
         Product::MariaDb | Product::MySql => {
-            "INSERT INTO sbtest (id, k, c, pad) VALUES (0, ?, '?', '?')"
+            "INSERT INTO sbtest (id, k, c, pad) VALUES (0, ?, ?, ?)"
         }
-        Product::Postgres => "INSERT INTO sbtest (k, c, pad) VALUES (?, '?', '?')",
+        Product::Postgres => "INSERT INTO sbtest (k, c, pad) VALUES (?, ?, ?)",
     };
     Step { text: true, ..Step::new(sql, &[Fill::Drawn(1), C, PAD]) }
 }

@@ -10,6 +10,7 @@ use assay_workloads::{
     Argument, Client, EventBuf, Mode, Operation, ParamType, Program, queries_per_event,
 };
 
+const PREPARED: StatementMode = StatementMode::Prepared;
 const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
 
 /// An operation as text, parameters in place of their marks.
@@ -36,21 +37,21 @@ fn render(program: &Program, operation: &Operation<'_>) -> String {
     }
 }
 
-fn event(test: Microbenchmark, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
-    event_in(StatementMode::Prepared, test, setup, client, sequence)
+/// Event number `sequence` of a client as its program writes it.
+fn written(program: &Arc<Program>, client: u32, sequence: u64) -> EventBuf {
+    let mut buf = EventBuf::default();
+    Client::new(Arc::clone(program), 1, client).write_event(sequence, 0, &mut buf);
+    buf
 }
 
-fn event_in(
-    statements: StatementMode,
-    test: Microbenchmark,
-    setup: Setup,
-    client: u32,
-    sequence: u64,
-) -> Vec<String> {
-    let program = Arc::new(Program::new(Product::MariaDb, test, setup, statements));
-    let mut buf = EventBuf::default();
-    Client::new(Arc::clone(&program), 1, client).write_event(sequence, 0, &mut buf);
-    buf.operations().map(|operation| render(&program, &operation)).collect()
+fn rendered(program: &Arc<Program>, client: u32, sequence: u64) -> Vec<String> {
+    let event = written(program, client, sequence);
+    event.operations().map(|operation| render(program, &operation)).collect()
+}
+
+fn event(test: Microbenchmark, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
+    let program = Program::new(Product::MariaDb, test, setup, PREPARED);
+    rendered(&Arc::new(program), client, sequence)
 }
 
 fn test(name: &str) -> Microbenchmark {
@@ -224,8 +225,7 @@ fn scan_stays_on_the_table_of_its_client() {
 #[test]
 fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     let texts = |seed, name, client, sequence, attempt| {
-        let program =
-            Arc::new(Program::new(Product::MariaDb, test(name), SETUP, StatementMode::Prepared));
+        let program = Arc::new(Program::new(Product::MariaDb, test(name), SETUP, PREPARED));
         let mut buf = EventBuf::default();
         let client = Client::new(Arc::clone(&program), seed, client);
         // What the buffer held before must not matter.
@@ -256,38 +256,41 @@ fn events_are_pinned() {
 #[test]
 fn statements_are_prepared_but_for_scan_and_insert() {
     for test in Microbenchmark::ALL {
-        let program = Program::new(Product::MySql, test, SETUP, StatementMode::Prepared);
+        let program = Program::new(Product::MySql, test, SETUP, PREPARED);
         let text = matches!(test.kind, Kind::Scan | Kind::Insert);
         let mode = if text { Mode::Text } else { Mode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
-    let program =
-        Program::new(Product::MySql, test("read-only_range=10"), SETUP, StatementMode::Prepared);
+    let program = Program::new(Product::MySql, test("read-only_range=10"), SETUP, PREPARED);
     assert_eq!(program.statements().len(), 2 + 3 * 5);
 }
 
 #[test]
-fn postgres_gets_its_own_marks_and_insert() {
-    let program =
-        Program::new(Product::Postgres, test("update-nonindex"), SETUP, StatementMode::Prepared);
-    assert_eq!(program.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
-    let program =
-        Arc::new(Program::new(Product::Postgres, test("insert"), SETUP, StatementMode::Prepared));
-    let mut buf = EventBuf::default();
-    Client::new(Arc::clone(&program), 1, 0).write_event(0, 0, &mut buf);
-    let sql = render(&program, &buf.operations().next().unwrap());
-    assert_eq!(shape(&sql), "INSERT INTO sbtest# (k, c, pad) VALUES (N, 'N', 'N')");
+fn as_text_every_statement_is_the_same_and_none_is_prepared() {
+    for product in [Product::MariaDb, Product::MySql] {
+        for test in Microbenchmark::ALL {
+            let program = |mode| Arc::new(Program::new(product, test, SETUP, mode));
+            let (prepared, text) = (program(PREPARED), program(StatementMode::Text));
+            assert!(text.statements().iter().all(|statement| statement.mode == Mode::Text));
+            for sequence in 0..20 {
+                let sent = written(&text, 1, sequence);
+                assert!(sent.operations().all(|it| matches!(it, Operation::Query { .. })));
+                assert_eq!(
+                    rendered(&text, 1, sequence),
+                    rendered(&prepared, 1, sequence),
+                    "{test}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
-fn text_mode_sends_the_same_events_and_prepares_nothing() {
-    for test in Microbenchmark::ALL {
-        for sequence in 0..20 {
-            let [prepared, text] = [StatementMode::Prepared, StatementMode::Text]
-                .map(|mode| event_in(mode, test, SETUP, 1, sequence));
-            assert_eq!(prepared, text, "{test}");
-        }
-        let program = Program::new(Product::MariaDb, test, SETUP, StatementMode::Text);
-        assert!(program.statements().iter().all(|statement| statement.mode == Mode::Text));
-    }
+fn postgres_gets_its_own_marks_and_insert() {
+    let program = |name, mode| Program::new(Product::Postgres, test(name), SETUP, mode);
+    let update = program("update-nonindex", PREPARED);
+    assert_eq!(update.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");
+    let sent = |name| shape(&rendered(&Arc::new(program(name, StatementMode::Text)), 0, 0)[0]);
+    assert_eq!(sent("insert"), "INSERT INTO sbtest# (k, c, pad) VALUES (N, 'N', 'N')");
+    assert_eq!(sent("update-nonindex"), "UPDATE sbtest# SET c='N' WHERE id=N");
 }

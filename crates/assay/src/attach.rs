@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::cli::{Bench, Load};
 use crate::exit::Exit;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::report;
 
 /// Raised when a shape below breaks.
@@ -88,10 +88,11 @@ pub(crate) fn load(args: &Load) -> Result<Exit> {
     progress.finish();
     anyhow::ensure!(
         found == report.content,
-        "the server does not hold what was sent: {} rows with checksum {found}, not {} with {}",
+        "the server does not hold what was sent: {} rows with checksum {}, not {} with {}",
         found.rows,
+        found.checksum,
         report.content.rows,
-        report.content
+        report.content.checksum
     );
     let loaded = Loaded {
         schema: SCHEMA,
@@ -99,7 +100,7 @@ pub(crate) fn load(args: &Load) -> Result<Exit> {
         rows: data.rows,
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),
-        checksum: found.to_string(),
+        checksum: found.checksum,
     };
     let words = |it: &Loaded| {
         let took = format!("{:.1} s ({:.0} rows/s)", it.elapsed_s, it.rows_per_s);
@@ -298,11 +299,11 @@ fn rate_met(args: &Bench, measured: &Measured) -> Exit {
     if measured.tps >= RATE_MET * rate {
         return Exit::Done;
     }
-    anstream::eprintln!(
+    print(&format!(
         "warning: the rate was not met: {:.0} events/s instead of {rate:.0}; \
          latencies count the time that events waited",
         measured.tps
-    );
+    ));
     Exit::CellFailed
 }
 

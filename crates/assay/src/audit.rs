@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let _lock = MachineLock::wait(&progress, &env.interrupt)?;
     let stage = Stage::new(&env)?;
     stage.collect_garbage()?;
-    let systems: Vec<System> = participants.into_iter().map(|it| it.system).collect();
+    let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
     let mut settings = Vec::with_capacity(systems.len());
     for system in &systems {
         env.interrupt.check()?;

@@ -37,6 +37,9 @@ pub(crate) enum Command {
     Load(Load),
     /// Drive one microbenchmark against a running server, as sysbench does
     Bench(Bench),
+    /// What the cache keeps, and freeing it
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Servers of any version, without root: get them, run them, stop them
     #[command(subcommand)]
     Server(ServerCommand),
@@ -335,6 +338,27 @@ pub(crate) struct Audit {
     pub(crate) quiet: bool,
 }
 
+/// `assay cache`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Servers, loaded data directories, package indexes: how large, when last used
+    List(ShapeArg),
+    /// Remove what has not been used for a while
+    Clean(CacheClean),
+}
+
+/// `assay cache clean`.
+#[derive(Debug, Args)]
+pub(crate) struct CacheClean {
+    /// Remove servers and data that were last used longer ago than this
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "720h")]
+    pub(crate) unused: f64,
+
+    /// Remove everything that no running assay uses
+    #[arg(long, conflicts_with = "unused")]
+    pub(crate) all: bool,
+}
+
 /// `assay server`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServerCommand {
@@ -421,6 +445,13 @@ pub(crate) struct ShapeArg {
     /// Shape of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ShapeWord,
+}
+
+impl ShapeArg {
+    /// Whether people read it.
+    pub(crate) fn is_text(&self) -> bool {
+        self.format == ShapeWord::Text
+    }
 }
 
 /// `--format` of commands that are no reports.

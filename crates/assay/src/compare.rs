@@ -11,7 +11,7 @@ use assay_plan::{MachineFacts, Request};
 use crate::cli::{Compare, Measuring, Resume, RunFile};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::study::{self, Environment, Stopped};
 use crate::{paths, report};
 
@@ -126,10 +126,10 @@ fn measure(
         },
         Err(stopped) => {
             if let Some(id) = stopped.study {
-                anstream::eprintln!(
+                print(&format!(
                     "note: what was measured is kept in `{}`; `assay resume {id}` goes on",
                     ledger.path().display()
-                );
+                ));
             }
             return Err(stopped.error);
         }
@@ -137,7 +137,7 @@ fn measure(
     let record = ledger.read(&id).context("cannot read back what was measured")?;
     let exit = report::write(&record, &args.output)?;
     if interrupted {
-        anstream::eprintln!("interrupted: `assay resume {id}` goes on");
+        print(&format!("interrupted: `assay resume {id}` goes on"));
         return Ok(Exit::Interrupted);
     }
     Ok(exit)

@@ -2,6 +2,7 @@
 
 mod attach;
 mod audit;
+mod cache;
 mod cli;
 mod compare;
 mod exit;
@@ -21,6 +22,7 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::interrupt::Interrupted;
+use crate::progress::print;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
+        Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
         Command::Bench(args) => attach::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
@@ -49,22 +52,22 @@ fn main() -> ExitCode {
 
 /// `error:` what failed, the causes below it, then what to do next.
 fn print_error(error: &anyhow::Error) {
-    anstream::eprintln!("{}: {error}", styled("error", anstyle::AnsiColor::Red));
+    print(&format!("{}: {error}", styled("error", anstyle::AnsiColor::Red)));
     let mut shown = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
         // An error that shows its source in its own text need not show it twice.
         if !shown.contains(&text) {
-            anstream::eprintln!("  caused by: {text}");
+            print(&format!("  caused by: {text}"));
         }
         shown = text;
     }
     let hints = hints(error);
     if !hints.is_empty() {
-        anstream::eprintln!();
+        print("");
     }
     for hint in hints {
-        anstream::eprintln!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan));
+        print(&format!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan)));
     }
 }
 
@@ -87,6 +90,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<attach::Unsupported>(cause));
+            hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
             hints.extend(of::<assay_load::Error>(cause));

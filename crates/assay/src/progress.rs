@@ -1,6 +1,6 @@
 //! What is going on, on stderr: live lines in a terminal, plain lines elsewhere, nothing when quiet.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -153,8 +153,9 @@ impl Progress {
 }
 
 /// A line that stays; colours only where stderr can show them.
-fn print(line: &str) {
-    anstream::eprintln!("{line}");
+pub(crate) fn print(line: &str) {
+    // A terminal that was closed is no reason to fail.
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// `4:07` for 247 seconds, `1:02:00` for 3720.

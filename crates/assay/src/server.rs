@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 use crate::study::{Environment, Stage, create_database, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
@@ -75,7 +75,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
 }
 
 /// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
-fn site() -> Result<Site> {
+pub(crate) fn site() -> Result<Site> {
     let data_root = paths::state_dir()?.join("servers");
     fs_err::create_dir_all(&data_root)?;
     Ok(Site { data_root, ..Stage::site(PathBuf::new()) })
@@ -89,7 +89,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
-    let prefix = fetch(&provisioner(&env)?, &args.system, &spec, &env)?;
+    let provisioner = provisioner(&env)?;
+    let prefix = fetch(&provisioner, &args.system, &spec, &env)?;
+    let _hold = provisioner.hold(&prefix)?;
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
         log_mb: LOG_MB,
@@ -172,7 +174,7 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     let found = assay_servers::kept(&site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
-        anstream::eprintln!("no server is running; `assay server start SYSTEM` starts one");
+        print("no server is running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
         format!("{}  {}  {}  {}", it.kept.name, it.kept.system, it.state, it.kept.url)

@@ -150,7 +150,7 @@ fn start_measuring(place: &Place) -> Child {
 fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    for asked in [Signal::INT, Signal::TERM] {
+    for asked in [Signal::INT, Signal::TERM, Signal::HUP] {
         let mut child = start_measuring(&place);
         let measured = place.slices();
         signal(&child, asked);

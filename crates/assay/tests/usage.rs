@@ -82,3 +82,38 @@ fn a_version_that_is_not_in_the_cache_while_offline() {
 fn a_report_without_a_study() {
     refused(&["report"], "ledger", "");
 }
+
+#[test]
+fn urls_that_cannot_be_read() {
+    refused(
+        &["bench", "root@localhost/db", "--test", "scan"],
+        "is not the URL",
+        "hint: for example",
+    );
+    refused(&["load", "mysql://me:secret@host"], "no database", "hint: for example");
+    refused(
+        &["bench", "postgres://me@host/db", "--test", "scan"],
+        "cannot be driven yet",
+        "hint: ",
+    );
+    let (_, _, stderr) = assay(&["bench", "mysql://me:secret@127.0.0.1:1/db", "--test", "scan"]);
+    assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("secret"), "{stderr}");
+}
+
+#[test]
+fn study_files_with_mistakes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.toml");
+    fs_err::write(&file, "preset = \"quik\"\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n")
+        .unwrap();
+    let path = file.to_str().unwrap();
+    refused(&["run", path], "study.toml:1:10", "did you mean `quick`");
+    refused(&["run", "/no/such/file.toml"], "/no/such/file.toml", "");
+}
+
+#[test]
+fn sandboxes_and_studies_that_are_not_there() {
+    refused(&["server", "stop", "nobody"], "no server is called `nobody`", "");
+    refused(&["resume"], "no unfinished study", "");
+    refused(&["audit", "mariadb@10.11"], "at least one other system", "hint: ");
+}

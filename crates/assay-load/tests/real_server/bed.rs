@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_load::{Checksum, LoadReport, Session, Tables, Work, content, fill};
+use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_testkit::TestServer;
 use assay_wire::mysql::{ConnectOptions, Control};
@@ -28,49 +28,23 @@ impl Bed {
         Self { options: server.connect_options(), control: server.connect(), _server: server }
     }
 
+    /// Loads tables with a primary key.
     pub(crate) fn load(&self, tables: u32, rows: u32, seed: u64) -> LoadReport {
-        self.load_with(IdKey::Primary, tables, rows, seed)
+        self.load_keyed(IdKey::Primary, DataSet { tables, rows }, seed)
     }
 
-    pub(crate) fn load_with(&self, id_key: IdKey, tables: u32, rows: u32, seed: u64) -> LoadReport {
-        let of = Tables {
-            product: Product::MariaDb,
-            engine: Engine::InnoDb,
-            id_key,
-            data: DataSet { tables, rows },
-            seed,
-        };
-        fill(&self.options, &of, &mut |_| ()).unwrap()
+    pub(crate) fn load_keyed(&self, id_key: IdKey, data: DataSet, seed: u64) -> LoadReport {
+        let (product, engine) = (Product::MariaDb, Engine::InnoDb);
+        fill(&self.options, &Tables { product, engine, id_key, data, seed }, &mut |_| ()).unwrap()
     }
 
-    /// What the tables hold.
-    pub(crate) fn content(&self, tables: u32) -> Checksum {
-        // The rows as loaded do not matter for what is there.
-        let data = DataSet { tables, rows: 0 };
+    pub(crate) fn content(&self, data: DataSet) -> Content {
         content(&self.options, Product::MariaDb, data).unwrap()
     }
 
+    /// Clients that execute prepared statements.
     pub(crate) fn open(&self, test: Microbenchmark, setup: Setup) -> Session {
-        self.open_in(StatementMode::Prepared, test, setup)
-    }
-
-    pub(crate) fn open_in(
-        &self,
-        statements: StatementMode,
-        test: Microbenchmark,
-        setup: Setup,
-    ) -> Session {
-        self.try_open(statements, test, setup).unwrap()
-    }
-
-    pub(crate) fn try_open(
-        &self,
-        statements: StatementMode,
-        test: Microbenchmark,
-        setup: Setup,
-    ) -> assay_load::Result<Session> {
-        let work = Work { product: Product::MariaDb, test, setup, statements, seed: SEED };
-        Session::open(&self.options, &work, None)
+        Session::open(&self.options, &work(test, setup, StatementMode::Prepared), None).unwrap()
     }
 
     /// The rows of a query, as text.
@@ -99,15 +73,21 @@ impl Bed {
     }
 }
 
+pub(crate) fn work(test: Microbenchmark, setup: Setup, statements: StatementMode) -> Work {
+    Work { product: Product::MariaDb, test, setup, statements, seed: SEED }
+}
+
 pub(crate) fn test(name: &str) -> Microbenchmark {
     Microbenchmark::by_name(name).unwrap()
 }
 
-/// An operation that a session will send: its SQL pattern, its integers, and the table.
+/// An operation that a session will send: its SQL pattern, its integers, the table, and whether it is
+/// sent as text only.
 pub(crate) struct Sent {
     pub(crate) sql: String,
     pub(crate) numbers: Vec<i64>,
     pub(crate) table: u32,
+    pub(crate) always_text: bool,
 }
 
 /// The operations of a client's events.
@@ -117,35 +97,35 @@ pub(crate) fn sent(
     client: u32,
     sequences: std::ops::Range<u64>,
 ) -> Vec<Sent> {
-    let program = Arc::new(Program::new(Product::MariaDb, test, setup, StatementMode::Prepared));
+    let program = Program::new(Product::MariaDb, test, setup, StatementMode::Prepared);
+    let program = Arc::new(program);
     let client = Client::new(Arc::clone(&program), SEED, client);
     let mut event = EventBuf::default();
     let mut all = Vec::new();
     for sequence in sequences {
         client.write_event(sequence, 0, &mut event);
-        for operation in event.operations() {
-            let (statement, numbers) = match operation {
-                Operation::Query { statement, .. } => (statement, Vec::new()),
-                Operation::Execute { statement, arguments } => (
-                    statement,
-                    arguments
-                        .filter_map(|argument| match argument {
-                            Argument::Int(value) => Some(value),
-                            Argument::Text(_) => None,
-                        })
-                        .collect(),
-                ),
-            };
-            let sql = program.statements()[statement].sql.clone();
-            let table = sql
-                .split("sbtest")
-                .nth(1)
-                .and_then(|rest| rest.split(' ').next()?.parse().ok())
-                .unwrap_or(0);
-            all.push(Sent { sql, numbers, table });
-        }
+        all.extend(event.operations().map(|operation| describe(&program, operation)));
     }
     all
+}
+
+fn describe(program: &Program, operation: Operation<'_>) -> Sent {
+    let always_text = matches!(operation, Operation::Query { .. });
+    let sql = program.statements()[operation.statement()].sql.clone();
+    let numbers = match operation {
+        Operation::Query { .. } => Vec::new(),
+        Operation::Execute { arguments, .. } => arguments.filter_map(number).collect(),
+    };
+    let name = sql.split("sbtest").nth(1).and_then(|rest| rest.split(' ').next());
+    let table = name.and_then(|number| number.parse().ok()).unwrap_or(0);
+    Sent { sql, numbers, table, always_text }
+}
+
+fn number(argument: Argument<'_>) -> Option<i64> {
+    match argument {
+        Argument::Int(value) => Some(value),
+        Argument::Text(_) => None,
+    }
 }
 
 /// The values of `k` in a freshly loaded table.

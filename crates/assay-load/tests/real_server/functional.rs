@@ -3,13 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test};
-use assay_load::Bound;
-use assay_model::{Class, IdKey, Kind, Microbenchmark, Setup, StatementMode, WorkCounters};
+use crate::bed::{Bed, SEED, Sent, loaded_k, sent, test, work};
+use assay_load::{Bound, Session};
+use assay_model::{
+    Class, DataSet, IdKey, Kind, Microbenchmark, Setup, StatementMode, WorkCounters,
+};
 use assay_workloads::{Row, queries_per_event};
 
-const SETUP: Setup = Setup { clients: 1, tables: 2, rows: 12_000 };
+const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
+/// They do not divide by the clients.
 const EVENTS: u64 = 20;
+const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
+const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
 
 /// What the server counted, by statement class.
 const COMMANDS: [&str; 7] = [
@@ -22,16 +27,29 @@ const COMMANDS: [&str; 7] = [
     "Com_stmt_execute",
 ];
 
+/// The operations of all clients in a run of `EVENTS`.
+fn all_sent(test: Microbenchmark) -> Vec<Sent> {
+    let clients = u64::from(SETUP.clients);
+    let share = |client| EVENTS / clients + u64::from(client < EVENTS % clients);
+    let sent_by = |client: u32| sent(test, SETUP, client, 0..share(u64::from(client)));
+    (0..SETUP.clients).flat_map(sent_by).collect()
+}
+
 /// What the server must have counted for these operations. Older servers cannot prepare `BEGIN`.
-fn expected_commands(operations: &[Sent], prepares_begin: bool) -> Vec<u64> {
+fn expected_commands(
+    operations: &[Sent],
+    statements: StatementMode,
+    prepares_begin: bool,
+) -> Vec<u64> {
     let starting = |word: &str| {
         operations.iter().filter(|operation| operation.sql.starts_with(word)).count() as u64
     };
     let words = ["SELECT", "UPDATE", "DELETE", "INSERT", "BEGIN", "COMMIT"];
     let mut counts = words.map(starting).to_vec();
-    let is_prepared = |operation: &&Sent| match operation.sql.as_str() {
-        "BEGIN" => prepares_begin,
-        sql => !sql.contains("LENGTH") && !sql.contains("'?'"),
+    let is_prepared = |operation: &&Sent| {
+        statements == StatementMode::Prepared
+            && !operation.always_text
+            && (prepares_begin || operation.sql != "BEGIN")
     };
     counts.push(operations.iter().filter(is_prepared).count() as u64);
     counts
@@ -39,7 +57,7 @@ fn expected_commands(operations: &[Sent], prepares_begin: bool) -> Vec<u64> {
 
 /// Rows that a `SELECT` returns from freshly loaded tables, computed from the row generator alone.
 fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> u64 {
-    let Sent { sql, numbers, table } = operation;
+    let Sent { sql, numbers, table, .. } = operation;
     let rows = i64::from(SETUP.rows);
     let k =
         |wanted: &dyn Fn(i64) -> bool| k_of[table].iter().filter(|k| wanted(**k)).count() as u64;
@@ -60,39 +78,69 @@ fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> u64 {
 }
 
 /// Runs `EVENTS` events and checks both sides' counters.
-fn run_and_check_counters(bed: &mut Bed, test: Microbenchmark) -> WorkCounters {
+fn run_and_check_counters(
+    bed: &mut Bed,
+    test: Microbenchmark,
+    statements: StatementMode,
+) -> WorkCounters {
+    let case = format!("{test}, {statements:?}");
     let prepares_begin = bed.control.query("PREPARE begin FROM 'BEGIN'").is_ok();
-    let mut session = bed.open(test, SETUP);
+    let mut session = Session::open(&bed.options, &work(test, SETUP, statements), None).unwrap();
     let before: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
     let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
     let after: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
     let per_event = queries_per_event(test.kind);
-    assert_eq!(counters.events, EVENTS, "{test}");
-    assert_eq!(counters.read, EVENTS * per_event.read, "{test}");
-    assert_eq!(counters.queries(), EVENTS * per_event.total(), "{test}");
+    assert_eq!(counters.events, EVENTS, "{case}");
+    assert_eq!(counters.read, EVENTS * per_event.read, "{case}");
+    assert_eq!(counters.queries(), EVENTS * per_event.total(), "{case}");
     if test.kind != Kind::Delete {
-        assert_eq!(counters.write, EVENTS * per_event.write, "{test}");
+        assert_eq!(counters.write, EVENTS * per_event.write, "{case}");
     }
-    let operations = sent(test, SETUP, 0, 0..EVENTS);
     let commands: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-    assert_eq!(commands, expected_commands(&operations, prepares_begin), "{test}: {COMMANDS:?}");
-    assert!(counters.errors.is_empty() && counters.elapsed_ns > 0, "{test}");
-    assert!(counters.bytes_sent > 0 && counters.bytes_received > counters.rows, "{test}");
-    assert!(counters.event_ns_sum > 0, "{test}");
+    let expected = expected_commands(&all_sent(test), statements, prepares_begin);
+    assert_eq!(commands, expected, "{case}: {COMMANDS:?}");
+    assert!(counters.errors.is_empty() && counters.elapsed_ns > 0, "{case}");
+    assert!(counters.bytes_sent > 0 && counters.bytes_received > counters.rows, "{case}");
+    assert!(counters.event_ns_sum > 0, "{case}");
     counters
 }
 
 #[test]
 fn reads_return_the_rows_that_the_generator_predicts() {
     let mut bed = Bed::new();
-    bed.load(SETUP.tables, SETUP.rows, SEED);
     let k_of: HashMap<u32, Vec<i64>> =
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
-    for test in Microbenchmark::ALL.into_iter().filter(|test| test.class() == Class::Read) {
-        let counters = run_and_check_counters(&mut bed, test);
-        let operations = sent(test, SETUP, 0, 0..EVENTS);
-        let rows: u64 = operations.iter().map(|operation| expected_rows(operation, &k_of)).sum();
-        assert_eq!(counters.rows, rows, "{test}");
+    for id_key in ID_KEYS {
+        let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
+        for test in Microbenchmark::ALL.into_iter().filter(|test| test.class() == Class::Read) {
+            let predicted = |operation| expected_rows(operation, &k_of);
+            let rows: u64 = all_sent(test).iter().map(predicted).sum();
+            for statements in MODES {
+                let counters = run_and_check_counters(&mut bed, test, statements);
+                assert_eq!(counters.rows, rows, "{test}, {id_key:?}, {statements:?}");
+            }
+        }
+        assert_eq!(bed.content(SETUP.data()), loaded);
+    }
+}
+
+/// Clients 0 and 2 read the first of two tables, client 1 the second.
+#[test]
+fn scans_read_the_table_of_their_client_to_its_end() {
+    let mut bed = Bed::new();
+    let data = DataSet { tables: 2, rows: 1000 };
+    bed.load(data.tables, data.rows, SEED);
+    let setup = Setup { clients: 3, tables: data.tables, rows: data.rows };
+    for statements in MODES {
+        let work = work(test("scan"), setup, statements);
+        let mut session = Session::open(&bed.options, &work, None).unwrap();
+        bed.control.query("SET GLOBAL userstat = ON").unwrap();
+        bed.control.query("FLUSH TABLE_STATISTICS").unwrap();
+        let counters = session.run(0, Bound::Events(6)).unwrap();
+        assert_eq!((counters.read, counters.rows), (6, 0));
+        let read = "SELECT ROWS_READ FROM information_schema.TABLE_STATISTICS \
+                    WHERE TABLE_NAME LIKE 'sbtest%' ORDER BY TABLE_NAME";
+        assert_eq!(bed.rows(read), [["4000"], ["2000"]], "{statements:?}");
     }
 }
 
@@ -116,27 +164,36 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
 #[test]
 fn writes_leave_what_they_should() {
     let mut bed = Bed::new();
-    for test in Microbenchmark::SET_32.into_iter().filter(|test| test.class() == Class::Write) {
-        bed.load(SETUP.tables, SETUP.rows, SEED);
-        let (count, sum) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
-        let counters = run_and_check_counters(&mut bed, test);
-        let (count_after, sum_after) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
-        let written = i64::try_from(counters.write).unwrap();
-        let events = EVENTS as i64;
-        match test.kind {
-            Kind::Delete => assert_eq!(
-                (count_after, counters.write + counters.other),
-                (count - written, EVENTS)
-            ),
-            Kind::Insert => assert_eq!(count_after, count + events),
-            Kind::UpdateIndex => assert_eq!((count_after, sum_after), (count, sum + events)),
-            Kind::ReadWrite | Kind::WriteOnly => assert_eq!(count_after, count, "{test}"),
-            _ => assert_eq!((count_after, sum_after), (count, sum), "{test}"),
+    let writes = Microbenchmark::SET_32.into_iter().filter(|test| test.class() == Class::Write);
+    for test in writes {
+        for (id_key, statements) in
+            ID_KEYS.into_iter().flat_map(|id_key| MODES.map(|statements| (id_key, statements)))
+        {
+            bed.load_keyed(id_key, SETUP.data(), SEED);
+            check_write(&mut bed, test, statements);
         }
-        let malformed = "SUM(NOT (c REGEXP '^[0-9]{11}(-[0-9]{11}){9}$' \
-                         AND pad REGEXP '^[0-9]{11}(-[0-9]{11}){4}$'))";
-        assert_eq!(bed.sum(2, malformed), 0, "{test}");
     }
+}
+
+/// Runs a write test on freshly loaded tables and checks what is left in them.
+fn check_write(bed: &mut Bed, test: Microbenchmark, statements: StatementMode) {
+    let (count, sum) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
+    let counters = run_and_check_counters(bed, test, statements);
+    let (count_after, sum_after) = (bed.sum(2, "COUNT(*)"), bed.sum(2, "SUM(k)"));
+    let written = i64::try_from(counters.write).unwrap();
+    let events = EVENTS as i64;
+    match test.kind {
+        Kind::Delete => {
+            assert_eq!((count_after, counters.write + counters.other), (count - written, EVENTS))
+        }
+        Kind::Insert => assert_eq!(count_after, count + events),
+        Kind::UpdateIndex => assert_eq!((count_after, sum_after), (count, sum + events)),
+        Kind::ReadWrite | Kind::WriteOnly => assert_eq!(count_after, count, "{test}"),
+        _ => assert_eq!((count_after, sum_after), (count, sum), "{test}"),
+    }
+    let malformed = "SUM(NOT (c REGEXP '^[0-9]{11}(-[0-9]{11}){9}$' \
+                     AND pad REGEXP '^[0-9]{11}(-[0-9]{11}){4}$'))";
+    assert_eq!(bed.sum(2, malformed), 0, "{test}");
 }
 
 /// One session after another on the same data, oldest and newest series: the counts are the same
@@ -145,9 +202,11 @@ fn writes_leave_what_they_should() {
 fn other_versions_count_alike() {
     for version in ["10.5", "11.8"] {
         let mut bed = Bed::of_version(version);
-        bed.load(SETUP.tables, SETUP.rows, SEED);
-        for test in Microbenchmark::SET_32 {
-            run_and_check_counters(&mut bed, test);
+        for statements in MODES {
+            bed.load(SETUP.tables, SETUP.rows, SEED);
+            for test in Microbenchmark::SET_32 {
+                run_and_check_counters(&mut bed, test, statements);
+            }
         }
     }
 }
@@ -199,71 +258,4 @@ fn the_same_seed_loads_the_same_rows() {
     let indexes = bed.rows("SHOW INDEX FROM sbtest2");
     let columns: Vec<_> = indexes.iter().map(|row| (row[2].as_str(), row[4].as_str())).collect();
     assert_eq!(columns, [("PRIMARY", "id"), ("k_2", "k")]);
-}
-
-#[test]
-fn every_server_holds_what_was_sent_and_ages_alike() {
-    let setup = Setup { clients: 1, tables: 2, rows: 3000 };
-    let mut aged = Vec::new();
-    for version in ["10.11", "11.8"] {
-        let mut bed = Bed::of_version(version);
-        let loaded = bed.load(setup.tables, setup.rows, SEED).content;
-        assert_eq!(loaded.rows, 6000);
-        assert_eq!(bed.content(2), loaded, "{version}");
-        let secondary = bed.load_with(IdKey::Secondary, 2, 3000, SEED).content;
-        assert_eq!((bed.content(2), secondary), (loaded, loaded), "{version}");
-        for test in Microbenchmark::SET_32.into_iter().filter(|it| it.class() == Class::Write) {
-            bed.open(test, setup).run(0, Bound::Events(50)).unwrap();
-        }
-        aged.push(bed.content(2));
-        // One row of thousands, the same length.
-        bed.control.query("UPDATE sbtest2 SET pad = REVERSE(pad) WHERE id = 7").unwrap();
-        assert_ne!(bed.content(2), aged[aged.len() - 1]);
-    }
-    assert_eq!(aged[0], aged[1]);
-}
-
-/// Text, prepared, with and without a primary key: the same queries, the same rows, the same data in the end.
-#[test]
-fn all_tests_do_the_same_in_either_mode_and_with_either_key() {
-    let setup = Setup { clients: 1, tables: 2, rows: 3000 };
-    let mut outcomes = Vec::new();
-    for (mode, key) in [
-        (StatementMode::Prepared, IdKey::Primary),
-        (StatementMode::Text, IdKey::Primary),
-        (StatementMode::Text, IdKey::Secondary),
-        (StatementMode::Prepared, IdKey::Secondary),
-    ] {
-        let mut bed = Bed::new();
-        bed.load_with(key, setup.tables, setup.rows, SEED);
-        let executed = bed.status("Com_stmt_execute");
-        let mut counts = Vec::new();
-        for test in Microbenchmark::ALL {
-            let work = bed.open_in(mode, test, setup).run(0, Bound::Events(5)).unwrap();
-            counts.push((test.name(), work.read, work.write, work.other, work.rows));
-        }
-        let prepared = bed.status("Com_stmt_execute") > executed;
-        assert_eq!(prepared, mode == StatementMode::Prepared);
-        outcomes.push((counts, bed.content(2)));
-    }
-    for outcome in &outcomes[1..] {
-        assert_eq!(*outcome, outcomes[0]);
-    }
-}
-
-#[test]
-fn several_clients_count_together_and_scan_tables_of_their_own() {
-    let bed = Bed::new();
-    bed.load(2, 3000, SEED);
-    let setup = Setup { clients: 3, tables: 2, rows: 3000 };
-    for test in Microbenchmark::ALL {
-        let work = bed.open(test, setup).run(0, Bound::Events(12)).unwrap();
-        let per_event = queries_per_event(test.kind);
-        assert_eq!((work.events, work.read), (12, 12 * per_event.read), "{test}");
-        // What is begun again after a deadlock is counted again.
-        assert!(work.queries() >= 12 * per_event.total(), "{test}");
-    }
-    let scans =
-        sent(test("scan"), setup, 0, 0..1).into_iter().chain(sent(test("scan"), setup, 1, 0..1));
-    assert_eq!(scans.map(|scan| scan.table).collect::<Vec<_>>(), [1, 2]);
 }

@@ -15,6 +15,7 @@ use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
 use super::station::{self, Place, Station};
 use super::template::Templates;
+use crate::interrupt::Interrupted;
 use crate::progress::Standing;
 use crate::study::Environment;
 
@@ -68,8 +69,26 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Starts an instance of every system in random order, fills its caches, and freezes it.
+/// Starts the instances of a phase; what fails once is noted and tried once more.
 fn start(block: u32, phase: Phase, field: &Field, recorder: &mut Recorder) -> Result<Vec<Server>> {
+    match start_all(block, phase, field, recorder) {
+        Err(error) if !error.is::<Interrupted>() => {
+            let what = format!("starting the servers of a block again: {error:#}");
+            field.env.progress.failed("servers", &what);
+            recorder.event(None, what)?;
+            start_all(block, phase, field, recorder)
+        }
+        started => started,
+    }
+}
+
+/// Starts an instance of every system in random order, fills its caches, and freezes it.
+fn start_all(
+    block: u32,
+    phase: Phase,
+    field: &Field,
+    recorder: &mut Recorder,
+) -> Result<Vec<Server>> {
     let seed = recorder.study().seed;
     let order = start_order(seed, block, phase.start_from as u32, field.participants.len());
     let mut servers = BTreeMap::new();
@@ -205,10 +224,12 @@ impl Turns<'_> {
                 Ok(()) => stations[system].measure(&self.cell, place),
                 Err(error) => station::failed(self.cell.id, place, error.to_string()),
             };
-            if let (Err(error), false) =
-                (self.servers[system].freeze(), matches!(slice.outcome, SliceOutcome::Failed(_)))
-            {
-                slice.outcome = SliceOutcome::Failed(error.to_string());
+            // A server that has ended says so, whatever its clients saw of it.
+            if let Err(error) = self.servers[system].freeze() {
+                slice.outcome = SliceOutcome::Failed(match slice.outcome {
+                    SliceOutcome::Failed(why) => format!("{why}; {error}"),
+                    _ => error.to_string(),
+                });
             }
             let outcome = slice.outcome.clone();
             recorder.slice(slice)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_model::{DataSet, IdKey, Origin, Prefix, StartFrom, StudyRecord, System, SystemSpec};
 use assay_plan::Plan;
-use assay_provision::{Options, Progress as Fetching, Provisioner};
+use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
 use assay_wire::mysql::ConnectOptions;
 
@@ -31,6 +31,8 @@ pub(crate) struct Participant {
     pub(crate) system: System,
     /// What the system's version has no option for, in words.
     pub(crate) left_out: Vec<String>,
+    /// Keeps the binaries in the cache while they are used.
+    _hold: Hold,
 }
 
 /// Where the servers of a study run.
@@ -93,10 +95,12 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             Some(same) => same.system.prefix.clone(),
             None => fetch(&provisioner, name, spec, env)?,
         };
+        let hold = provisioner.hold(&prefix)?;
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
         let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
         participants.push(Participant {
             left_out: left_out.collect(),
+            _hold: hold,
             system: System {
                 name: name.clone(),
                 spec: spec.clone(),
@@ -134,8 +138,9 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             prefix.build.source,
             prefix.build.package_version,
         );
+        let _hold = provisioner.hold(&prefix)?;
         let system = System { prefix, ..system.clone() };
-        participants.push(Participant { system, left_out: Vec::new() });
+        participants.push(Participant { system, left_out: Vec::new(), _hold });
     }
     Ok(participants)
 }

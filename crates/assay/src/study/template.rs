@@ -131,6 +131,11 @@ fn note_content(
     Ok(())
 }
 
+/// Notes that a template was used: what has not been for long may be removed.
+fn mark_used(dir: &Path) -> Result<()> {
+    Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
+}
+
 /// A data directory without tables, for servers that run with these options.
 pub(crate) fn empty_template(
     env: &Environment,
@@ -144,6 +149,7 @@ pub(crate) fn empty_template(
         let site = Stage::site(env.cache_dir.join("instances"));
         assay_servers::initialize(&site, prefix, options, &empty)?;
     }
+    mark_used(&empty)?;
     Ok(empty)
 }
 
@@ -156,7 +162,7 @@ struct Maker<'a> {
 }
 
 /// Raised when the content of template directories is made in another way.
-const TEMPLATE_VERSION: u32 = 2;
+const TEMPLATE_VERSION: u32 = 3;
 
 impl Maker<'_> {
     fn template(&self) -> Result<Template> {
@@ -173,6 +179,7 @@ impl Maker<'_> {
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
+            mark_used(&dir)?;
             return Ok(Template { fresh, aged, made });
         }
         if !fresh.is_dir() {
@@ -214,10 +221,11 @@ impl Maker<'_> {
         let found = assay_load::content(&options, system.spec.product, self.data)?;
         anyhow::ensure!(
             found == report.content,
-            "`{name}` does not hold what was sent: {} rows with checksum {found}, not {} with {}",
+            "`{name}` does not hold what was sent: {} rows with checksum {}, not {} with {}",
             found.rows,
+            found.checksum,
             report.content.rows,
-            report.content
+            report.content.checksum
         );
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
@@ -276,7 +284,7 @@ impl Maker<'_> {
         let options = participant::connect_options(server);
         let product = self.participant.system.spec.product;
         let content = assay_load::content(&options, product, self.data)?;
-        Ok(Counted { rows: content.rows, checksum: content.to_string() })
+        Ok(Counted { rows: content.rows, checksum: content.checksum })
     }
 
     fn maintain(&self, server: &Server) -> Result<()> {

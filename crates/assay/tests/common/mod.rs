@@ -1,10 +1,13 @@
 //! The real program in a place of its own, and what it may not leave behind.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use assay_ledger::{Ledger, Problem};
+use assay_model::{Slice, SliceOutcome};
 use tempfile::TempDir;
 
 /// Longest wait for processes to be gone after their assay was killed.
@@ -29,7 +32,7 @@ impl Place {
         Self { folder }
     }
 
-    fn cache(&self) -> PathBuf {
+    pub(crate) fn cache(&self) -> PathBuf {
         self.folder.path().join("cache")
     }
 
@@ -38,7 +41,7 @@ impl Place {
     }
 
     /// Where sockets and locks of this test's servers are: part of every server's command line.
-    fn run(&self) -> PathBuf {
+    pub(crate) fn run(&self) -> PathBuf {
         self.folder.path().join("run")
     }
 
@@ -62,12 +65,26 @@ impl Place {
 
     /// How many slices the ledger holds, over all cells and systems of all studies.
     pub(crate) fn slices(&self) -> u64 {
+        self.all_slices().len() as u64
+    }
+
+    /// Slices of all studies that were broken off.
+    pub(crate) fn failed_slices(&self) -> usize {
+        let failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
+        self.all_slices().iter().filter(failed).count()
+    }
+
+    fn all_slices(&self) -> Vec<Slice> {
         if !self.ledger().exists() {
-            return 0;
+            return Vec::new();
         }
-        let ledger = assay_ledger::Ledger::open_read_only(&self.ledger()).unwrap();
+        // At first the file is there and empty.
+        let ledger = match Ledger::open_read_only(&self.ledger()) {
+            Err(error) if matches!(error.problem, Problem::NotALedger) => return Vec::new(),
+            opened => opened.unwrap(),
+        };
         let studies = ledger.studies().unwrap();
-        studies.iter().map(|study| ledger.read(&study.id).unwrap().slices.len() as u64).sum()
+        studies.iter().flat_map(|study| ledger.read(&study.id).unwrap().slices).collect()
     }
 
     /// Waits until the ledger has that many slices, while `measuring` runs.

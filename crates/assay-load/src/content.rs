@@ -1,0 +1,76 @@
+//! What the tables of a server hold: rows and a checksum.
+
+use assay_model::{DataSet, Product};
+use assay_wire::Error as WireError;
+use assay_wire::mysql::{ConnectOptions, Control};
+use assay_workloads::{Batch, content_query};
+
+use crate::fill::PATIENCE;
+use crate::share::{Reports, share_tables};
+use crate::{Error, Result};
+
+/// What all tables hold together. Equal data have equal content, whatever the version, the character
+/// set and the order in which the rows came.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Content {
+    /// Rows in all tables.
+    pub rows: u64,
+    /// Checksum of all columns of all rows, hexadecimal.
+    pub checksum: String,
+}
+
+/// Adds up the content of tables, or of parts of them.
+#[derive(Debug, Default)]
+pub(crate) struct Sum {
+    rows: u64,
+    checksum: u64,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, rows: u64, checksum: u64) {
+        self.rows += rows;
+        self.checksum = self.checksum.wrapping_add(checksum);
+    }
+
+    pub(crate) fn add_batch(&mut self, batch: Batch) {
+        self.add(u64::from(batch.rows), batch.checksum);
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(crate) fn content(&self) -> Content {
+        Content { rows: self.rows, checksum: format!("{:016x}", self.checksum) }
+    }
+}
+
+/// Has the server compute what the tables hold: it reads every row once.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a product whose servers cannot; else when the server cannot be reached
+/// or a table is missing.
+pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Result<Content> {
+    let queries: Option<Vec<String>> =
+        (1..=data.tables).map(|table| content_query(product, table)).collect();
+    let unsupported = Error::Unsupported { product, what: "a checksum of tables" };
+    let queries = queries.ok_or(unsupported)?;
+    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let connect =
+        |client| Control::connect(&options).map_err(|source| Error::Connect { client, source });
+    let ask = |control: &mut Control, table, reports: &Reports<_>| {
+        let sql = &queries[table as usize - 1];
+        let answer = two_numbers(control, sql);
+        reports.send(answer.map_err(|cause| Error::query(sql.as_bytes(), cause))?)
+    };
+    let mut sum = Sum::default();
+    share_tables(data.tables, connect, ask, |(rows, checksum)| sum.add(rows, checksum))?;
+    Ok(sum.content())
+}
+
+/// The answer to a query for two numbers.
+fn two_numbers(control: &mut Control, sql: &str) -> Result<(u64, u64), WireError> {
+    let result = control.query(sql)?;
+    let number = |column| result.text(0, column)?.parse().ok();
+    number(0).zip(number(1)).ok_or(WireError::Protocol("an answer that is no number"))
+}

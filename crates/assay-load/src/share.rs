@@ -1,0 +1,86 @@
+//! Work on several tables at once: over as many connections as there are CPUs to serve them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::{Builder, available_parallelism, scope};
+
+use crate::{Error, Result};
+
+/// Where a thread reports what it has done.
+pub(crate) struct Reports<T>(Sender<Result<T>>);
+
+impl<T> Reports<T> {
+    /// Reports a part of the work.
+    ///
+    /// # Errors
+    /// When nobody listens any more, since another thread has failed.
+    pub(crate) fn send(&self, part: T) -> Result<()> {
+        self.0.send(Ok(part)).map_err(|_| Error::ClientLost)
+    }
+}
+
+/// Calls `work` for each table from 1 to `tables`, in several threads, each with a connection of its
+/// own, and `take` with every part reported.
+///
+/// # Errors
+/// The first that a thread has; the others end at their next report.
+pub(crate) fn share_tables<C, T: Send>(
+    tables: u32,
+    connect: impl Fn(u32) -> Result<C> + Sync,
+    work: impl Fn(&mut C, u32, &Reports<T>) -> Result<()> + Sync,
+    mut take: impl FnMut(T),
+) -> Result<()> {
+    let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
+    let next = AtomicU32::new(1);
+    let take_tables = |client, reports: &Reports<T>| {
+        let mut connection = connect(client)?;
+        loop {
+            match next.fetch_add(1, Ordering::Relaxed) {
+                table if table <= tables => work(&mut connection, table, reports)?,
+                _ => return Ok(()),
+            }
+        }
+    };
+    let (sender, parts) = channel();
+    scope(|scope| {
+        for client in 0..tables.min(cpus) {
+            let (reports, take_tables) = (Reports(sender.clone()), &take_tables);
+            let body = move || {
+                if let Err(error) = take_tables(client, &reports) {
+                    // Not heard where another thread has failed before.
+                    drop(reports.0.send(Err(error)));
+                }
+            };
+            let thread = Builder::new().name(format!("assay-tables-{client}"));
+            thread.spawn_scoped(scope, body).map_err(Error::Thread)?;
+        }
+        drop(sender);
+        parts.into_iter().try_for_each(|part| part.map(&mut take))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_taken_once() {
+        for tables in [0, 1, 7] {
+            let mut taken = Vec::new();
+            let report = |(): &mut (), table, reports: &Reports<u32>| reports.send(table);
+            share_tables(tables, |_| Ok(()), report, |table| taken.push(table)).unwrap();
+            taken.sort_unstable();
+            assert_eq!(taken, (1..=tables).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        let fail_at_3 = |(): &mut (), table, reports: &Reports<u32>| match table {
+            3 => Err(Error::Histogram("of table 3".to_owned())),
+            _ => reports.send(table),
+        };
+        let error = share_tables(1000, |_| Ok(()), fail_at_3, |_| ()).unwrap_err();
+        assert!(matches!(error, Error::Histogram(_)), "{error}");
+    }
+}

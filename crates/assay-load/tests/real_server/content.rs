@@ -1,0 +1,90 @@
+//! What the tables hold, as the server and as the client see it.
+
+use assay_load::{Bound, Content, Error, Session, content};
+use assay_model::{
+    Class, DataSet, IdKey, Microbenchmark, Product, Setup, StartFrom, StatementMode,
+};
+
+use crate::bed::{Bed, SEED, work};
+
+/// More tables than connections.
+const DATA: DataSet = DataSet { tables: 3, rows: 5000 };
+
+#[test]
+fn versions_keys_and_character_sets_hold_what_was_sent() {
+    let mut contents = Vec::new();
+    for (version, charset) in [("10.11", "latin1"), ("11.8", "latin1"), ("11.8", "utf8mb4")] {
+        let mut bed = Bed::of_version(version);
+        bed.control.query(&format!("ALTER DATABASE test CHARACTER SET {charset}")).unwrap();
+        for id_key in [IdKey::Primary, IdKey::Secondary] {
+            let report = bed.load_keyed(id_key, DATA, SEED);
+            assert_eq!(bed.content(DATA), report.content, "{version}, {charset}, {id_key:?}");
+            contents.push(report.content);
+        }
+        let collation = bed.rows(
+            "SELECT CCSA.CHARACTER_SET_NAME FROM information_schema.TABLES T \
+            JOIN information_schema.COLLATION_CHARACTER_SET_APPLICABILITY CCSA \
+            ON CCSA.FULL_COLLATION_NAME = T.TABLE_COLLATION WHERE TABLE_NAME = 'sbtest1'",
+        );
+        assert_eq!(collation, [[charset]]);
+    }
+    assert_eq!(contents[0].rows, 15_000);
+    assert_eq!(contents[0].checksum.len(), 16);
+    assert!(contents.windows(2).all(|two| two[0] == two[1]), "{contents:?}");
+}
+
+#[test]
+fn every_column_and_the_table_of_a_row_count() {
+    let mut bed = Bed::new();
+    let data = DataSet { tables: 2, rows: 100 };
+    let loaded = bed.load(data.tables, data.rows, SEED).content;
+    for change in [
+        "UPDATE sbtest2 SET c = CONCAT(SUBSTR(c, 1, 50), SUBSTR(c, 51, 1) XOR 1, SUBSTR(c, 52)) \
+         WHERE id = 77",
+        "UPDATE sbtest2 SET pad = REVERSE(pad) WHERE id = 1",
+        "UPDATE sbtest1 SET k = k + 1 WHERE id = 100",
+        "UPDATE sbtest1 SET id = 101 WHERE id = 100",
+        "UPDATE sbtest1 a JOIN sbtest1 b ON a.id = 1 AND b.id = 2 SET a.pad = b.pad, b.pad = a.pad",
+        "RENAME TABLE sbtest1 TO other, sbtest2 TO sbtest1, other TO sbtest2",
+    ] {
+        bed.load(data.tables, data.rows, SEED);
+        bed.control.query(change).unwrap();
+        let changed = bed.content(data);
+        assert_eq!(changed.rows, loaded.rows, "{change}");
+        assert_ne!(changed.checksum, loaded.checksum, "{change}");
+    }
+    bed.control.query("DELETE FROM sbtest2 WHERE id = 5").unwrap();
+    assert_eq!(bed.content(data).rows, loaded.rows - 1);
+}
+
+/// One client, so that the order of events is fixed.
+#[test]
+fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
+    let aged = |version, id_key, statements| -> Content {
+        let bed = Bed::of_version(version);
+        bed.load_keyed(id_key, DATA, SEED);
+        let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
+        let aging = Microbenchmark::SET_32
+            .into_iter()
+            .filter(|test| test.class() == Class::Write && test.start_from() == StartFrom::Fresh);
+        for test in aging {
+            let work = work(test, setup, statements);
+            let mut session = Session::open(&bed.options, &work, None).unwrap();
+            session.run(0, Bound::Events(100)).unwrap();
+        }
+        bed.content(DATA)
+    };
+    let first = aged("10.11", IdKey::Primary, StatementMode::Prepared);
+    assert_eq!(first, aged("11.8", IdKey::Primary, StatementMode::Prepared));
+    assert_eq!(first, aged("11.8", IdKey::Secondary, StatementMode::Text));
+}
+
+#[test]
+fn a_product_without_the_function_and_a_missing_table_are_told() {
+    let bed = Bed::new();
+    let error = content(&bed.options, Product::Postgres, DATA).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_eq!(error.to_string(), "a checksum of tables is not available for `postgres`");
+    let error = content(&bed.options, Product::MariaDb, DATA).unwrap_err();
+    assert_eq!(error.server_code(), Some(1146));
+}

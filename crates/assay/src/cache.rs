@@ -1,0 +1,184 @@
+//! `assay cache`: what is kept, and freeing it.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+use assay_model::Hint;
+use assay_provision::{Cleaning, EntryKind};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::cli::{CacheClean, CacheCommand, ShapeArg};
+use crate::exit::Exit;
+use crate::machine_lock::MachineLock;
+use crate::progress::{Progress, print};
+use crate::report;
+use crate::server::environment;
+use crate::study::{Environment, provisioner};
+
+/// A server that was left running uses binaries of the cache.
+#[derive(Debug, thiserror::Error)]
+#[error("the server `{0}` is running and uses the cache")]
+pub(crate) struct StillRunning(String);
+
+impl Hint for StillRunning {
+    fn hints(&self) -> Vec<String> {
+        vec![format!("stop it first: `assay server stop {}`", self.0)]
+    }
+}
+
+/// Carries out one of the commands.
+pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
+    let progress = Progress::new(false);
+    let env = environment(cache_dir, true, false, &progress)?;
+    match command {
+        CacheCommand::List(shape) => list(shape, &env),
+        CacheCommand::Clean(args) => clean(args, &env),
+    }
+}
+
+/// Something kept, for people and scripts.
+#[derive(Debug, Serialize)]
+struct Kept {
+    kind: &'static str,
+    name: String,
+    bytes: u64,
+    last_used: String,
+    in_use: bool,
+    path: PathBuf,
+}
+
+fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
+    let kept = everything(env)?;
+    env.progress.finish();
+    let line = |it: &Kept| {
+        let used = if it.in_use { "in use" } else { &it.last_used };
+        format!("{:<10} {:<28} {:>9}  {used}", it.kind, it.name, megabytes(it.bytes))
+    };
+    report::put_rows(shape, &kept, line)?;
+    if shape.is_text() {
+        let total: u64 = kept.iter().map(|it| it.bytes).sum();
+        print(&format!("{} in `{}`", megabytes(total), env.cache_dir.display()));
+    }
+    Ok(Exit::Done)
+}
+
+/// Servers and what belongs to them, then loaded data directories, the last used first.
+fn everything(env: &Environment) -> Result<Vec<Kept>> {
+    let mut kept: Vec<Kept> = provisioner(env)?
+        .entries()?
+        .into_iter()
+        .map(|entry| {
+            let (kind, name) = match entry.kind {
+                EntryKind::Prefix { product, version } => {
+                    ("server", format!("{product} {version}"))
+                }
+                EntryKind::Damaged => ("damaged", file_name(&entry.path)),
+                EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
+                EntryKind::Indexes => ("index", file_name(&entry.path)),
+            };
+            let last_used = moment(entry.last_used);
+            Kept {
+                kind,
+                name,
+                bytes: entry.bytes,
+                last_used,
+                in_use: entry.in_use,
+                path: entry.path,
+            }
+        })
+        .collect();
+    kept.extend(data(env)?);
+    Ok(kept)
+}
+
+/// The data directories that instances are copied from.
+fn data(env: &Environment) -> Result<Vec<Kept>> {
+    let mut found = Vec::new();
+    for path in templates(env)? {
+        let last_used = last_used(&path)?;
+        found.push((
+            last_used,
+            Kept {
+                kind: "data",
+                name: file_name(&path).chars().take(12).collect(),
+                bytes: size(&path)?,
+                last_used: moment(last_used),
+                in_use: false,
+                path,
+            },
+        ));
+    }
+    found.sort_by_key(|(last_used, _)| std::cmp::Reverse(*last_used));
+    Ok(found.into_iter().map(|(_, kept)| kept).collect())
+}
+
+fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
+    let dir = env.cache_dir.join("templates");
+    if !dir.is_dir() {
+        return Ok(Vec::new());
+    }
+    fs_err::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect()
+}
+
+fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
+    let running = assay_servers::kept(&crate::server::site()?.run_root)?;
+    if let Some(server) = running.first() {
+        return Err(StillRunning(server.kept.name.clone()).into());
+    }
+    // Nobody measures meanwhile: data directories are nobody's then.
+    let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
+    let limit = Duration::from_secs_f64(args.unused);
+    let cleaning = if args.all { Cleaning::Everything } else { Cleaning::Unused(limit) };
+    let mut freed = 0;
+    for path in templates(env)? {
+        let age = last_used(&path)?.elapsed().unwrap_or_default();
+        if args.all || age >= limit {
+            freed += size(&path)?;
+            fs_err::remove_dir_all(path)?;
+        }
+    }
+    let waiting = || env.progress.update("waiting for another assay that fills the cache");
+    let cleaned = provisioner(env)?.clean(cleaning, waiting)?;
+    env.progress.finish();
+    freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
+    for entry in &cleaned.in_use {
+        print(&format!("note: `{}` is in use and stays", entry.path.display()));
+    }
+    report::write_stdout(&format!("freed {}\n", megabytes(freed)))?;
+    Ok(Exit::Done)
+}
+
+/// A template is used when instances are copied from it, which marks it.
+fn last_used(path: &Path) -> Result<SystemTime> {
+    Ok(fs_err::metadata(path)?.modified()?)
+}
+
+/// Bytes on disk of all files below a directory; holes take none.
+fn size(path: &Path) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs_err::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.blocks() * 512);
+    }
+    let mut total = 0;
+    for entry in fs_err::read_dir(path)? {
+        total += size(&entry?.path())?;
+    }
+    Ok(total)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn moment(time: SystemTime) -> String {
+    Timestamp::try_from(time)
+        .map(|moment| moment.strftime("%Y-%m-%d %H:%M").to_string())
+        .unwrap_or_default()
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
+}

@@ -1,0 +1,287 @@
+//! What goes wrong while measuring, each provoked on real servers: never a verdict from it, never anything left behind,
+//! and the rest of the study goes on.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+#![expect(clippy::print_stdout, reason = "what could not be tested is said")]
+
+mod common;
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use assay_wire::mysql::{ConnectOptions, Control};
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// One study at a time: they wait for each other anyway.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// A short study of reads and writes that prints JSON.
+fn start(place: &Place) -> Child {
+    let args = [
+        "compare",
+        "mariadb@10.11",
+        "mariadb@11.8",
+        "--rows",
+        "10000",
+        "--offline",
+        "--budget",
+        "25s",
+        "--blocks",
+        "2",
+        "--tests",
+        "point-query,scan,update-index,hot-points",
+        "--format",
+        "json",
+    ];
+    let mut command = place.command(&args);
+    command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits for the end: the exit code and the result.
+fn finished(mut child: Child) -> (Option<i32>, Value) {
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    let code = child.wait().unwrap().code();
+    (code, serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}")))
+}
+
+/// The server processes of a place.
+fn servers(place: &Place) -> Vec<Pid> {
+    let run = place.run().to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<i32>() else { continue };
+        let line = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if line.contains(&run) && line.contains("--datadir=") {
+            found.extend(Pid::from_raw(pid));
+        }
+    }
+    found
+}
+
+/// It may have ended meanwhile.
+fn signal(server: Pid, signal: Signal) {
+    let _ = kill_process(server, signal);
+}
+
+fn sockets(place: &Place) -> Vec<PathBuf> {
+    let run = place.run().join("assay");
+    let entries = fs_err::read_dir(run).unwrap().flatten();
+    entries.map(|entry| entry.path().join("s")).filter(|socket| socket.exists()).collect()
+}
+
+/// Does something to the servers, each time that another slice was measured, until it has made a test fail.
+fn until_a_test_fails(place: &Place, child: &mut Child, mut act: impl FnMut()) {
+    let mut seen = 3;
+    while place.failed_slices() == 0 {
+        place.wait_for_slices(seen + 1, child);
+        seen = place.slices();
+        act();
+    }
+}
+
+/// At least one test failed and says why, no figure of it is a verdict, and others were measured to their end.
+#[track_caller]
+fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
+    assert_eq!(code, Some(3), "{result:#}");
+    let cells = result["cells"].as_array().unwrap();
+    let failed: Vec<&Value> = cells.iter().filter(|cell| cell["verdict"] == "failed").collect();
+    assert!(!failed.is_empty() && failed.len() < cells.len(), "{result:#}");
+    let told = failed.iter().any(|cell| cell["why"].as_str().is_some_and(|it| it.contains(why)));
+    assert!(told, "no `{why}` in {failed:#?}");
+    assert_eq!(result["study"]["finished"], true);
+}
+
+#[test]
+fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    until_a_test_fails(&place, &mut child, || {
+        servers(&place).into_iter().for_each(|server| signal(server, Signal::KILL));
+    });
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "signal 9");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    // In good order, for those that are awake; a frozen one ends when it gets its turn.
+    until_a_test_fails(&place, &mut child, || {
+        servers(&place).into_iter().for_each(|server| signal(server, Signal::TERM));
+    });
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    // All but one of the servers are frozen: the one that answers is taking its turn.
+    until_a_test_fails(&place, &mut child, || {
+        for socket in sockets(&place) {
+            let mut options = ConnectOptions::unix(socket, "root");
+            options.timeout = Duration::from_millis(200);
+            let killed = Control::connect(&options).and_then(|mut control| {
+                let clients = "SELECT id FROM information_schema.processlist WHERE db = 'sbtest'";
+                let id = control.query(clients)?.first_string().unwrap_or_default();
+                control.query(&format!("KILL {id}"))
+            });
+            if killed.is_ok() {
+                return;
+            }
+        }
+    });
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "");
+    place.assert_nothing_left();
+}
+
+/// The client waits for half a minute or so before it gives a server up.
+#[test]
+fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    // Whoever is frozen anyway is woken for its turn; the one whose turn it is hangs.
+    let mut stopped_at = 0;
+    while place.failed_slices() == 0 {
+        if place.slices() > stopped_at.max(3) {
+            stopped_at = place.slices();
+            servers(&place).into_iter().for_each(|server| signal(server, Signal::STOP));
+        }
+        assert!(child.try_wait().unwrap().is_none(), "ended before anything hung");
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_option_that_a_version_does_not_know_is_told_with_its_log() {
+    let place = Place::new();
+    let other = "mariadb@11.8+no_such_option=1";
+    let output =
+        place.run_to_end(&["compare", "mariadb@10.11", other, "--offline", "--rows", "1000"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("no-such-option=1") || stderr.contains("no_such_option"), "{stderr}");
+    assert!(stderr.contains("hint: "), "{stderr}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_second_assay_waits_until_the_first_has_measured() {
+    let _alone = ALONE.lock();
+    let (first_place, second_place) = (Place::new(), Place::new());
+    let mut first = start(&first_place);
+    first_place.wait_for_slices(2, &mut first);
+    let args = [
+        "compare",
+        "mariadb@10.11",
+        "mariadb@11.8",
+        "--preset",
+        "smoke",
+        "--offline",
+        "--tests",
+        "point-query",
+    ];
+    let mut command = second_place.command(&args);
+    let mut second = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    let mut stderr = second.stderr.take().unwrap();
+    let mut byte = [0];
+    while !told.contains("waiting for another assay") {
+        assert_eq!(stderr.read(&mut byte).unwrap(), 1, "{told}");
+        told.push(char::from(byte[0]));
+    }
+    assert_eq!(second_place.slices(), 0);
+    kill_process(Pid::from_child(&first), Signal::INT).unwrap();
+    let (code, _) = finished(first);
+    assert_eq!(code, Some(4));
+    std::io::copy(&mut stderr, &mut std::io::sink()).unwrap();
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+    assert!(second_place.slices() > 0);
+}
+
+/// A file system of its own, with this many bytes.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None, and said so, where nothing can be mounted.
+    fn mount(path: PathBuf, bytes: u64) -> Option<Self> {
+        fs_err::create_dir_all(&path).unwrap();
+        let size = format!("size={bytes}");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(&path)
+            .status()
+            .is_ok_and(|status| status.success());
+        if !mounted {
+            println!("NOT TESTED: no file system can be mounted here (needs root)");
+        }
+        mounted.then_some(Self(path))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let Some(_disk) = SmallDisk::mount(place.cache().join("instances"), 90 << 20) else { return };
+    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "100000", "--offline"];
+    let output = place.run_to_end(&args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("error: ") && !stderr.contains("panicked"), "{stderr}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let Some(disk) = SmallDisk::mount(place.ledger().with_file_name("small"), 400 << 10) else {
+        return;
+    };
+    let ledger = disk.0.join("ledger.db");
+    let mut command = place.command(&[
+        "compare",
+        "mariadb@10.11",
+        "mariadb@11.8",
+        "--rows",
+        "10000",
+        "--offline",
+        "--budget",
+        "60s",
+    ]);
+    let output = command.env("ASSAY_LEDGER", &ledger).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("ledger.db") && stderr.contains("full"), "{stderr}");
+    assert!(stderr.contains("free some space"), "{stderr}");
+    let kept = assay_ledger::Ledger::open_read_only(&ledger).unwrap();
+    let studies = kept.studies().unwrap();
+    assert!(studies[0].slices > 0 && !studies[0].finished);
+    drop(kept);
+    place.assert_nothing_left();
+}
