@@ -364,8 +364,8 @@ pub(crate) struct CacheClean {
 pub(crate) enum ServerCommand {
     /// Get servers into the cache, and say where they are
     Get(ServerGet),
-    /// The servers that `start` left running
-    List(ShapeArg),
+    /// The servers that `start` left running, or with `--available` those that can be had
+    List(ServerList),
     /// Start a server with an empty database, and leave it running
     Start(ServerStart),
     /// Stop servers that `start` left running, and remove their data
@@ -393,6 +393,17 @@ pub(crate) struct ServerGet {
     /// No progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// `assay server list`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerList {
+    /// List the versions of a product that can be had, and from where
+    #[arg(long, value_name = "PRODUCT")]
+    pub(crate) available: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
 }
 
 /// `assay server start`.

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, SystemSpec};
+use assay_model::{Prefix, Product, SystemSpec};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use serde::Serialize;
 
@@ -25,7 +25,10 @@ const LOG_MB: u64 = 512;
 pub(crate) fn run(command: &ServerCommand, cache_dir: Option<&Path>) -> Result<Exit> {
     match command {
         ServerCommand::Get(args) => get(args, cache_dir),
-        ServerCommand::List(shape) => list(shape),
+        ServerCommand::List(args) => match &args.available {
+            Some(product) => available(product, &args.shape, cache_dir),
+            None => list(&args.shape),
+        },
         ServerCommand::Start(args) => start(args, cache_dir),
         ServerCommand::Stop(args) => stop(args),
     }
@@ -71,6 +74,43 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let found: Vec<Got> = found.iter().map(|(spec, prefix)| got(spec, prefix)).collect();
     let line = |it: &Got| format!("{}  {}  {}", it.system, it.version, it.server.display());
     report::put_rows(&args.shape, &found, line)?;
+    Ok(Exit::Done)
+}
+
+/// A version that can be had, for scripts.
+#[derive(Serialize)]
+struct Available {
+    system: String,
+    source: String,
+    released: bool,
+    verified: bool,
+}
+
+fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Result<Exit> {
+    let progress = Progress::new(false);
+    let env = environment(cache_dir, false, true, &progress)?;
+    let Some(product) = Product::ALL.into_iter().find(|it| it.word() == product) else {
+        anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
+    };
+    progress.update("looking at the sources");
+    let found = provisioner(&env)?.available(product)?;
+    progress.finish();
+    let rows: Vec<Available> = found
+        .into_iter()
+        .map(|it| Available {
+            system: format!("{product}@{}", it.version),
+            source: format!("{} {}", it.source, it.channel).trim().to_owned(),
+            released: it.released,
+            verified: it.verified,
+        })
+        .collect();
+    let line = |it: &Available| {
+        let mut notes = Vec::new();
+        notes.extend((!it.released).then_some("not released"));
+        notes.extend((!it.verified).then_some("not verified"));
+        format!("{:<22} {:<48} {}", it.system, it.source, notes.join(", "))
+    };
+    report::put_rows(shape, &rows, line)?;
     Ok(Exit::Done)
 }
 
