@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, StudyRecord, WORKLOAD_VERSION};
+use assay_model::{Hint, WORKLOAD_VERSION};
 use assay_plan::{MachineFacts, Request};
 
 use crate::cli::{Compare, Measuring, Resume, RunFile};
@@ -53,7 +53,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
         },
     };
     let record = ledger.read(&id)?;
-    refuse_what_cannot_go_on(&record)?;
+    refuse_what_cannot_go_on(id, record.finished, record.study.workload_version)?;
     measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
         study::resume(record, env, ledger)
     })
@@ -89,12 +89,11 @@ impl Hint for NoResume {
     }
 }
 
-fn refuse_what_cannot_go_on(record: &StudyRecord) -> Result<(), NoResume> {
-    let study = record.study.id.clone();
-    if record.finished {
+fn refuse_what_cannot_go_on(study: String, finished: bool, found: u32) -> Result<(), NoResume> {
+    if finished {
         return Err(NoResume::Finished(study));
     }
-    match record.study.workload_version {
+    match found {
         WORKLOAD_VERSION => Ok(()),
         found => Err(NoResume::Workload { study, found }),
     }
@@ -155,4 +154,18 @@ pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
         memory_mb: assay_probe::available_memory_kb()? / 1024,
         disk_mb: assay_probe::free_disk_kb(data)? / 1024,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_of_another_workload_are_never_mixed() {
+        let refused =
+            |finished, version| refuse_what_cannot_go_on("id".to_owned(), finished, version).err();
+        assert!(refused(false, WORKLOAD_VERSION).is_none());
+        assert!(matches!(refused(true, WORKLOAD_VERSION), Some(NoResume::Finished(_))));
+        assert!(matches!(refused(false, WORKLOAD_VERSION + 1), Some(NoResume::Workload { .. })));
+    }
 }

@@ -61,16 +61,18 @@ pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
             StartFrom::Fresh => "as loaded",
             StartFrom::Aged => "after the aging writes",
         };
+        let several = record.study.setups.iter().any(|setup| setup.data() != content.data);
+        let of = if several { format!(" of {}", content.data) } else { String::new() };
         let rows = thousands(content.rows as f64);
         lines.push(if equal {
             let on = if all().count() > 1 { "the same on all systems" } else { "on one system" };
-            format!("{state}: {rows} rows, checksum {}, {on}", content.checksum)
+            format!("{state}{of}: {rows} rows, checksum {}, {on}", content.checksum)
         } else {
             let each = all().map(|it| {
                 let name = system_name(record, it.system);
                 format!("{name} has {} rows, checksum {}", thousands(it.rows as f64), it.checksum)
             });
-            format!("{state}, differing: {}", each.collect::<Vec<_>>().join("; "))
+            format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
         });
     }
     lines

@@ -1,0 +1,95 @@
+//! Each part alone: sandboxes, load, bench, audit, cache.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+/// Runs a command that must succeed and print JSON.
+#[track_caller]
+fn json(place: &Place, args: &[&str]) -> Value {
+    let output = place.run_to_end(args);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {stderr}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{args:?}: {stderr}"))
+}
+
+#[test]
+fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
+    let place = Place::new();
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server = json(&place, &[&start[..], &["--name", "one", "--port", "0"]].concat());
+    assert_eq!(server["name"], "one");
+    let url = server["url"].as_str().unwrap();
+    let port = server["port"].as_u64().unwrap();
+
+    let loaded = json(
+        &place,
+        &["load", url, "--tables", "2", "--rows", "3000", "--format", "json", "--secondary"],
+    );
+    assert_eq!((loaded["tables"].as_u64(), loaded["rows"].as_u64()), (Some(2), Some(3000)));
+
+    let bench = |url: &str, more: &[&str]| {
+        let bench = ["bench", url, "--time", "0.3", "--format", "json", "--test"];
+        json(&place, &[&bench[..], more].concat())
+    };
+    let points = bench(url, &["read-write_range=10", "--clients", "3", "--warmup-time", "0.1"]);
+    let count = |name: &str| points[name].as_u64().unwrap();
+    assert_eq!(points["schema"], 1);
+    assert_eq!(count("queries"), count("read") + count("write") + count("other"));
+    assert_eq!(count("read"), 14 * count("events"));
+    assert!(points["latency_us"]["p50"].as_f64().unwrap() > 0.0);
+    assert!(points["client_cpu_us_per_query"].as_f64().unwrap() > 0.0);
+    let tcp = format!("mysql://root@127.0.0.1:{port}/sbtest");
+    let paced = bench(&tcp, &["point-query", "--rate", "100", "--db-ps-mode", "disable"]);
+    assert_eq!(paced["events"], 30);
+
+    // The name and the port are taken.
+    let again = place.run_to_end(&[&start[..], &["--name", "one"]].concat());
+    assert_eq!(again.status.code(), Some(2));
+    let port = port.to_string();
+    let in_use = place.run_to_end(&[&start[..], &["--port", &port]].concat());
+    assert_eq!(in_use.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&in_use.stderr).into_owned();
+    assert!(told.contains("in use"), "{told}");
+
+    let listed = json(&place, &["server", "list", "--format", "json"]);
+    assert_eq!(listed[0]["state"], "running");
+    let refused = place.run_to_end(&["cache", "clean", "--all"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("assay server stop one"));
+    assert_eq!(place.run_to_end(&["server", "stop", "one"]).status.code(), Some(0));
+    assert_eq!(json(&place, &["server", "list", "--format", "json"]), serde_json::json!([]));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_audit_tells_what_differs_and_how_to_read_it() {
+    let place = Place::new();
+    let other = "mariadb@11.8+innodb_doublewrite=OFF";
+    let audit = json(&place, &["audit", "mariadb@11.8", other, "--offline", "--format", "json"]);
+    let finding = |setting: &str| {
+        audit["audit"].as_array().unwrap().iter().find(|it| it["setting"] == setting).cloned()
+    };
+    let doublewrite = finding("innodb_doublewrite").unwrap();
+    assert_eq!(doublewrite["class"], "expected");
+    assert_eq!(doublewrite["values"][other], "OFF");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_cache_is_listed_and_cleaned() {
+    let place = Place::new();
+    let kinds = |place: &Place| -> Vec<String> {
+        let listed = json(place, &["cache", "list", "--format", "json"]);
+        let of = |entry: &Value| entry["kind"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(of).collect()
+    };
+    json(&place, &["audit", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"]);
+    let data = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "data").count();
+    assert_eq!(data(&kinds(&place)), 2);
+    // Nothing is that old.
+    assert_eq!(place.run_to_end(&["cache", "clean"]).status.code(), Some(0));
+    assert_eq!(data(&kinds(&place)), 2);
+    assert!(kinds(&place).contains(&"server".to_owned()));
+}
