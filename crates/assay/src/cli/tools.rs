@@ -1,0 +1,253 @@
+//! The words of the parts that are useful alone: load, bench, audit, cache, server.
+
+use assay_plan::parse_duration_s;
+use clap::{Args, Subcommand};
+
+use super::{PsModeWord, ShapeArg};
+
+/// `assay load`.
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// Such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may stand in
+    /// `ASSAY_PASSWORD` instead
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// Tables
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) tables: u32,
+
+    /// Rows in each table
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    pub(crate) rows: u32,
+
+    /// Storage engine
+    #[arg(long, value_name = "ENGINE", default_value = "innodb")]
+    pub(crate) engine: String,
+
+    /// A secondary index on `id` instead of the primary key
+    #[arg(long)]
+    pub(crate) secondary: bool,
+
+    /// Seed of the rows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// As for `assay load`
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// The microbenchmark, such as `point-query` or `read-only_range=100`
+    #[arg(long, value_name = "TEST")]
+    pub(crate) test: String,
+
+    /// Connections that send work at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) clients: u32,
+
+    /// Seconds to measure
+    #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds)]
+    pub(crate) time: f64,
+
+    /// Seconds to run before, not measured
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    pub(crate) warmup_time: Option<f64>,
+
+    /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Tables [default: those the server has]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) tables: Option<u32>,
+
+    /// Rows in each table [default: as the server has them]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    pub(crate) rows: Option<u32>,
+
+    /// Seed of the events
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
+    #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
+    db_ps_mode: PsModeWord,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Bench {
+    /// Whether nothing is to be prepared.
+    pub(crate) fn is_text(&self) -> bool {
+        self.db_ps_mode == PsModeWord::Disable
+    }
+}
+
+/// Seconds as sysbench takes them, `10`, or with a unit.
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds = match text.parse::<f64>() {
+        Ok(seconds) => seconds,
+        Err(_) => parse_duration_s(text).map_err(|error| error.to_string())?,
+    };
+    let is_fit = seconds > 0.0 && seconds <= 1e6;
+    if is_fit { Ok(seconds) } else { Err("it must lie between 0 and 1000000 seconds".to_owned()) }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
+        _ => Err("it must be a positive number of events a second".to_owned()),
+    }
+}
+
+/// `assay audit`.
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay cache`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Servers, loaded data directories, package indexes: how large, when last used
+    List(ShapeArg),
+    /// Remove what has not been used for a while
+    Clean(CacheClean),
+}
+
+/// `assay cache clean`.
+#[derive(Debug, Args)]
+pub(crate) struct CacheClean {
+    /// Remove servers and data that were last used longer ago than this
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "720h")]
+    pub(crate) unused: f64,
+
+    /// Remove everything that no running assay uses
+    #[arg(long, conflicts_with = "unused")]
+    pub(crate) all: bool,
+}
+
+/// `assay server`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Get servers into the cache, and say where they are
+    Get(ServerGet),
+    /// The servers that `start` left running, or with `--available` those that can be had
+    List(ServerList),
+    /// Start a server with an empty database, and leave it running
+    Start(ServerStart),
+    /// Stop servers that `start` left running, and remove their data
+    Stop(ServerStop),
+}
+
+/// `assay server get`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerGet {
+    /// Such as `mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay server list`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerList {
+    /// List the versions of a product that can be had, and from where
+    #[arg(long, value_name = "PRODUCT")]
+    pub(crate) available: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+}
+
+/// `assay server start`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerStart {
+    /// Such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
+    #[arg(value_name = "SYSTEM")]
+    pub(crate) system: String,
+
+    /// What to call it [default: made of the system's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Listen on this port of 127.0.0.1 too; 0 chooses a free one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+
+    /// Buffer pool, MB
+    #[arg(long, value_name = "MB", default_value_t = 256)]
+    #[arg(value_parser = clap::value_parser!(u64).range(8..=1 << 22))]
+    pub(crate) buffer_pool: u64,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Use only what is in the cache
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Accept package indexes past their validity
+    #[arg(long)]
+    pub(crate) accept_expired_index: bool,
+
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// `assay server stop`.
+#[derive(Debug, Args)]
+pub(crate) struct ServerStop {
+    /// What `assay server list` calls them
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
