@@ -3,6 +3,7 @@
 use assay_model::{Experiment, Preset};
 
 use crate::limits::{BLOCKS, ROUNDS, in_range};
+use crate::quantity::duration_text;
 use crate::{Error, MachineFacts, Request};
 
 /// Effort of a preset.
@@ -21,14 +22,29 @@ pub(crate) struct Effort {
     pub(crate) experiment: Experiment,
 }
 
+/// Longest slice, seconds.
+const SLICE_MAX_S: f64 = 86_400.0;
+
 /// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, machine);
+    for (option, seconds) in
+        [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
+    {
+        if let Some(seconds) = seconds.filter(|seconds| *seconds > SLICE_MAX_S) {
+            let why = "a slice lasts a day at most".to_owned();
+            return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
+        }
+    }
     if preset.experiment == Experiment::Sequential {
-        let repeated = [("--blocks", request.blocks), ("--rounds", request.rounds)];
+        let repeated = [
+            ("--blocks", request.blocks.map(|blocks| blocks.to_string())),
+            ("--rounds", request.rounds.map(|rounds| rounds.to_string())),
+            ("--budget", request.budget_s.map(duration_text)),
+        ];
         if let Some((option, value)) = repeated.into_iter().find_map(|(o, v)| Some((o, v?))) {
-            let why = "preset published runs each test once".to_owned();
-            return Err(Error::OutOfRange { option, value: value.to_string(), why });
+            let why = "preset published runs each test once, however long it takes".to_owned();
+            return Err(Error::OutOfRange { option, value, why });
         }
         return Ok(preset);
     }

@@ -106,6 +106,8 @@ impl Server {
                 argv.push(format!("--port={port}").into());
             }
         }
+        // No statement reads or writes files elsewhere.
+        argv.push(with_path("--secure-file-priv=", &tmp_dir));
         argv.extend(options.iter().map(OsString::from));
         let log = run_dir.join("log");
         let pid = sandbox.run(Job { argv, stdin: None, log })?;

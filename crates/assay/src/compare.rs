@@ -52,10 +52,11 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
             None => bail!("there is no unfinished study in `{}`", file.display()),
         },
     };
-    let record = ledger.read(&id)?;
-    refuse_what_cannot_go_on(id, record.finished, record.study.workload_version)?;
     measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
-        study::resume(record, env, ledger)
+        study::resume(&id, env, ledger, |record| {
+            let (finished, version) = (record.finished, record.study.workload_version);
+            Ok(refuse_what_cannot_go_on(id.clone(), finished, version)?)
+        })
     })
 }
 

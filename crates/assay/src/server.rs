@@ -1,5 +1,6 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
+use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -116,9 +117,14 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
 
 /// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
 pub(crate) fn site() -> Result<Site> {
-    let data_root = paths::state_dir()?.join("servers");
+    // Both beside each other, whatever the session: a login's runtime directory goes with it, and what has no run
+    // directory is taken for garbage. Of each machine its own, as a home may be shared by several.
+    let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
+    let state = paths::state_dir()?.join("servers").join(machine.trim());
+    let data_root = state.join("data");
     fs_err::create_dir_all(&data_root)?;
-    Ok(Site { data_root, ..Stage::site(PathBuf::new()) })
+    let run_root = assay_servers::run_root(Some(&state));
+    Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new()) })
 }
 
 fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -150,11 +156,14 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
         .with_context(|| format!("cannot start `{}`", args.system))?;
     create_database(&server)?;
+    // On a port every user of the machine can knock; the socket is in a private directory.
+    let password = port.map(|_| set_password(&server)).transpose()?;
+    let login = password.map_or_else(|| "root".to_owned(), |password| format!("root:{password}"));
     let kept = Kept {
         name,
         system: spec.to_string(),
         version: prefix.version.clone(),
-        url: format!("mysql://root@/sbtest?socket={}", server.socket().display()),
+        url: format!("mysql://{login}@/sbtest?socket={}", server.socket().display()),
         socket: server.socket(),
         port,
         pid: server.pid(),
@@ -171,6 +180,17 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     report::put_one(&args.shape, &kept, words)?;
     Ok(Exit::Done)
+}
+
+/// Gives the user `root` a random password.
+fn set_password(server: &Server) -> Result<String> {
+    let mut bytes = [0_u8; 16];
+    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    server
+        .connect()?
+        .query(&format!("SET PASSWORD FOR root@localhost = PASSWORD('{password}')"))?;
+    Ok(password)
 }
 
 /// The name that was asked for, or one made of the system's.

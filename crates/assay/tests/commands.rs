@@ -41,7 +41,12 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert_eq!(count("read"), 14 * count("events"));
     assert!(points["latency_us"]["p50"].as_f64().unwrap() > 0.0);
     assert!(points["client_cpu_us_per_query"].as_f64().unwrap() > 0.0);
-    let tcp = format!("mysql://root@127.0.0.1:{port}/sbtest");
+    // Whoever may knock at the port needs the password.
+    let stranger = format!("mysql://root@127.0.0.1:{port}/sbtest");
+    let refused = place.run_to_end(&["bench", &stranger, "--test", "scan"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let login = url.split_once("@/").unwrap().0;
+    let tcp = format!("{login}@127.0.0.1:{port}/sbtest");
     let paced = bench(&tcp, &["point-query", "--rate", "100", "--db-ps-mode", "disable"]);
     assert_eq!(paced["events"], 30);
 

@@ -10,7 +10,9 @@ use crate::{Request, SystemRequest};
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
     let is_plain = |system: &SystemRequest| system.name.is_none() && system.options.is_empty();
-    if !request.systems.iter().all(is_plain) {
+    // On the command line a comma separates patterns.
+    let has_comma = request.tests.iter().any(|glob| glob.contains(','));
+    if has_comma || !request.systems.iter().all(is_plain) {
         return None;
     }
     let mut words = vec!["assay compare".to_owned()];

@@ -1,6 +1,8 @@
 //! Under which conditions it was measured, and how to do it again.
 
-use assay_model::{AuditClass, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord};
+use assay_model::{
+    AuditClass, CpuPlacement, IdKey, SliceOutcome, StartFrom, StatementMode, StudyRecord,
+};
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
@@ -152,14 +154,20 @@ fn study(record: &StudyRecord) -> String {
 }
 
 fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
-    let good: u32 = judgement.cells.iter().map(|cell| cell.slices).sum();
-    let troubled: u32 = judgement.cells.iter().map(|cell| cell.troubled).sum();
+    let of =
+        |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
+    let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
+    let disturbed = judgement.cells.iter().any(|cell| cell.is_disturbed);
+    let fate = if disturbed {
+        "judged where there are hardly others"
+    } else {
+        "not judged, rounds repeated within limits"
+    };
     let errors: u64 = judgement.cells.iter().map(|cell| cell.errors).sum();
     format!(
-        "  slices: {} good, {} in machine trouble (not judged, rounds repeated within limits); {} servers started; \
-         {} retried errors",
-        thousands(f64::from(good)),
-        thousands(f64::from(troubled)),
+        "  slices: {} good, {} in machine trouble ({fate}); {} servers started; {} retried errors",
+        thousands(good as f64),
+        thousands(troubled as f64),
         record.instances.len(),
         thousands(errors as f64),
     )

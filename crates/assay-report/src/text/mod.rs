@@ -24,7 +24,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement, options: TextO
         .map(|lines| lines.iter().flat_map(|line| wrap(line, options.width)).collect::<Vec<_>>())
         .map(|lines| lines.join("\n"))
         .collect();
-    let text = filled.join("\n\n") + "\n";
+    // Names and messages come from elsewhere: none of them is to command the terminal.
+    let plain = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
+    let text: String = (filled.join("\n\n") + "\n").chars().map(plain).collect();
     if options.color { paint::paint(&text) } else { text }
 }
 

@@ -154,7 +154,9 @@ impl Rounds {
             }
         }
         let complete = good.values().filter(|count| **count == record.systems.len()).count();
-        let next = good.keys().next_back().map_or(0, |last| last + 1);
+        // Rounds come in twos: the rest of one that was broken off is left out with it.
+        let next = good.keys().next_back().map_or(0, |last| last.saturating_add(1));
+        let next = next.checked_next_multiple_of(ROUNDS_MIN).unwrap_or(next);
         Self { good: complete as u32, next, wanted, most }
     }
 
@@ -270,10 +272,10 @@ impl Turns<'_> {
         );
         let mut rates = Vec::with_capacity(stations.len());
         for (system, station) in stations.iter_mut().enumerate() {
-            self.servers[system].thaw()?;
-            let rate = station.rate(&self.cell, few);
-            self.servers[system].freeze()?;
-            match rate {
+            let thawed = self.servers[system].thaw().map_err(anyhow::Error::from);
+            let rate = thawed.and_then(|()| station.rate(&self.cell, few));
+            let frozen = self.servers[system].freeze().map_err(anyhow::Error::from);
+            match rate.and_then(|rate| frozen.map(|()| rate)) {
                 Ok(rate) => rates.push(rate),
                 Err(error) => {
                     self.broken_off(system, &error, recorder)?;

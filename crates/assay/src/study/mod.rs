@@ -54,19 +54,27 @@ pub(crate) struct Stopped {
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participant::get(&plan, env).map_err(unnamed)?;
+    // Waiting for another study is no part of this one.
+    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
         Recorder::begin(ledger, plan.study, &participants, &env.cache_dir).map_err(unnamed)?;
     finish(&participants, env, &mut recorder)
 }
 
-/// Goes on with an interrupted study where it stopped.
+/// Goes on with an interrupted study where it stopped; `check` may refuse.
+///
+/// Read only once nobody else measures: what is unfinished may be what another assay measures at this moment.
 pub(crate) fn resume(
-    record: StudyRecord,
+    id: &str,
     env: &Environment,
     ledger: &mut Ledger,
+    check: impl FnOnce(&StudyRecord) -> Result<()>,
 ) -> Result<String, Stopped> {
-    let id = record.study.id.clone();
-    let named = |error| Stopped { study: Some(id.clone()), error };
+    let unnamed = |error| Stopped { study: None, error };
+    let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
+    let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
+    check(&record).map_err(unnamed)?;
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record).map_err(named)?;
     finish(&participants, env, &mut recorder)
@@ -86,7 +94,6 @@ fn finish(
 
 /// Data, then measuring: whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
-    let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
     let templates = Templates::prepare(participants, &stage, env, recorder)?;

@@ -121,6 +121,8 @@ impl Schedule {
     pub(crate) fn next_block(&mut self, recorder: &mut Recorder) -> Result<Option<BlockPlan>> {
         self.learn_start(recorder.used_s());
         if let Some(begun) = self.begun.take() {
+            // What is left of it tells nothing of what starting a block costs.
+            self.block_began_s = 0.0;
             return Ok(Some(planned(recorder.study(), begun)));
         }
         let Some(block) = self.plan_block(recorder) else { return Ok(None) };
@@ -143,7 +145,11 @@ impl Schedule {
         }
         let once_s: f64 = cells.iter().filter_map(|cell| self.round_s.get(cell)).sum();
         let left_s = study.budget_s - recorder.used_s();
-        let share_s = left_s / f64::from(planned_left) - self.start_s;
+        // Fewer blocks where the time that is left would not do for the least of all that were planned.
+        let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
+        let fitting = (left_s / least_s).max(0.0) as u32;
+        let blocks_left = planned_left.min(fitting).max(1);
+        let share_s = left_s / f64::from(blocks_left) - self.start_s;
         let affordable = (share_s / once_s) as u32 / 2 * 2;
         // The first blocks run even when the budget is too small: a study without a verdict helps nobody.
         let must_run = self.blocks_done < BLOCKS_MUST.min(study.blocks);
@@ -169,13 +175,13 @@ impl Schedule {
         };
         let open: BTreeSet<CellId> =
             undecided.into_iter().filter(|cell| !self.failed.contains(cell)).collect();
-        // A write test must find the data as the writes before it leave them, so all on the same data go on while one
-        // is open.
+        // A write test must find the data as the writes before it leave them, so all on the same instances go on
+        // while one is open.
         let is_write = |cell: CellId| cell.test.class() == Class::Write;
-        let writing: Vec<DataSet> =
-            open.iter().filter(|cell| is_write(**cell)).map(|cell| cell.setup.data()).collect();
+        let writing: Vec<Phase> =
+            open.iter().filter(|cell| is_write(**cell)).map(|cell| Phase::of(*cell)).collect();
         let goes_on = |cell: CellId| {
-            open.contains(&cell) || (is_write(cell) && writing.contains(&cell.setup.data()))
+            open.contains(&cell) || (is_write(cell) && writing.contains(&Phase::of(cell)))
         };
         all.filter(|cell| goes_on(*cell) && !self.failed.contains(cell)).collect()
     }

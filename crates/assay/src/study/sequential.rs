@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use assay_model::{
     CellId, Class, DataSet, Microbenchmark, PlannedCell, Setup, Slice, SliceOutcome, StartFrom,
 };
@@ -15,6 +15,7 @@ use super::participant;
 use super::recorder::Recorder;
 use super::schedule::Phase;
 use super::station::{self, Place};
+use super::template::empty_template;
 use crate::progress::{Standing, Tally};
 
 /// Rest between two systems at most: what the published harness waits.
@@ -25,6 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Measures what is still to be measured of every system on every data set.
 pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
+    audit(field, recorder)?;
     let mut rests = false;
     for data in data_sets(recorder) {
         for system in 0..field.participants.len() {
@@ -39,6 +41,18 @@ pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
             run.take(recorder)?;
             rests = true;
         }
+    }
+    Ok(())
+}
+
+/// Asks every system for its settings first: one that was measured before an interruption is not started again.
+fn audit(field: &Field, recorder: &mut Recorder) -> Result<()> {
+    for (index, participant) in field.participants.iter().enumerate() {
+        let system = &participant.system;
+        let empty = empty_template(field.env, &system.prefix, &system.options, &system.name)?;
+        let server = Server::start(&field.stage.site, &system.prefix, &system.options, &empty)?;
+        recorder.settings(index, assay_servers::effective_settings(&mut server.connect()?)?)?;
+        server.stop()?;
     }
     Ok(())
 }
@@ -77,6 +91,12 @@ impl Run<'_> {
         recorder.record().slices.iter().any(mine)
     }
 
+    fn has_failed(&self, cell: CellId, recorder: &Recorder) -> bool {
+        let mine = |slice: &&Slice| slice.cell == cell && slice.system == self.system;
+        let mut slices = recorder.record().slices.iter().filter(mine);
+        slices.any(|slice| matches!(slice.outcome, SliceOutcome::Failed(_)))
+    }
+
     fn is_complete(&self, recorder: &Recorder) -> bool {
         self.cells(recorder).iter().all(|cell| self.has(cell.id, recorder))
     }
@@ -107,7 +127,7 @@ impl Run<'_> {
 
     fn measure(&self, cell: &PlannedCell, server: &Server, recorder: &mut Recorder) -> Result<()> {
         let is_done = self.has(cell.id, recorder);
-        if is_done && cell.id.test.class() == Class::Read {
+        if is_done && (cell.id.test.class() == Class::Read || self.has_failed(cell.id, recorder)) {
             return Ok(());
         }
         let (progress, study) = (self.field.env.progress, recorder.study());
@@ -130,6 +150,10 @@ impl Run<'_> {
             let what = format!("{} failed: {why}", cell.id.test);
             progress.failed(name, &what);
             recorder.event(Some(self.system), what)?;
+            recorder.slice(slice)?;
+            // Of a server that is gone nothing more is to be recorded: resumed, the study goes on with the next test.
+            server.connect().with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
+            return Ok(());
         }
         recorder.slice(slice)
     }

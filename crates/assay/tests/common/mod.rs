@@ -52,6 +52,7 @@ impl Place {
             .env("ASSAY_CACHE", self.cache())
             .env("ASSAY_LEDGER", self.ledger())
             .env("XDG_RUNTIME_DIR", self.run())
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env_remove("RUST_LOG")
             .stdin(Stdio::null())
             .process_group(0);
@@ -113,7 +114,7 @@ impl Place {
     }
 
     fn left(&self) -> Vec<String> {
-        let mut left = processes_naming(&self.run());
+        let mut left = processes_naming(self.folder.path());
         left.extend(children(&self.run().join("assay")));
         left.extend(children(&self.cache().join("instances")));
         left
