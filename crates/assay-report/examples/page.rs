@@ -1,4 +1,5 @@
-//! Writes the HTML page of a made-up study to a file, to be looked at: `page KIND FILE`.
+//! Writes the report of a made-up study to a file, to be looked at: `page KIND FILE [WIDTH]`. The ending of the file
+//! says the format.
 
 #![allow(clippy::unwrap_used, reason = "the fixtures are those of the tests")]
 
@@ -39,6 +40,15 @@ fn main() {
         }
     };
     let judgement = judgement.unwrap_or_else(|| judge(&record));
-    let options = TextOptions { width: 80, color: false };
-    fs_err::write(file, render(&record, &judgement, Format::Html, &options)).unwrap();
+    let width = arguments.next().map_or(80, |width| width.parse().unwrap());
+    let (format, color) = match file.rsplit('.').next() {
+        Some("txt") => (Format::Text, false),
+        Some("ansi") => (Format::Text, true),
+        Some("md") => (Format::Markdown, false),
+        Some("csv") => (Format::Csv, false),
+        Some("json") => (Format::Json, false),
+        _ => (Format::Html, false),
+    };
+    let options = TextOptions { width, color };
+    fs_err::write(file, render(&record, &judgement, format, &options)).unwrap();
 }

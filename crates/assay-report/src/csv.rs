@@ -1,7 +1,7 @@
 //! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields.
 //!
 //! Nothing that was never measured has a field: it is empty. Names are not changed to please spreadsheets, which take a
-//! field that begins with `=`, `+`, `-` or `@` for a formula; no system's name does.
+//! field that begins with `=`, `+`, `-` or `@` for a formula: only a name that a study file gives can begin so.
 
 use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;

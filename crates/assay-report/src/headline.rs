@@ -8,25 +8,41 @@ use assay_verdict::{Judgement, SystemSummary};
 use crate::number::{change, duration, share};
 use crate::words::{base_index, source, system_name};
 
-/// One line per system other than the base, then warnings and what the answer rests on.
+/// The answer, then what the twin says, warnings, and what the answer rests on.
 pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let (twins, others): (Vec<_>, Vec<_>) =
-        judgement.systems.iter().partition(|summary| is_twin(record, summary.system));
-    let mut lines: Vec<String> =
-        others.iter().map(|summary| verdict_line(record, summary)).collect();
-    let twins = twins.iter().map(|summary| twin_line(record, judgement, summary));
-    if lines.is_empty() {
-        lines.extend(twins);
-    } else {
-        lines.extend(stamp(record));
-        lines.extend(twins);
-    }
-    if let (Some(first), Some(_)) = (lines.first_mut(), stamp(record)) {
-        *first = format!("[suspicious audit] {first}");
+    let mut lines = answers(record, judgement);
+    lines.extend(stamp(record));
+    if !is_against_itself(record) {
+        lines.extend(twin_lines(record, judgement));
     }
     lines.extend(warnings(record, judgement).into_iter().map(|it| format!("warning: {it}")));
     lines.push(basis(record, judgement));
     lines
+}
+
+/// One line per system that is compared with the base; of a system against itself its false calls. The first is
+/// stamped where the audit is suspicious.
+pub(crate) fn answers(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let mut lines = if is_against_itself(record) {
+        twin_lines(record, judgement)
+    } else {
+        let others = judgement.systems.iter().filter(|other| !is_twin(record, other.system));
+        others.map(|other| verdict_line(record, other)).collect()
+    };
+    if let (Some(first), Some(_)) = (lines.first_mut(), stamp(record)) {
+        *first = format!("[suspicious audit] {first}");
+    }
+    lines
+}
+
+/// Whether nothing but the base's twin is compared with it.
+fn is_against_itself(record: &StudyRecord) -> bool {
+    record.systems.iter().all(|system| system.is_base || system.is_twin)
+}
+
+fn twin_lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let twins = judgement.systems.iter().filter(|summary| is_twin(record, summary.system));
+    twins.map(|twin| twin_line(record, judgement, twin)).collect()
 }
 
 /// What a reader must know before believing the answer, besides the audit.
@@ -95,8 +111,18 @@ pub(crate) fn twin_line(
     format!("A/A twin: {calls} false {word} in {cells} tests of {base} against itself{smallest}")
 }
 
-/// The smallest change that the study could have seen of these systems.
+/// The smallest change that the study could have seen of these systems, in words.
 pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Option<String> {
+    let (half, all) = detectable(judgement, systems)?;
+    Some(format!(
+        "the smallest change this study could have seen is {} in half of the tests, {} in all",
+        share(half),
+        share(all)
+    ))
+}
+
+/// The smallest change that would be called of these systems in half of the tests, and in all.
+pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f64, f64)> {
     let mut detectable: Vec<f64> = judgement
         .cells
         .iter()
@@ -104,12 +130,7 @@ pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Optio
         .filter_map(|cell| cell.detectable)
         .collect();
     detectable.sort_by(f64::total_cmp);
-    let (half, worst) = (detectable.get(detectable.len() / 2)?, detectable.last()?);
-    Some(format!(
-        "the smallest change this study could have seen is {} in half of the tests, {} in all",
-        share(*half),
-        share(*worst)
-    ))
+    Some((*detectable.get(detectable.len() / 2)?, *detectable.last()?))
 }
 
 fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use assay_model::{AuditClass, Estimate, Host, StudyRecord};
-use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp};
+use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp, SystemSummary};
 use serde::{Serialize, Serializer};
 
+use crate::headline::{detectable, is_twin};
 use crate::number::Digits;
 use crate::words::{rfc3339, source, system_name};
 
@@ -43,6 +44,8 @@ struct Document<'a> {
     audit: Vec<AuditPart<'a>>,
     cells: Vec<CellPart<'a>>,
     groups: Vec<GroupPart<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twin: Option<TwinPart<'a>>,
     events: Vec<EventPart<'a>>,
 }
 
@@ -159,6 +162,17 @@ struct GroupPart<'a> {
     median_high: Number,
 }
 
+/// What the base against itself says of the study; there only where a twin took part.
+#[derive(Serialize)]
+struct TwinPart<'a> {
+    system: &'a str,
+    false_calls: u32,
+    cells: u32,
+    /// Smallest relative change that would be called in half of the tests, and in all.
+    detectable_median: Number,
+    detectable_max: Number,
+}
+
 #[derive(Serialize)]
 struct EventPart<'a> {
     when: Option<String>,
@@ -187,6 +201,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         audit: audit(record),
         cells: judgement.cells.iter().map(|judged| cell(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         events: events(record),
     };
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
@@ -302,6 +317,21 @@ fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupPart<'a> {
         median_low: Number(summary.median_interval.map(|interval| interval.low)),
         median_high: Number(summary.median_interval.map(|interval| interval.high)),
     }
+}
+
+fn twin<'a>(
+    record: &'a StudyRecord,
+    judgement: &Judgement,
+    summary: &SystemSummary,
+) -> Option<TwinPart<'a>> {
+    let detectable = detectable(judgement, &[summary.system]);
+    is_twin(record, summary.system).then(|| TwinPart {
+        system: system_name(record, summary.system),
+        false_calls: summary.slower + summary.faster,
+        cells: summary.cells(),
+        detectable_median: Number(detectable.map(|(half, _)| half)),
+        detectable_max: Number(detectable.map(|(_, all)| all)),
+    })
 }
 
 fn events(record: &StudyRecord) -> Vec<EventPart<'_>> {

@@ -4,32 +4,45 @@ use assay_model::{CellId, Group, Setup, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::headline::{self, compared};
-use crate::number::{median, rate, ratio};
+use crate::number::{NONE, median, rate, ratio};
 use crate::text::conditions;
 use crate::words::{base_index, causes, command, symbol, system_name};
 
+/// What the columns are.
+const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
+    Server CPU ratio: server CPU per operation divided by that of the base.";
+
 /// Renders the report.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let mut sections: Vec<String> = Vec::new();
-    let lines = headline::lines(record, judgement);
-    sections.push(lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\n\n"));
-    sections.extend(tests(record, judgement));
+    let answers = headline::answers(record, judgement);
+    let mut sections: Vec<String> =
+        answers.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect();
+    let rest = headline::lines(record, judgement);
+    sections.extend(rest.iter().skip(answers.len()).map(|line| at_start(line.trim())));
     sections.extend(groups(record, judgement));
+    sections.extend(tests(record, judgement));
+    sections.push(LEGEND.to_owned());
     let causes: Vec<String> = causes(record, judgement)
+        .into_iter()
         .map(|(judged, name, why)| {
             format!("- {} {}: {}", symbol(judged.verdict), escaped(&name), escaped(why))
         })
         .collect();
     if !causes.is_empty() {
-        sections.push(format!("### Why\n\n{}", causes.join("\n")));
+        sections.push(folded("Why, the largest changes first", &causes.join("\n")));
     }
     let conditions = conditions::list(record, judgement);
     let items: Vec<String> =
-        conditions.iter().map(|line| format!("- {}", escaped(line.trim()))).collect();
-    sections.push(format!("### Conditions\n\n{}", items.join("\n")));
+        conditions.iter().map(|line| format!("- {}", at_start(line.trim()))).collect();
+    sections.push(folded("Conditions", &items.join("\n")));
     sections.push(again(record));
     sections.retain(|section| !section.is_empty());
     sections.join("\n\n") + "\n"
+}
+
+/// What is long and seldom read stands behind its title.
+fn folded(title: &str, text: &str) -> String {
+    format!("<details><summary>{title}</summary>\n\n{text}\n\n</details>")
 }
 
 /// One table for each setup and group.
@@ -43,6 +56,7 @@ fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
         .collect();
     cells.sort_by_key(|(setup, group, _)| (*setup, *group));
     let several_setups = record.study.setups.len() > 1;
+    let columns = columns(record);
     let of_group =
         |a: &(Setup, Group, CellId), b: &(Setup, Group, CellId)| (a.0, a.1) == (b.0, b.1);
     cells
@@ -55,18 +69,24 @@ fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
                 String::new()
             };
             let rows = cells.iter().map(|(_, _, cell)| row(record, judgement, *cell));
-            Some(format!("### {}{of}\n\n{}", group.title(), table(&header(record), rows)))
+            let (word, title) = (group.word(), group.title());
+            let name = if word == title { word.to_owned() } else { format!("{word}: {title}") };
+            Some(format!("### {name}{of}\n\n{}", table(&columns, rows)))
         })
         .collect()
 }
 
-fn header(record: &StudyRecord) -> Vec<String> {
-    let mut header = vec!["test".to_owned(), "base QPS".to_owned()];
+fn columns(record: &StudyRecord) -> Vec<Column> {
+    let mut columns = vec![Column::left("test"), Column::right("base QPS")];
     for system in compared(record) {
         let name = system_name(record, system);
-        header.extend([format!("{name} rQPS [95 %]"), "verdict".into(), "server CPU ratio".into()]);
+        columns.extend([
+            Column::right(format!("{name} rQPS [95 %]")),
+            Column::left("verdict"),
+            Column::right("server CPU ratio"),
+        ]);
     }
-    header
+    columns
 }
 
 fn row(record: &StudyRecord, judgement: &Judgement, cell: CellId) -> Vec<String> {
@@ -85,34 +105,25 @@ fn row(record: &StudyRecord, judgement: &Judgement, cell: CellId) -> Vec<String>
 
 fn groups(record: &StudyRecord, judgement: &Judgement) -> Option<String> {
     let systems = compared(record);
-    let header = [
-        "group",
-        "clients × tables × rows",
-        "system",
-        "n",
-        "min",
-        "max",
-        "avg",
-        "median [95 %]",
-        "stddev",
-    ];
+    let (several_setups, several_systems) = (record.study.setups.len() > 1, systems.len() > 1);
+    let mut columns = vec![Column::left("group")];
+    columns.extend(several_setups.then(|| Column::left("clients × tables × rows")));
+    columns.extend(several_systems.then(|| Column::left("system")));
+    columns.extend(["n", "min", "max", "avg", "median [95 %]", "stddev"].map(Column::right));
     let shown = judgement.groups.iter().filter(|summary| systems.contains(&summary.system));
     let rows: Vec<Vec<String>> = shown
         .map(|summary| {
-            vec![
-                summary.group.word().to_owned(),
-                summary.setup.to_string(),
-                system_name(record, summary.system).to_owned(),
-                summary.n.to_string(),
-                format!("{:.2}", summary.min),
-                format!("{:.2}", summary.max),
-                format!("{:.2}", summary.avg),
-                median(summary),
-                summary.stddev.map_or_else(String::new, |stddev| format!("{stddev:.3}")),
-            ]
+            let mut row = vec![summary.group.word().to_owned()];
+            row.extend(several_setups.then(|| summary.setup.to_string()));
+            row.extend(several_systems.then(|| system_name(record, summary.system).to_owned()));
+            row.push(summary.n.to_string());
+            row.extend([summary.min, summary.max, summary.avg].map(|value| format!("{value:.2}")));
+            row.push(median(summary));
+            row.push(summary.stddev.map_or_else(|| NONE.to_owned(), |sd| format!("{sd:.3}")));
+            row
         })
         .collect();
-    let table = |rows: Vec<Vec<String>>| table(&header.map(str::to_owned), rows.into_iter());
+    let table = |rows: Vec<Vec<String>>| table(&columns, rows.into_iter());
     (!rows.is_empty()).then(|| format!("### Relative QPS by group\n\n{}", table(rows)))
 }
 
@@ -138,14 +149,41 @@ fn fenced(text: &str) -> String {
     format!("{fence}\n{text}\n{fence}")
 }
 
-pub(crate) fn table(header: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
-        format!("| {} |", cells.join(" | "))
-    };
-    let rule = format!("|{}", "---|".repeat(header.len()));
-    let rows: Vec<String> = rows.map(|row| line(&row)).collect();
-    format!("{}\n{rule}\n{}", line(header), rows.join("\n"))
+/// A column of a table.
+pub(crate) struct Column {
+    header: String,
+    /// How GitHub is told to align it.
+    rule: &'static str,
+}
+
+impl Column {
+    /// Of words.
+    pub(crate) fn left(header: impl Into<String>) -> Self {
+        Self { header: header.into(), rule: "---" }
+    }
+
+    /// Of numbers.
+    pub(crate) fn right(header: impl Into<String>) -> Self {
+        Self { header: header.into(), rule: "---:" }
+    }
+}
+
+/// A table of which no text is markup.
+pub(crate) fn table(columns: &[Column], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let safe = |cells: Vec<String>| line(cells.iter().map(|cell| escaped(cell)).collect());
+    let header = safe(columns.iter().map(|column| column.header.clone()).collect());
+    let rule = line(columns.iter().map(|column| column.rule.to_owned()).collect());
+    [header, rule].into_iter().chain(rows.map(safe)).collect::<Vec<_>>().join("\n")
+}
+
+/// Text as it is where a line or an item begins: `-`, `+`, `=` and numbers with a point would make lists and headings.
+fn at_start(text: &str) -> String {
+    let digits = text.chars().take_while(char::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    let is_mark =
+        if digits > 0 { rest.starts_with(['.', ')']) } else { rest.starts_with(['-', '+', '=']) };
+    format!("{number}{}{}", if is_mark { "\\" } else { "" }, escaped(rest))
 }
 
 /// Text as it is, whatever it holds: nothing in it is markup.
@@ -154,13 +192,13 @@ fn escaped(text: &str) -> String {
     let mut before = ' ';
     for c in text.chars() {
         match c {
-            '\n' | '\r' => safe.push(' '),
+            c if c.is_control() => safe.push(' '),
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             // It would mention somebody; within a word, as in names of systems, it does not.
             '@' if !before.is_alphanumeric() => safe.push_str("@\u{200b}"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
                 safe.push('\\');
                 safe.push(c);
             }

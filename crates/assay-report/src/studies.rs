@@ -1,11 +1,13 @@
 //! The studies of a ledger in one line each: `assay studies`.
 
 use assay_model::StudySummary;
-use comfy_table::{Cell, CellAlignment, Table, presets};
 use serde::Serialize;
 
-use crate::number::{Digits, duration};
-use crate::words::rfc3339;
+use crate::markdown::Column;
+use crate::number::{Digits, duration, thousands};
+use crate::text::paint;
+use crate::text::table::{left, plain_table, right, trimmed};
+use crate::words::{minute, rfc3339};
 use crate::{Format, TextOptions, csv, markdown};
 
 /// Raised when the shape below breaks.
@@ -30,70 +32,90 @@ struct StudyPart<'a> {
     finished: bool,
 }
 
-/// Lists studies, the newest first. HTML has no list of its own: it is that of a terminal, as text.
+/// Lists studies, the newest first; `list` has the oldest first, as the ledger. HTML has no list of its own: it is that
+/// of a terminal, as text.
 #[must_use]
 pub fn studies(list: &[StudySummary], format: Format, options: &TextOptions) -> String {
     let newest_first = || list.iter().rev();
     match format {
         Format::Json => json(newest_first()),
-        Format::Csv => rows(newest_first()).map(|row| csv::joined(&row)).collect(),
+        Format::Csv => fields(newest_first()).map(|line| csv::joined(&line)).collect(),
         Format::Markdown => {
-            let header = COLUMNS.map(str::to_owned);
-            markdown::table(&header, newest_first().map(row)) + "\n"
+            let column = |(name, is_number)| {
+                if is_number { Column::right(name) } else { Column::left(name) }
+            };
+            markdown::table(&COLUMNS.map(column), newest_first().map(row)) + "\n"
         }
         Format::Text | Format::Html => text(list, options),
     }
 }
 
-/// What is told of a study.
-const COLUMNS: [&str; 8] =
-    ["study", "began", "systems", "preset", "cells", "slices", "took", "state"];
-
-/// The header and a row for each study.
-fn rows<'a>(list: impl Iterator<Item = &'a StudySummary>) -> impl Iterator<Item = Vec<String>> {
-    std::iter::once(COLUMNS.map(str::to_owned).to_vec()).chain(list.map(row))
-}
+/// What people are told of a study, and whether it is a number. The systems come last: they may be long.
+const COLUMNS: [(&str, bool); 8] = [
+    ("study", false),
+    ("began (UTC)", false),
+    ("preset", false),
+    ("cells", true),
+    ("slices", true),
+    ("took", true),
+    ("state", false),
+    ("systems", false),
+];
 
 fn row(study: &StudySummary) -> Vec<String> {
-    let began = rfc3339(study.started_ms).unwrap_or_default();
-    let minute: String = began.chars().take(16).collect();
     let state = if study.finished { "finished" } else { "unfinished" };
     vec![
         study.id.clone(),
-        minute.replace('T', " "),
-        study.systems.join(", "),
+        minute(study.started_ms).unwrap_or_default(),
         study.preset.word().to_owned(),
-        study.cells.to_string(),
-        study.slices.to_string(),
+        thousands(study.cells as f64),
+        thousands(study.slices as f64),
         duration(study.elapsed_s),
         state.to_owned(),
+        study.systems.join(" vs "),
     ]
+}
+
+/// A header and a line for each study, with the names and figures of JSON.
+fn fields<'a>(list: impl Iterator<Item = &'a StudySummary>) -> impl Iterator<Item = Vec<String>> {
+    let header =
+        ["id", "started", "preset", "set", "systems", "cells", "slices", "elapsed_s", "finished"];
+    let lines = list.map(|study| {
+        vec![
+            study.id.clone(),
+            rfc3339(study.started_ms).unwrap_or_default(),
+            study.preset.word().to_owned(),
+            study.set.len().to_string(),
+            study.systems.join(" vs "),
+            study.cells.to_string(),
+            study.slices.to_string(),
+            Digits::of(study.elapsed_s).map_or_else(String::new, |digits| digits.to_string()),
+            study.finished.to_string(),
+        ]
+    });
+    std::iter::once(header.map(str::to_owned).to_vec()).chain(lines)
 }
 
 fn text(list: &[StudySummary], options: &TextOptions) -> String {
     if list.is_empty() {
         return "no study yet: `assay compare BASE OTHER` makes one\n".to_owned();
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_width(u16::try_from(options.width).unwrap_or(u16::MAX));
-    let mut all = rows(list.iter().rev());
-    table.set_header(all.next().unwrap_or_default());
-    for row in all {
-        let cells = row.into_iter().zip(COLUMNS).map(|(text, column)| {
-            let alignment = match column {
-                "cells" | "slices" | "took" => CellAlignment::Right,
-                _ => CellAlignment::Left,
-            };
-            Cell::new(text).set_alignment(alignment)
-        });
-        table.add_row(cells);
+    let mut table = plain_table();
+    let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };
+    table.set_header(COLUMNS.map(|(name, is_number)| aligned(is_number, name.to_owned())));
+    for study in list.iter().rev() {
+        let cells = COLUMNS.into_iter().zip(row(study));
+        table.add_row(cells.map(|((_, is_number), text)| aligned(is_number, text)));
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    let unfinished = list.iter().rev().find(|study| !study.finished);
-    let hint = unfinished
-        .map(|study| format!("\n\n`assay resume {}` goes on with an unfinished study", study.id));
-    lines.join("\n") + &hint.unwrap_or_default() + "\n"
+    let mut lines = trimmed(&table);
+    if let Some(study) = list.iter().rev().find(|study| !study.finished) {
+        lines.push(String::new());
+        lines.push(format!("go on with the unfinished: assay resume {}", study.id));
+    }
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
 }
 
 fn json<'a>(list: impl Iterator<Item = &'a StudySummary>) -> String {

@@ -37,14 +37,20 @@ pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
 
-/// Cells that are explained or failed, with their names (and, of several, the system's) and the sentence.
+/// A moment to the minute, in UTC: `2026-11-21 07:19`; none outside the years that RFC 3339 has.
+pub(crate) fn minute(milliseconds: i64) -> Option<String> {
+    Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))
+}
+
+/// Cells that are explained or failed, with their names (and, of several, the system's) and the sentence: failures,
+/// then the largest changes, first.
 pub(crate) fn causes<'a>(
     record: &'a StudyRecord,
     judgement: &'a Judgement,
-) -> impl Iterator<Item = (&'a CellJudgement, String, &'a str)> {
+) -> Vec<(&'a CellJudgement, String, &'a str)> {
     let systems = compared(record);
     let several_setups = record.study.setups.len() > 1;
-    judgement.cells.iter().filter_map(move |judged| {
+    let told = judgement.cells.iter().filter_map(|judged| {
         let why = judged.failure.as_deref().or(judged.why.as_deref())?;
         // A twin has no causes; that it failed is worth telling.
         if judged.failure.is_none() && !systems.contains(&judged.system) {
@@ -58,7 +64,15 @@ pub(crate) fn causes<'a>(
             name += &format!(" {}", system_name(record, judged.system));
         }
         Some((judged, name, why))
-    })
+    });
+    let mut causes: Vec<_> = told.collect();
+    let size = |judged: &CellJudgement| match judged.rqps {
+        _ if judged.failure.is_some() => f64::INFINITY,
+        Some(rqps) => rqps.value.ln().abs(),
+        None => 0.0,
+    };
+    causes.sort_by(|(a, ..), (b, ..)| size(b).total_cmp(&size(a)));
+    causes
 }
 
 /// The command that asks for the same study, where one command can; it stands on top of the study's file.

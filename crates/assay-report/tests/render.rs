@@ -4,9 +4,10 @@
 
 mod common;
 
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
+use common::studies::{FOUR, ONE, study};
 use common::{record, suspicious};
 use serde_json::Value;
 
@@ -57,39 +58,81 @@ fn markdown_of_two_systems() {
     insta::assert_snapshot!(in_format(&record(&["11.8"]), Format::Markdown));
 }
 
+/// The fields of the lines of a CSV text.
+fn csv_lines(text: &str) -> Vec<Vec<String>> {
+    let (mut lines, mut fields, mut field, mut quoted) = (vec![], vec![], String::new(), false);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' if quoted && rest.next_if_eq(&'"').is_some() => field.push('"'),
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(std::mem::take(&mut field)),
+            '\r' if !quoted && rest.next_if_eq(&'\n').is_some() => {
+                fields.push(std::mem::take(&mut field));
+                lines.push(std::mem::take(&mut fields));
+            }
+            c => field.push(c),
+        }
+    }
+    assert!(field.is_empty() && !quoted, "the last line has no end");
+    lines
+}
+
+/// Where the field of a CSV column stands in a cell of JSON.
+fn json_path(column: &str) -> String {
+    let interval = |name: &str| match name.rsplit_once('_') {
+        Some((name, end @ ("low" | "high"))) => format!("/{name}/{end}"),
+        _ => format!("/{name}/value"),
+    };
+    match column {
+        "qps" | "qps_low" | "qps_high" | "rqps" | "rqps_low" | "rqps_high" | "cpu_ratio"
+        | "cpu_ratio_low" | "cpu_ratio_high" => interval(column),
+        "latency_p50_us" => "/latency_us/p50".into(),
+        "latency_p95_us" => "/latency_us/p95".into(),
+        "latency_p99_us" => "/latency_us/p99".into(),
+        "latency_max_us" => "/latency_us/max".into(),
+        "time_us" | "client_cpu_us" | "server_cpu_us" | "server_user_us" | "server_sys_us"
+        | "runq_us" | "disk_wait_us" | "other_wait_us" | "background_cpu_us" | "cs" | "reads"
+        | "read_kb" | "write_kb" => format!("/per_op/{column}"),
+        _ => format!("/{column}"),
+    }
+}
+
 #[test]
 fn csv_has_the_fields_and_the_numbers_of_json() {
-    let mut study = record(&["11.8"]);
-    study.systems[1].name = "mariadb@11.8+a=\"b,c\"".into();
-    let csv = in_format(&study, Format::Csv);
-    let mut lines = csv.split("\r\n");
-    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
-    let cells = json(&study)["cells"].as_array().unwrap().clone();
-    assert_eq!(lines.clone().filter(|line| !line.is_empty()).count(), cells.len());
-    let column = |name: &str| header.iter().position(|it| *it == name).unwrap();
-    let line = lines.nth(1).unwrap();
-    assert!(line.contains("\"mariadb@11.8+a=\"\"b,c\"\"\""), "{line}");
-    // Without the only field that holds a separator, fields are what stands between commas.
-    let fields: Vec<String> =
-        line.replace("\"mariadb@11.8+a=\"\"b,c\"\"\"", "x").split(',').map(str::to_owned).collect();
-    let cell = &cells[1];
-    for (name, value) in [
-        ("test", &cell["test"]),
-        ("rqps", &cell["rqps"]["value"]),
-        ("rqps_low", &cell["rqps"]["low"]),
-        ("ops", &cell["ops"]),
-        ("server_cpu_us", &cell["per_op"]["server_cpu_us"]),
-        ("latency_p95_us", &cell["latency_us"]["p95"]),
-        ("cpu_ratio_high", &cell["cpu_ratio"]["high"]),
-        ("disk_wait_us", &cell["per_op"]["disk_wait_us"]),
-    ] {
-        let expected = match value {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        assert_eq!(fields[column(name)], expected, "{name}");
+    let mut study = study(&["11.8"], TestSet::Set32, &[ONE], true);
+    study.systems[1].name = "mariadb@11.8+a=\"b,\r\nc\"".into();
+    let csv = csv_lines(&in_format(&study, Format::Csv));
+    let (header, lines) = csv.split_first().unwrap();
+    let document = json(&study);
+    let cells = document["cells"].as_array().unwrap();
+    assert_eq!(lines.len(), cells.len());
+    // Of the study and the system; all other columns are of the cell.
+    let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version"];
+    let mut told = 0;
+    for (line, cell) in lines.iter().zip(cells) {
+        assert_eq!(line.len(), header.len());
+        for (column, field) in header.iter().zip(line) {
+            if elsewhere.contains(&column.as_str()) {
+                continue;
+            }
+            let path = json_path(column);
+            let expected = match cell.pointer(&path) {
+                Some(Value::String(text)) => text.clone(),
+                Some(Value::Null) => String::new(),
+                Some(other) => other.to_string(),
+                // A whole object may be null.
+                None => {
+                    let (object, _) = path.rsplit_once('/').unwrap();
+                    assert_eq!(cell.pointer(object), Some(&Value::Null), "{path}");
+                    String::new()
+                }
+            };
+            assert_eq!(*field, expected, "{column}");
+            told += usize::from(!field.is_empty());
+        }
     }
+    assert!(told > 30 * cells.len(), "{told}");
 }
 
 #[test]
@@ -138,7 +181,51 @@ fn a_twin_is_a_line() {
     for format in [Format::Text, Format::Markdown] {
         assert!(!in_format(&study, format).contains("(twin)"));
     }
-    assert_eq!(json(&study)["systems"][2]["is_twin"], true);
+    let document = json(&study);
+    assert_eq!(document["systems"][2]["is_twin"], true);
+    let twin = &document["twin"];
+    assert_eq!(
+        keys(twin),
+        ["cells", "detectable_max", "detectable_median", "false_calls", "system"]
+    );
+    assert_eq!(twin["system"], name);
+    let told = format!("A/A twin: {} false calls in {} tests", twin["false_calls"], twin["cells"]);
+    assert!(text.contains(&told), "{told}:\n{text}");
+    assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
+}
+
+#[test]
+fn several_setups_in_80_columns() {
+    let names = ["point-query", "insert"];
+    let mut study = study(&["11.8"], TestSet::Set42, &FOUR, false);
+    study.study.cells.retain(|cell| names.contains(&cell.id.test.name().as_str()));
+    study.slices.retain(|slice| names.contains(&slice.cell.test.name().as_str()));
+    let run = |started_ms| assay_model::Run { started_ms, updated_ms: started_ms + 60_000 };
+    study.runs = vec![run(1_795_000_000_000), run(1_795_003_600_000)];
+    insta::assert_snapshot!(text(&study, 80, false));
+}
+
+/// Whatever the width, no figure is lost without a word.
+#[test]
+fn columns_that_find_no_room_are_named() {
+    for width in [80, 100, 120, 160] {
+        for others in [&["11.8"][..], &["11.4", "11.8"]] {
+            let text = text(&study(others, TestSet::Set32, &[ONE], false), width, false);
+            for column in ["base QPS", "server CPU ratio", "server µs/op", "client µs/op", "cs/op"]
+            {
+                assert!(text.contains(column), "{column} at {width}:\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_server_says_does_not_steer_the_terminal() {
+    let mut study = record(&["11.8"]);
+    study.events[0].what = "\u{1b}[2J\u{7}gone\nsecond".into();
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("gone second"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
 }
 
 #[test]
@@ -172,7 +259,9 @@ fn no_line_is_wider_than_the_terminal() {
     for width in [80, 100, 120, 200] {
         for others in [&["11.8"][..], &["11.4", "11.8"], &["10.5", "11.4", "11.8"]] {
             let text = text(&record(others), width, false);
-            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            // Commands stay whole, so that they can be copied.
+            let laid = text.lines().filter(|line| !line.starts_with("  assay "));
+            let widest = laid.map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= width, "{widest} > {width}:\n{text}");
         }
     }

@@ -102,6 +102,22 @@ fn one_block_of_several_gives_intervals_but_no_verdict() {
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }
 
+/// As in preset published: each test once.
+#[test]
+fn a_single_pair_gives_values_without_intervals_and_no_verdict() {
+    let mut record = Simulation { blocks: 1, ..Simulation::MEASURED }.record();
+    record.slices.retain(|slice| slice.round == 0);
+    let judgement = judge(&record);
+    assert_eq!(count(&judgement, Verdict::Undecided), 32);
+    for cell in others(&judgement) {
+        let (qps, rqps) = (cell.qps.unwrap(), cell.rqps.unwrap());
+        assert!(qps.value > 0.0 && !qps.has_interval(), "{qps:?}");
+        assert!(rqps.value > 0.0 && !rqps.has_interval(), "{rqps:?}");
+    }
+    assert_eq!(judgement.groups.iter().map(|group| group.n).sum::<u32>(), 32);
+    assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
+}
+
 #[test]
 fn the_same_record_gives_the_same_judgement_in_any_slice_order() {
     let record = Simulation::MEASURED.record();

@@ -6,15 +6,12 @@ use assay_model::{
 use assay_verdict::Judgement;
 
 use crate::number::{duration, share, thousands};
-use crate::words::{command, rfc3339, source, system_name};
+use crate::words::{command, minute, rfc3339, source, system_name};
 
-/// Host, systems, study, trouble, audit, and the command.
+/// Host, systems, study, trouble, audit, events, under a heading.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut lines = vec!["conditions".to_owned()];
     lines.extend(list(record, judgement));
-    lines.push(String::new());
-    lines.extend(again(record));
-    lines.push(format!("again from the ledger: assay report {}", record.study.id));
     lines
 }
 
@@ -23,6 +20,7 @@ pub(crate) fn list(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut lines = vec![host(record)];
     lines.extend(systems(record));
     lines.push(study(record));
+    lines.extend(runs(record));
     lines.extend(data(record).into_iter().map(|line| format!("  data {line}")));
     lines.push(slices(record, judgement));
     lines.extend(audit(record));
@@ -33,18 +31,20 @@ pub(crate) fn list(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     lines
 }
 
-/// How to measure the same: one command, or the study file where one command cannot say it.
-fn again(record: &StudyRecord) -> Vec<String> {
-    let recipe = &record.study.recipe;
+/// How to measure the same: one command, or the study file where one command cannot say it; and how to see it again.
+pub(crate) fn again(record: &StudyRecord) -> Vec<String> {
+    let recipe = record.study.recipe.trim_end();
+    let mut lines = vec!["again".to_owned()];
     match command(record) {
-        Some(command) => vec![format!("again: {command}")],
-        None if recipe.is_empty() => Vec::new(),
+        Some(command) => lines.push(format!("  {command}")),
+        None if recipe.is_empty() => {}
         None => {
-            let indented = recipe.lines().map(|line| format!("  {line}"));
-            let head = "again: `assay run study.toml` with this in the file".to_owned();
-            std::iter::once(head).chain(indented).chain([String::new()]).collect()
+            lines.push("  assay run study.toml, with this in the file:".to_owned());
+            lines.extend(recipe.lines().map(|line| format!("    {line}").trim_end().to_owned()));
         }
     }
+    lines.push(format!("  assay report {}  (from the ledger)", record.study.id));
+    lines
 }
 
 /// What the data were, and whether all systems held the same.
@@ -147,10 +147,23 @@ fn study(record: &StudyRecord) -> String {
         ),
         format!("took {} of {}", duration(record.elapsed_s()), duration(study.budget_s)),
     ]);
-    if record.runs.len() > 1 {
-        parts.push(format!("interrupted and resumed {} times", record.runs.len() - 1));
-    }
     format!("  {}", parts.join(", "))
+}
+
+/// When nobody measured: between the runs of an interrupted study.
+fn runs(record: &StudyRecord) -> Option<String> {
+    let moment = |ms| minute(ms).unwrap_or_else(|| "an unknown time".to_owned());
+    let pauses: Vec<String> = record
+        .runs
+        .windows(2)
+        .filter_map(|pair| Some((pair.first()?.updated_ms, pair.last()?.started_ms)))
+        .map(|(from, to)| format!("{} and {}", moment(from), moment(to)))
+        .collect();
+    let count = record.runs.len();
+    (count > 1).then(|| {
+        let pauses = pauses.join(", between ");
+        format!("  measured in {count} runs; interrupted (UTC) between {pauses}")
+    })
 }
 
 fn slices(record: &StudyRecord, judgement: &Judgement) -> String {

@@ -1,4 +1,4 @@
-//! Colours, laid over finished text: they change no width and carry no meaning of their own.
+//! Colours, laid over finished lines: they change no width and carry no meaning of their own.
 
 use anstyle::{AnsiColor, Style};
 
@@ -19,12 +19,36 @@ const PHRASES: [(&str, Style); 7] = [
     ("warning:", YELLOW),
 ];
 
-/// Adds colours: the first line bold, verdicts in theirs.
-pub(crate) fn paint(text: &str) -> String {
-    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let mut painted = rest.to_owned();
-    for (phrase, style) in PHRASES {
-        painted = painted.replace(phrase, &format!("{style}{phrase}{style:#}"));
+/// What is coloured where a line begins with it: the list of causes.
+const STARTS: [(&str, Style); 3] = [("▲", GREEN), ("▼", RED), ("✗", RED)];
+
+/// Adds colours: the first sentence and headings bold, verdicts in theirs.
+pub(crate) fn paint(lines: &mut [String]) {
+    let mut after_blank = true;
+    let mut is_first = true;
+    for line in lines {
+        let is_indented = line.starts_with(' ');
+        // The first sentence goes on in the lines indented below it.
+        is_first &= after_blank || is_indented;
+        let is_heading = after_blank && !is_indented;
+        after_blank = line.is_empty();
+        if !after_blank {
+            *line = if is_first || is_heading { painted(line, BOLD) } else { colored(line) };
+        }
     }
-    format!("{BOLD}{first}{BOLD:#}\n{painted}")
+}
+
+fn painted(text: &str, style: Style) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+fn colored(line: &str) -> String {
+    let text = line.trim_start();
+    if let Some((start, style)) = STARTS.into_iter().find(|(start, _)| text.starts_with(start)) {
+        let (indent, rest) = (&line[..line.len() - text.len()], &text[start.len()..]);
+        return format!("{indent}{}{rest}", painted(start, style));
+    }
+    PHRASES.into_iter().fold(line.to_owned(), |line, (phrase, style)| {
+        line.replace(phrase, &painted(phrase, style))
+    })
 }

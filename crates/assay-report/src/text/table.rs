@@ -1,25 +1,48 @@
-//! The tables of tests and groups.
+//! The tables of tests.
 
 use assay_model::{CellId, Group, Setup, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Judgement, PerOp};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::headline::compared;
-use crate::number::{NONE, median, quantity, rate, ratio};
-use crate::words::{base_index, causes, symbol, system_name};
+use crate::number::{NONE, quantity, rate, ratio};
+use crate::words::{base_index, symbol, system_name};
 
-/// What may be left out of the table of tests to fit the width, the first to go last in the list.
+/// What is left out of the table of tests to fit the width, the last first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extra {
     Qps,
-    ServerCpu,
-    ContextSwitches,
-    ClientCpu,
     CpuRatio,
+    ServerCpu,
+    ClientCpu,
+    ContextSwitches,
 }
 
-const EXTRAS: [Extra; 5] =
-    [Extra::Qps, Extra::ServerCpu, Extra::ContextSwitches, Extra::ClientCpu, Extra::CpuRatio];
+impl Extra {
+    const ALL: [Self; 5] =
+        [Self::Qps, Self::CpuRatio, Self::ServerCpu, Self::ClientCpu, Self::ContextSwitches];
+
+    fn header(self) -> &'static str {
+        match self {
+            Self::Qps => "base QPS",
+            Self::CpuRatio => "server CPU ratio",
+            Self::ServerCpu => "server µs/op",
+            Self::ClientCpu => "client µs/op",
+            Self::ContextSwitches => "cs/op",
+        }
+    }
+
+    /// Whether it was measured in the cell.
+    fn is_in(self, judged: &CellJudgement) -> bool {
+        let server = judged.per_op.and_then(|it| it.server);
+        match self {
+            Self::Qps => judged.qps.is_some(),
+            Self::CpuRatio => judged.cpu_ratio.is_some(),
+            Self::ClientCpu => judged.per_op.is_some_and(|it| it.client_cpu_us.is_some()),
+            Self::ServerCpu | Self::ContextSwitches => server.is_some(),
+        }
+    }
+}
 
 /// Which columns a table has.
 #[derive(Debug, Clone, Copy)]
@@ -31,69 +54,90 @@ struct Columns<'a> {
     verdict_words: bool,
 }
 
+/// The tables of tests, and what their columns are.
+pub(crate) struct Tests {
+    /// Laid out to fit the width.
+    pub(crate) lines: Vec<String>,
+    /// In words.
+    pub(crate) legend: Vec<String>,
+}
+
 /// Every test by group, as wide as the terminal allows.
-pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -> Vec<String> {
+pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -> Tests {
     let others = compared(record);
-    let mut lines = match fitting(record, judgement, &others, width) {
-        Some(lines) => lines,
+    // A column in which nothing was measured says nothing.
+    let measured = |extra: &Extra| judgement.cells.iter().any(|judged| extra.is_in(judged));
+    let extras: Vec<Extra> = Extra::ALL.into_iter().filter(measured).collect();
+    let fitting = |others: &[usize]| fitting(record, judgement, others, &extras, width);
+    let layouts = match fitting(&others) {
+        Some(layout) => vec![layout],
         // Not even the least fits: one table for each of the others.
         None => others
             .iter()
-            .flat_map(|other| {
-                let one = std::slice::from_ref(other);
-                let mut lines = fitting(record, judgement, one, width).unwrap_or_else(|| {
+            .map(|other| {
+                let others = std::slice::from_ref(other);
+                fitting(others).unwrap_or_else(|| {
                     let least =
-                        Columns { others: one, verdicts: true, extras: &[], verdict_words: false };
-                    laid_out(record, judgement, least)
-                });
-                lines.push(String::new());
-                lines
+                        Columns { others, verdicts: true, extras: &[], verdict_words: false };
+                    Layout {
+                        lines: laid_out(record, judgement, least),
+                        verdict_words: false,
+                        left_out: extras.clone(),
+                    }
+                })
             })
             .collect(),
     };
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    lines.push(String::new());
-    let legend = legend(&lines);
-    lines.extend(legend);
-    lines
+    let legend = legend(record, judgement, &extras, &layouts);
+    let tables: Vec<Vec<String>> = layouts.into_iter().map(|layout| layout.lines).collect();
+    Tests { lines: tables.join(&String::new()), legend }
+}
+
+/// A table, or two below each other, that fit.
+struct Layout {
+    lines: Vec<String>,
+    verdict_words: bool,
+    /// For these there was no room.
+    left_out: Vec<Extra>,
 }
 
 fn fitting(
     record: &StudyRecord,
     judgement: &Judgement,
     others: &[usize],
+    extras: &[Extra],
     width: usize,
-) -> Option<Vec<String>> {
-    let with_words = (0..=EXTRAS.len()).rev().map(|kept| (kept, true));
+) -> Option<Layout> {
+    let with_words = (0..=extras.len()).rev().map(|kept| (kept, true));
     let choices = with_words.chain(std::iter::once((0, false)));
     choices.into_iter().find_map(|(kept, verdict_words)| {
-        let (extras, left_out) = EXTRAS.split_at(kept);
+        let (extras, rest) = extras.split_at(kept);
         let columns = Columns { others, verdicts: true, extras, verdict_words };
         let mut lines = laid_out(record, judgement, columns);
         if !fits(&lines, width) {
             return None;
         }
         // What does not fit beside the verdicts stands in a table of its own.
-        let below = (1..=left_out.len()).rev().find_map(|count| {
+        let below = (1..=rest.len()).rev().find_map(|count| {
             let columns =
-                Columns { others, verdicts: false, extras: &left_out[..count], verdict_words };
-            Some(laid_out(record, judgement, columns)).filter(|lines| fits(lines, width))
+                Columns { others, verdicts: false, extras: &rest[..count], verdict_words };
+            let lines = laid_out(record, judgement, columns);
+            fits(&lines, width).then_some((lines, count))
         });
-        if let Some(below) = below {
+        let (below, told) = below.unwrap_or_default();
+        if told > 0 {
             lines.push(String::new());
             lines.extend(below);
         }
-        Some(lines)
+        Some(Layout { lines, verdict_words, left_out: rest[told..].to_vec() })
     })
 }
 
-fn fits(lines: &[String], width: usize) -> bool {
+pub(crate) fn fits(lines: &[String], width: usize) -> bool {
     lines.iter().all(|line| line.chars().count() <= width)
 }
 
-/// The table as lines, group headings between the rows.
+/// The table as lines, headings between the rows: of groups where there are verdicts, else of setups only.
 fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Vec<String> {
     let mut cells: Vec<(Setup, Group, CellId)> = Vec::new();
     for judged in judgement.cells.iter().filter(|judged| judged.system == base_index(record)) {
@@ -106,61 +150,61 @@ fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Ve
     for (_, _, cell) in &cells {
         table.add_row(row(record, judgement, *cell, columns));
     }
-    let mut rows = table.lines().map(|line| line.trim_end().to_owned());
+    let mut rows = trimmed(&table).into_iter();
     let mut lines: Vec<String> = rows.by_ref().take(1).collect();
-    let mut heading = None;
+    let mut above = String::new();
     for ((setup, group, _), row) in cells.iter().zip(rows) {
-        if heading != Some((setup, group)) {
-            heading = Some((setup, group));
+        let heading = heading(record, *setup, columns.verdicts.then_some(*group));
+        if heading != above {
             lines.push(String::new());
-            lines.push(group_heading(record, *setup, *group));
+            lines.push(heading.clone());
+            above = heading;
         }
         lines.push(row);
     }
     lines
 }
 
-fn group_heading(record: &StudyRecord, setup: Setup, group: Group) -> String {
-    let title = match group {
+/// What the rows below it have in common; nothing where all have it.
+fn heading(record: &StudyRecord, setup: Setup, group: Option<Group>) -> String {
+    let title = group.map(|group| match group {
         Group::Writes => group.word().to_owned(),
         _ => format!("{}: {}", group.word(), group.title()),
-    };
-    let several = record.study.cells.iter().any(|cell| cell.id.setup != setup);
-    let of = if several { format!(", {setup} (clients × tables × rows)") } else { String::new() };
-    format!("{title}{of}")
+    });
+    let several = record.study.setups.len() > 1;
+    let setup = several.then(|| setup.to_string());
+    [title, setup].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn plain_table() -> Table {
+pub(crate) fn plain_table() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
 }
 
-fn left(text: impl ToString) -> Cell {
+/// The lines of a table without the spaces at their ends.
+pub(crate) fn trimmed(table: &Table) -> Vec<String> {
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+pub(crate) fn left(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Left)
 }
 
-fn right(text: impl ToString) -> Cell {
+pub(crate) fn right(text: impl ToString) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
 fn header(record: &StudyRecord, columns: Columns) -> Vec<Cell> {
     let mut cells = vec![left("test")];
     if columns.extras.contains(&Extra::Qps) {
-        cells.push(right("base QPS"));
+        cells.push(right(Extra::Qps.header()));
     }
     for &other in columns.others.iter().filter(|_| columns.verdicts) {
         cells.push(left(format!("{} rQPS", system_name(record, other))));
     }
-    for extra in columns.extras {
-        match extra {
-            Extra::Qps => {}
-            Extra::ServerCpu => cells.push(right("server µs/op")),
-            Extra::ContextSwitches => cells.push(right("cs/op")),
-            Extra::ClientCpu => cells.push(right("client µs/op")),
-            Extra::CpuRatio => cells.push(right("server CPU ratio")),
-        }
-    }
+    let beside = columns.extras.iter().filter(|extra| **extra != Extra::Qps);
+    cells.extend(beside.map(|extra| right(extra.header())));
     cells
 }
 
@@ -205,63 +249,47 @@ fn arrows(all: &[Option<&CellJudgement>], of: impl Fn(PerOp) -> Option<f64>) -> 
     figures.join(" → ")
 }
 
-fn legend(lines: &[String]) -> Vec<String> {
-    let shows = |header: &str| lines.iter().any(|line| line.contains(header));
-    let mut legend = vec![
-        "rQPS: QPS divided by that of the base, with 95 % interval; ▲ faster, ▼ slower, = same, \
-         ? undecided"
-            .to_owned(),
-        "undecided can be a change whose interval leaves out 1: the risk of error is shared by all \
-         tests and blocks"
-            .to_owned(),
-    ];
-    if shows("µs/op") {
+/// What the columns that are shown are, indented to stand apart from the tables.
+fn legend(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    extras: &[Extra],
+    layouts: &[Layout],
+) -> Vec<String> {
+    let is_left_out = |extra: &Extra| layouts.iter().any(|layout| layout.left_out.contains(extra));
+    let shown = |extra| extras.contains(&extra) && !is_left_out(&extra);
+    let mut legend = vec!["  rQPS: QPS divided by that of the base [95 % interval]".to_owned()];
+    if layouts.iter().any(|layout| !layout.verdict_words) {
+        legend.push("  ▲ faster, ▼ slower, = same, ? undecided, ✗ failed".to_owned());
+    }
+    if let [setup, _, ..] = record.study.setups[..] {
+        legend.push(format!("  {setup}: clients × tables × rows"));
+    }
+    // A reader would take such an interval for a verdict.
+    if judgement.cells.iter().any(leaves_out_one_undecided) {
         legend.push(
-            "µs/op: CPU time per operation; figures with → are means, base → other, without interval"
+            "  undecided although the interval leaves out 1: the risk of error is shared by all tests and blocks"
                 .to_owned(),
         );
     }
-    if shows("cs/op") {
-        legend.push("cs/op: context switches of the server per operation".to_owned());
+    let switches = shown(Extra::ContextSwitches);
+    if switches || shown(Extra::ServerCpu) || shown(Extra::ClientCpu) {
+        let (columns, what) =
+            if switches { ("µs/op, cs/op", " and context switches") } else { ("µs/op", "") };
+        legend.push(format!("  {columns}: CPU time{what} per operation, means, base → other"));
+    }
+    let left_out: Vec<&str> =
+        extras.iter().filter(|extra| is_left_out(extra)).map(|extra| extra.header()).collect();
+    if !left_out.is_empty() {
+        legend.push(format!(
+            "  no room for {}: shown in a wider terminal and by `--format html`",
+            left_out.join(", ")
+        ));
     }
     legend
 }
 
-/// The sentence on the cause, where there is one.
-pub(crate) fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let mut lines: Vec<String> = causes(record, judgement)
-        .map(|(judged, name, why)| format!("  {} {name}: {why}", symbol(judged.verdict)))
-        .collect();
-    if !lines.is_empty() {
-        lines.insert(0, "why".into());
-    }
-    lines
-}
-
-/// The published statistics of relative QPS by group.
-pub(crate) fn groups(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let systems = compared(record);
-    let shown = || judgement.groups.iter().filter(|summary| systems.contains(&summary.system));
-    if shown().next().is_none() {
-        return Vec::new();
-    }
-    let several_setups = record.study.setups.len() > 1;
-    let mut table = plain_table();
-    let mut header = vec![left("rQPS by group")];
-    header.extend((several_setups).then(|| left("clients × tables × rows")));
-    header.extend((systems.len() > 1).then(|| left("system")));
-    header.extend(["n", "min", "max", "avg"].map(right));
-    header.extend([left("median [95 %]"), right("stddev")]);
-    table.set_header(header);
-    for summary in shown() {
-        let mut row = vec![left(format!("  {}", summary.group.word()))];
-        row.extend((several_setups).then(|| left(summary.setup)));
-        row.extend((systems.len() > 1).then(|| left(system_name(record, summary.system))));
-        row.push(right(summary.n));
-        row.extend([summary.min, summary.max, summary.avg].map(|v| right(format!("{v:.2}"))));
-        row.push(left(median(summary)));
-        row.push(right(summary.stddev.map_or_else(|| NONE.to_owned(), |s| format!("{s:.3}"))));
-        table.add_row(row);
-    }
-    table.lines().map(|line| line.trim_end().to_owned()).collect()
+fn leaves_out_one_undecided(judged: &CellJudgement) -> bool {
+    judged.verdict == Verdict::Undecided
+        && judged.rqps.is_some_and(|rqps| rqps.low > 1.0 || rqps.high < 1.0)
 }
