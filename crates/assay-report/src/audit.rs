@@ -1,11 +1,9 @@
 //! The settings that differ between systems, on their own: `assay audit`.
 
-use std::collections::BTreeMap;
-
 use assay_model::{AuditClass, AuditFinding, System};
 use serde::Serialize;
 
-use crate::words::source;
+use crate::json::{self, AuditPart, SystemPart};
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
@@ -14,26 +12,7 @@ const SCHEMA: u32 = 1;
 struct Document<'a> {
     schema: u32,
     systems: Vec<SystemPart<'a>>,
-    audit: Vec<FindingPart<'a>>,
-}
-
-#[derive(Serialize)]
-struct SystemPart<'a> {
-    name: &'a str,
-    product: &'static str,
-    version: &'a str,
-    engine: &'static str,
-    build: &'a str,
-    source: String,
-    sha256: &'a str,
-}
-
-#[derive(Serialize)]
-struct FindingPart<'a> {
-    setting: &'a str,
-    values: BTreeMap<&'a str, Option<&'a str>>,
-    class: AuditClass,
-    why: &'a str,
+    audit: Vec<AuditPart<'a>>,
 }
 
 /// The differences in the shape that reports have them in.
@@ -41,31 +20,8 @@ struct FindingPart<'a> {
 pub fn audit_json(systems: &[System], findings: &[AuditFinding]) -> String {
     let document = Document {
         schema: SCHEMA,
-        systems: systems
-            .iter()
-            .map(|system| SystemPart {
-                name: &system.name,
-                product: system.prefix.product.word(),
-                version: &system.prefix.version,
-                engine: system.spec.engine.word(),
-                build: &system.prefix.build.package_version,
-                source: source(system),
-                sha256: &system.prefix.sha256,
-            })
-            .collect(),
-        audit: findings
-            .iter()
-            .map(|finding| FindingPart {
-                setting: &finding.setting,
-                values: systems
-                    .iter()
-                    .zip(&finding.values)
-                    .map(|(system, value)| (system.name.as_str(), value.as_deref()))
-                    .collect(),
-                class: finding.class,
-                why: &finding.why,
-            })
-            .collect(),
+        systems: json::systems(systems),
+        audit: json::audit(systems, findings),
     };
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{AuditClass, Estimate, Host, StudyRecord};
+use assay_model::{AuditClass, AuditFinding, Estimate, Host, StudyRecord, System};
 use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp, SystemSummary};
 use serde::{Serialize, Serializer};
 
@@ -62,7 +62,7 @@ struct StudyPart<'a> {
 }
 
 #[derive(Serialize)]
-struct SystemPart<'a> {
+pub(crate) struct SystemPart<'a> {
     name: &'a str,
     product: &'static str,
     version: &'a str,
@@ -75,7 +75,7 @@ struct SystemPart<'a> {
 }
 
 #[derive(Serialize)]
-struct AuditPart<'a> {
+pub(crate) struct AuditPart<'a> {
     setting: &'a str,
     values: BTreeMap<&'a str, Option<&'a str>>,
     class: AuditClass,
@@ -197,8 +197,8 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         },
         host: &record.host,
         workload_version: study.workload_version,
-        systems: systems(record),
-        audit: audit(record),
+        systems: systems(&record.systems),
+        audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| cell(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
@@ -210,9 +210,8 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     text
 }
 
-fn systems(record: &StudyRecord) -> Vec<SystemPart<'_>> {
-    record
-        .systems
+pub(crate) fn systems(systems: &[System]) -> Vec<SystemPart<'_>> {
+    systems
         .iter()
         .map(|system| SystemPart {
             name: &system.name,
@@ -228,14 +227,12 @@ fn systems(record: &StudyRecord) -> Vec<SystemPart<'_>> {
         .collect()
 }
 
-fn audit(record: &StudyRecord) -> Vec<AuditPart<'_>> {
-    record
-        .audit
+pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> Vec<AuditPart<'a>> {
+    findings
         .iter()
         .map(|finding| AuditPart {
             setting: &finding.setting,
-            values: record
-                .systems
+            values: systems
                 .iter()
                 .zip(&finding.values)
                 .map(|(system, value)| (system.name.as_str(), value.as_deref()))
