@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use crate::Error;
 

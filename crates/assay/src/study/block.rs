@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_model::{Instance, PlannedCell, SliceOutcome, Study, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_servers::Server;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use super::calibrate::{self, ROUNDS_MIN};
 use super::participant::{self, Participant, Stage};
