@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Tables, Work};
 use assay_model::{
-    DataSet, Engine, Hint, IdKey, Microbenchmark, Product, Setup, StatementMode, WorkCounters,
+    DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode, SystemSpec, WorkCounters,
 };
 use assay_plan::{Place, ServerUrl};
-use assay_wire::Address;
-use assay_wire::{ConnectOptions, Control, code_name};
+use assay_wire::{Address, ConnectOptions, Control, Protocol, code_name};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
@@ -28,32 +27,23 @@ const RATE_MET: f64 = 0.99;
 /// Environment variable with the password, which need then not stand in the URL for all to see.
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
-/// A product that cannot be attached to.
-#[derive(Debug, thiserror::Error)]
-#[error("servers of `{0}` cannot be driven yet")]
-pub(crate) struct Unsupported(Product);
-
-impl Hint for Unsupported {
-    fn hints(&self) -> Vec<String> {
-        vec!["`mysql://` URLs of MySQL and MariaDB servers can".to_owned()]
-    }
-}
-
 /// How to connect to what a URL names.
-fn connect_options(url: &ServerUrl) -> Result<ConnectOptions> {
-    if url.product == Product::Postgres {
-        return Err(Unsupported(url.product).into());
-    }
+fn connect_options(url: &ServerUrl) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
         Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
     };
+    let protocol = match url.product {
+        Product::MariaDb | Product::MySql => Protocol::MySql,
+        Product::Postgres => Protocol::Postgres,
+    };
     let given = url.password.as_ref().map(|password| password.0.clone());
-    Ok(ConnectOptions {
+    ConnectOptions {
+        protocol,
         password: given.or_else(|| std::env::var(PASSWORD).ok()),
         database: Some(url.database.clone()),
         ..ConnectOptions::new(address, &url.user)
-    })
+    }
 }
 
 /// What a load did, for scripts.
@@ -70,12 +60,21 @@ struct Loaded {
 /// Creates and fills the tables.
 pub(crate) fn load(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url)?;
+    let options = connect_options(&url);
     let data = DataSet { tables: args.tables, rows: args.rows };
-    let engine = match args.engine.as_str() {
-        "innodb" => Engine::InnoDb,
-        "rocksdb" => Engine::RocksDb,
-        other => anyhow::bail!("`{other}` is no storage engine: `innodb` or `rocksdb`"),
+    let engine = match args
+        .engine
+        .as_deref()
+        .unwrap_or(SystemSpec::default_engine(url.product).word())
+    {
+        "innodb" if url.product != Product::Postgres => Engine::InnoDb,
+        "rocksdb" if url.product != Product::Postgres => Engine::RocksDb,
+        "heap" if url.product == Product::Postgres => Engine::Heap,
+        other => anyhow::bail!(
+            "`{other}` is no storage engine of `{}`: `innodb` and `rocksdb` are MySQL's and MariaDB's, `heap` is \
+             Postgres'",
+            url.product
+        ),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
@@ -149,7 +148,7 @@ struct LatencyUs {
 /// Drives one microbenchmark.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url)?;
+    let options = connect_options(&url);
     let test = test(&args.test)?;
     let data = data_set(args, &options)?;
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
