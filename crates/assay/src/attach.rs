@@ -150,7 +150,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
     let options = connect_options(&url);
     let test = test(&args.test)?;
-    let data = data_set(args, &options)?;
+    let data = data_set(args, url.product, &options)?;
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
     let work = Work { product: url.product, test, setup, statements, seed: args.seed };
@@ -188,8 +188,22 @@ fn test(name: &str) -> Result<Microbenchmark> {
     }
 }
 
+/// The query for the number of tables.
+fn count_tables(product: Product) -> &'static str {
+    match product {
+        Product::MariaDb | Product::MySql => {
+            "SELECT COUNT(*) FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'"
+        }
+        Product::Postgres => {
+            "SELECT COUNT(*) FROM information_schema.tables \
+             WHERE table_schema = current_schema() AND table_name ~ '^sbtest[0-9]+$'"
+        }
+    }
+}
+
 /// The tables to work on: as told, or as the server has them.
-fn data_set(args: &Bench, options: &ConnectOptions) -> Result<DataSet> {
+fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Control::connect(options).context("cannot connect to the server")?;
     let mut number = |sql: &str| -> Result<Option<u32>> {
         let found = control.query(sql)?;
@@ -197,11 +211,7 @@ fn data_set(args: &Bench, options: &ConnectOptions) -> Result<DataSet> {
     };
     let tables = match args.tables {
         Some(tables) => tables,
-        None => number(
-            "SELECT COUNT(*) FROM information_schema.tables
-             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'",
-        )?
-        .unwrap_or(0),
+        None => number(count_tables(product))?.unwrap_or(0),
     };
     anyhow::ensure!(
         tables > 0,
