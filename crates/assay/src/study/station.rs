@@ -8,7 +8,7 @@ use assay_model::{
     CellId, ClientCounters, CpuPlacement, HostCounters, PlannedCell, ServerCounters, Slice,
     SliceOutcome, Study, System, WorkCounters,
 };
-use assay_probe::{Probe, ProbeConfig};
+use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use assay_servers::Server;
 
 use super::participant::{self, Stage};
@@ -76,9 +76,11 @@ pub(crate) fn connect(
     server.place(cell.placement, stage.cpu, connection_tids.as_deref().unwrap_or_default())?;
     let probe = Probe::new(ProbeConfig {
         client_tids: session.client_tids(),
-        server_pid: server.pid(),
-        connection_tids,
-        data_dir: server.data_dir(),
+        server: Some(WatchedServer {
+            pid: server.pid(),
+            connection_tids,
+            data_dir: server.data_dir(),
+        }),
     })?;
     Ok(Station { session, probe })
 }
