@@ -1,6 +1,7 @@
 //! What is particular to the programs of the MySQL family: command lines and system tables.
 
 mod initialize;
+mod maintain;
 pub(crate) mod options;
 
 use std::ffi::OsString;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use assay_model::Prefix;
 
 pub(crate) use initialize::initialize_job;
+pub(crate) use maintain::{drain, maintain};
 
 use crate::server::Listen;
 use crate::supervise::Job;
