@@ -22,6 +22,12 @@ const HURRY: [(&str, &str); 5] = [
     ("innodb_max_dirty_pages_pct", "0"),
 ];
 
+/// What MariaDB 10.1 takes instead of a share of 0, which it refuses with [`WRONG_VALUE`].
+const HARDLY_ANY: &str = "0.001";
+
+/// The server's error for a value that a variable cannot have.
+const WRONG_VALUE: u32 = 1231;
+
 /// Makes MyRocks write its memory to files of level 0, and merge those into level 1.
 const COMPACT: [&str; 2] = ["rocksdb_force_flush_memtable_now", "rocksdb_compact_lzero_now"];
 
@@ -43,16 +49,25 @@ pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, E
     let mut before = Vec::new();
     for (name, value) in HURRY {
         if let Some(old) = variable(control, name)? {
-            control.query(&format!("SET GLOBAL {name} = {value}"))?;
+            match set(control, name, value) {
+                Err(error) if error.server_code() == Some(WRONG_VALUE) => {
+                    set(control, name, HARDLY_ANY)?;
+                }
+                done => done?,
+            }
             before.push((name, old));
         }
     }
     let drained = compact(control).and_then(|()| wait(control, began, limit));
     // In the opposite order: a maximum is lowered after what it bounds.
     for (name, value) in before.iter().rev() {
-        control.query(&format!("SET GLOBAL {name} = {value}"))?;
+        set(control, name, value)?;
     }
     drained
+}
+
+fn set(control: &mut Control, name: &str, value: &str) -> Result<(), assay_wire::Error> {
+    control.query(&format!("SET GLOBAL {name} = {value}")).map(drop)
 }
 
 /// A global variable, where the version has it.
@@ -65,7 +80,7 @@ fn variable(control: &mut Control, name: &str) -> Result<Option<String>, Error> 
 fn compact(control: &mut Control) -> Result<(), Error> {
     for name in COMPACT {
         if variable(control, name)?.is_some() {
-            control.query(&format!("SET GLOBAL {name} = 1"))?;
+            set(control, name, "1")?;
         }
     }
     Ok(())
