@@ -11,7 +11,8 @@ use crate::{Error, mysql, postgres};
 pub struct Drained {
     /// Whether it came to rest within the time allowed.
     pub is_complete: bool,
-    /// Transactions whose old row versions are not purged yet; none where the version cannot tell.
+    /// Transactions whose old row versions are not purged yet, of Postgres dead rows that are still there; none where
+    /// the version cannot tell.
     pub history_length: Option<u64>,
     /// Pages of the buffer pool that are not written yet.
     pub dirty_pages: u64,

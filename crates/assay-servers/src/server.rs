@@ -248,8 +248,14 @@ impl Server {
             Product::MySql => return Ok(None),
             // The id is that of the process, which has one thread.
             Product::Postgres => {
-                let ids = connections.iter().map(|id| i32::try_from(*id).ok());
-                return Ok(ids.collect());
+                let known = self.processes()?;
+                let pid = |id: &u64| {
+                    let pid = i32::try_from(*id).ok().filter(|pid| {
+                        known.iter().any(|known| known.as_raw_nonzero().get() == *pid)
+                    });
+                    pid.ok_or(Error::NoThread(*id))
+                };
+                return connections.iter().map(pid).collect::<Result<_, _>>().map(Some);
             }
         }
         let found = self.connect()?.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;

@@ -61,7 +61,7 @@ pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> 
         "--encoding=SQL_ASCII",
         "--locale=C",
         "--data-checksums",
-        "--no-sync",
+        "-N",
     ];
     argv.extend(words.map(OsString::from));
     Job { run_as: run_as(), ..Job::new(argv, log) }
