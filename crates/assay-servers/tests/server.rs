@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use assay_model::{CpuPlacement, Hint as _};
+use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
     Ending, Error, Kept, Server, collect_kept_data, copy_tree, drain, initialize, kept, maintain,
 };
-use assay_testkit::{mariadb, mariadb_version, options, prefix, site, template};
+use assay_testkit::{mariadb, mariadb_version, options, prefix, site, start, template};
 use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 
@@ -104,28 +104,49 @@ fn frozen_server_stands_still_and_goes_on_where_it_was() {
 
 #[test]
 fn threads_run_where_they_are_placed() {
-    let test_server = &mut mariadb();
-    let mut control = test_server.connect();
-    let id = u64::from(control.connection_id());
-    let pid = test_server.pid();
-    let server = test_server.server();
-    let tids = server.connection_tids(&[id]).unwrap().unwrap();
-    assert_eq!(tids.len(), 1);
-    assert!(fs::exists(format!("/proc/{pid}/task/{}", tids[0])).unwrap());
-    assert!(matches!(server.connection_tids(&[id, 999_999]), Err(Error::NoThread(999_999))));
-    let cpus = |tid: i32| {
-        let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
-        status.status().unwrap().cpus_allowed_list.unwrap()
-    };
-    let everywhere = cpus(pid);
-    server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
-    assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
-    server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
-    assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
-    server.place(CpuPlacement::Free, 0, &tids).unwrap();
-    assert_eq!(cpus(tids[0]), everywhere);
-    assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
-    control.query("SELECT 1").unwrap();
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let test_server = &mut start(product, version, &[]);
+        let mut controls = [test_server.connect(), test_server.connect()];
+        let ids = controls.each_ref().map(|it| u64::from(it.connection_id()));
+        let pid = test_server.pid();
+        let server = test_server.server();
+        let mut round_trips = |connection: usize, count| -> Result<(), Error> {
+            (0..count).try_for_each(|_| Ok(controls[connection].query("SELECT 1").map(drop)?))
+        };
+        let tids = server.connection_tids(&ids, &mut round_trips).unwrap();
+        assert!(tids[0] != tids[1]);
+        assert!(tids.iter().all(|tid| fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap()));
+        // What a connection does, its thread does.
+        let before = tids.iter().map(|tid| ticks_of(pid, *tid)).collect::<Vec<_>>();
+        controls[1].query("SELECT BENCHMARK(2000000, MD5('a'))").unwrap();
+        assert!(ticks_of(pid, tids[0]) <= before[0] + 1, "{product}");
+        assert!(ticks_of(pid, tids[1]) > before[1] + 10, "{product}");
+        assert!(matches!(
+            server.connection_tids(&[ids[0], 999_999], |_, _| Ok::<_, Error>(())),
+            Err(Error::NoThread(_))
+        ));
+
+        let cpus = |tid: i32| {
+            let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
+            status.status().unwrap().cpus_allowed_list.unwrap()
+        };
+        let everywhere = cpus(pid);
+        server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+        assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
+        server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+        assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
+        server.place(CpuPlacement::Free, 0, &tids).unwrap();
+        assert_eq!(cpus(tids[0]), everywhere);
+        assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
+        controls[0].query("SELECT 1").unwrap();
+    }
+}
+
+/// CPU time of a thread so far, clock ticks.
+fn ticks_of(pid: i32, tid: i32) -> u64 {
+    let task = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
+    let stat = task.stat().unwrap();
+    stat.utime + stat.stime
 }
 
 #[test]

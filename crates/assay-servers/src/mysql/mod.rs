@@ -8,10 +8,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assay_model::Prefix;
+use assay_wire::Control;
 
 pub(crate) use initialize::initialize_job;
 pub(crate) use maintain::{drain, maintain};
 
+use crate::Error;
 use crate::server::Listen;
 use crate::supervise::Job;
 
@@ -41,6 +43,26 @@ pub(crate) fn server_job(
     }
     argv.extend(options.iter().map(OsString::from));
     Job::new(argv, run_dir.join("log"))
+}
+
+/// The server's error for a statement that it does not know.
+const PARSE_ERROR: u32 = 1064;
+
+/// See [`crate::Server::set_password`]. Old versions have `root` once for every name of the machine.
+pub(crate) fn set_password(control: &mut Control, password: &str) -> Result<(), Error> {
+    let found = control.query("SELECT Host FROM mysql.user WHERE User = 'root'")?;
+    for row in 0..found.rows.len() {
+        let Some(host) = found.text(row, 0) else { continue };
+        let user = format!("'root'@'{host}'");
+        match control.query(&format!("ALTER USER {user} IDENTIFIED BY '{password}'")) {
+            // Before MySQL 5.7.6 and MariaDB 10.2.0.
+            Err(error) if error.server_code() == Some(PARSE_ERROR) => {
+                control.query(&format!("SET PASSWORD FOR {user} = PASSWORD('{password}')"))?;
+            }
+            done => drop(done?),
+        }
+    }
+    Ok(())
 }
 
 /// The command line that every use of a server program begins with.
