@@ -129,16 +129,20 @@ pub(crate) fn version_number(version: &str) -> Version {
 pub(crate) mod tests {
     use std::path::PathBuf;
 
-    use assay_model::{Build, Layout, Product};
+    use assay_model::{Build, Layout};
 
     use super::*;
 
     pub(crate) fn prefix(version: &str) -> Prefix {
+        product_prefix(Product::MariaDb, version)
+    }
+
+    fn product_prefix(product: Product, version: &str) -> Prefix {
         let path = PathBuf::from("/p");
         Prefix {
             path: path.clone(),
             sha256: version.to_owned(),
-            product: Product::MariaDb,
+            product,
             version: version.to_owned(),
             build: Build {
                 source: "apt".to_owned(),
@@ -223,5 +227,49 @@ pub(crate) mod tests {
             rendered.contains(&"--plugin-load-add=ha_rocksdb.so".to_owned())
         };
         assert!(has(Engine::RocksDb) && !has(Engine::InnoDb));
+    }
+
+    fn mysql(version: &str, overrides: &[(&str, &str)]) -> Rendered {
+        let overrides: Vec<_> =
+            overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        render(&INTENT, &product_prefix(Product::MySql, version), Engine::InnoDb, &overrides)
+    }
+
+    #[test]
+    fn the_redo_log_has_the_same_size_however_a_version_divides_it() {
+        for (options, expected) in [
+            (mysql("5.5.9", &[]).options, "--innodb-log-file-size=256M"),
+            (mysql("8.0.29", &[]).options, "--innodb-log-file-size=256M"),
+            (mysql("8.0.30", &[]).options, "--innodb-redo-log-capacity=512M"),
+            (options("10.2.11", &[]).options, "--innodb-log-file-size=256M"),
+            (options("10.5.23", &[]).options, "--innodb-log-file-size=512M"),
+        ] {
+            assert!(options.contains(&expected.to_owned()), "{expected}: {options:?}");
+            let files = options.contains(&"--innodb-log-files-in-group=2".to_owned());
+            assert_eq!(files, expected.contains("256M"), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_option_says_is_not_left_out() {
+        let left_out: Vec<_> = mysql("9.7.4", &[]).left_out.iter().map(|it| it.setting).collect();
+        assert_eq!(left_out, ["query-cache-type", "default-authentication-plugin"]);
+    }
+
+    #[test]
+    fn switches_of_the_oldest_versions_are_digits() {
+        let given = |version| mysql(version, &[("innodb_doublewrite", "off")]).options;
+        assert_eq!(given("5.5.9").last().map(String::as_str), Some("--innodb-doublewrite=0"));
+        assert_eq!(given("5.6.14").last().map(String::as_str), Some("--innodb-doublewrite=off"));
+        assert!(mysql("5.5.9", &[]).options.iter().all(|it| !it.ends_with("=ON")));
+    }
+
+    #[test]
+    fn an_override_replaces_an_option_however_either_is_spelt() {
+        for (name, gone) in [("log_bin", "--skip-log-bin=1"), ("ssl", "--loose-ssl=0")] {
+            assert!(mysql("5.7.22", &[]).options.contains(&gone.to_owned()));
+            let options = mysql("5.7.22", &[(name, "ON")]).options;
+            assert!(!options.contains(&gone.to_owned()), "{options:?}");
+        }
     }
 }

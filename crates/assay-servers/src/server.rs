@@ -354,12 +354,18 @@ fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
 }
 
-/// The last lines of a log, indented; empty when there is none.
+/// What a log ends with, indented, after the last errors in it; empty when there is nothing.
 pub(crate) fn log_tail(log: &Path) -> String {
+    const ERRORS: usize = 4;
     const LINES: usize = 12;
     let bytes = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LINES));
+    // A server that gives up may tell at length how it tidies up.
+    let mut errors: Vec<_> =
+        before.iter().rev().filter(|line| line.contains("[ERROR]")).take(ERRORS).collect();
+    errors.reverse();
+    let told = errors.into_iter().chain(last);
+    told.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

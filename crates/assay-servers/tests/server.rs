@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Ending, Error, Kept, Server, collect_kept_data, copy_tree, drain, initialize, kept, maintain,
+    Ending, Error, Kept, Listen, Server, collect_kept_data, copy_tree, drain, initialize, kept,
+    maintain,
 };
-use assay_testkit::{mariadb, mariadb_version, options, prefix, site, start, template};
-use assay_wire::{ConnectOptions, Control};
+use assay_testkit::{
+    mariadb, options, prefix, product_prefix, site, start, start_listening, template,
+};
+use assay_wire::{Address, ConnectOptions, Control};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
@@ -17,11 +20,19 @@ fn count(dir: &std::path::Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
 
+/// A version of each kind, the quickest to get.
+const VERSIONS: [(Product, &str); 4] = [
+    (Product::MariaDb, "10.5"),
+    (Product::MariaDb, "10.11"),
+    (Product::MariaDb, "11.8"),
+    (Product::MySql, "5.7"),
+];
+
 #[test]
 fn initialised_started_asked_and_stopped_with_data_kept() {
-    for version in ["10.5", "10.11", "11.8"] {
+    for (product, version) in VERSIONS {
         let dir = tempfile::tempdir().unwrap();
-        let (prefix, site) = (prefix(version), site(&dir.path().join("data")));
+        let (prefix, site) = (product_prefix(product, version), site(&dir.path().join("data")));
         let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
         let mut times = Vec::new();
         let mut clock = Instant::now();
@@ -54,7 +65,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
         lap("kill");
         assert_eq!(count(&site.data_root), 0);
         assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
-        println!("{}: {}", prefix.version, times.join(", "));
+        println!("{product} {}: {}", prefix.version, times.join(", "));
     }
 }
 
@@ -151,13 +162,15 @@ fn ticks_of(pid: i32, tid: i32) -> u64 {
 
 #[test]
 fn maintained_server_is_drained_and_as_it_was() {
-    for version in ["10.5", "10.11", "11.8"] {
-        let test = mariadb_version(version, &[]);
+    for (product, version) in VERSIONS {
+        let test = start(product, version, &[]);
         let mut control = test.connect();
         control.query("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c CHAR(200))").unwrap();
-        control
-            .query("INSERT INTO t SELECT seq, seq, REPEAT('c', 200) FROM seq_1_to_20000")
-            .unwrap();
+        control.query("INSERT INTO t VALUES (1, 1, REPEAT('c', 200))").unwrap();
+        for _ in 0..14 {
+            let doubled = "INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), k, c FROM t";
+            control.query(doubled).unwrap();
+        }
         for _ in 0..3 {
             control.query("UPDATE t SET k = k + 1").unwrap();
         }
@@ -183,21 +196,40 @@ fn maintained_server_is_drained_and_as_it_was() {
 
 #[test]
 fn server_that_does_not_start_says_why_and_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let (prefix, site) = (prefix("10.11"), site(dir.path()));
-    let mut options = options(&prefix);
-    options.push("--no-such-option=1".to_owned());
-    let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
-    let text = error.to_string();
-    assert!(matches!(error, Error::Ended { .. }), "{text}");
-    assert!(text.contains("no-such-option"), "{text}");
-    assert_eq!(error.hints().len(), 1);
-    assert_eq!(count(dir.path()), 0);
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let dir = tempfile::tempdir().unwrap();
+        let (prefix, site) = (product_prefix(product, version), site(dir.path()));
+        let mut options = options(&prefix);
+        options.push("--no-such-option=1".to_owned());
+        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::Ended { .. }), "{text}");
+        assert!(text.contains("no-such-option"), "{text}");
+        assert_eq!(error.hints().len(), 1);
+        assert_eq!(count(dir.path()), 0);
 
-    let target = dir.path().join("never");
-    let error = initialize(&site, &prefix, &options, &target).unwrap_err();
-    assert!(error.to_string().contains("no-such-option"), "{error}");
-    assert_eq!(count(dir.path()), 0);
+        let target = dir.path().join("never");
+        let error = initialize(&site, &prefix, &options, &target).unwrap_err();
+        assert!(error.to_string().contains("no-such-option"), "{error}");
+        assert_eq!(error.hints().len(), 1);
+        assert_eq!(count(dir.path()), 0);
+    }
+}
+
+#[test]
+fn a_password_is_asked_for_wherever_root_comes_from() {
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let mut test = start_listening(product, version, &[], Listen::Loopback(0));
+        let port = test.connect().query("SELECT @@port").unwrap().first_string().unwrap();
+        test.server().set_password("secret42").unwrap();
+        let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: port.parse().unwrap() };
+        for address in [tcp, Address::Unix(test.server().socket())] {
+            let stranger = ConnectOptions::new(address, "root");
+            assert!(Control::connect(&stranger).is_err(), "{product}, {stranger:?}");
+            let owner = ConnectOptions { password: Some("secret42".to_owned()), ..stranger };
+            Control::connect(&owner).unwrap();
+        }
+    }
 }
 
 #[test]
