@@ -1,6 +1,7 @@
 //! A server's life: set up, started, asked, frozen, stopped; and what is left when it fails.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
@@ -13,6 +14,7 @@ use assay_testkit::{
 };
 use assay_wire::{Address, ConnectOptions, Control};
 use fs_err as fs;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 assay_testkit::supervisor_entry!();
 
@@ -117,19 +119,20 @@ fn frozen_server_stands_still_and_goes_on_where_it_was() {
 fn threads_run_where_they_are_placed() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let test_server = &mut start(product, version, &[]);
-        let mut controls = [test_server.connect(), test_server.connect()];
-        let ids = controls.each_ref().map(|it| u64::from(it.connection_id()));
+        let controls = [test_server.connect(), test_server.connect()].map(RefCell::new);
+        let ids = controls.each_ref().map(|it| u64::from(it.borrow().connection_id()));
         let pid = test_server.pid();
         let server = test_server.server();
-        let mut round_trips = |connection: usize, count| -> Result<(), Error> {
-            (0..count).try_for_each(|_| Ok(controls[connection].query("SELECT 1").map(drop)?))
+        let query = |connection: usize, sql: &str| controls[connection].borrow_mut().query(sql);
+        let round_trips = |connection, count| -> Result<(), Error> {
+            (0..count).try_for_each(|_| Ok(query(connection, "SELECT 1").map(drop)?))
         };
-        let tids = server.connection_tids(&ids, &mut round_trips).unwrap();
+        let tids = server.connection_tids(&ids, round_trips).unwrap();
         assert!(tids[0] != tids[1]);
         assert!(tids.iter().all(|tid| fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap()));
         // What a connection does, its thread does.
         let before = tids.iter().map(|tid| ticks_of(pid, *tid)).collect::<Vec<_>>();
-        controls[1].query("SELECT BENCHMARK(2000000, MD5('a'))").unwrap();
+        query(1, "SELECT BENCHMARK(2000000, MD5('a'))").unwrap();
         assert!(ticks_of(pid, tids[0]) <= before[0] + 1, "{product}");
         assert!(ticks_of(pid, tids[1]) > before[1] + 10, "{product}");
         assert!(matches!(
@@ -149,7 +152,18 @@ fn threads_run_where_they_are_placed() {
         server.place(CpuPlacement::Free, 0, &tids).unwrap();
         assert_eq!(cpus(tids[0]), everywhere);
         assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
-        controls[0].query("SELECT 1").unwrap();
+
+        // However client and server share the CPUs.
+        for (placement, cpus) in [(CpuPlacement::OneCpu, &[0][..]), (CpuPlacement::Free, &[0, 1])] {
+            server.place(placement, 0, &tids).unwrap();
+            let mut own = CpuSet::new();
+            cpus.iter().for_each(|cpu| own.set(*cpu));
+            sched_setaffinity(None, &own).unwrap();
+            for _ in 0..10 {
+                let again = server.connection_tids(&ids, round_trips).unwrap();
+                assert_eq!(again, tids, "{product}");
+            }
+        }
     }
 }
 
