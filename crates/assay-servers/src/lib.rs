@@ -16,6 +16,7 @@ mod postgres;
 mod server;
 mod settings;
 pub mod supervise;
+mod threads;
 
 use std::path::{Path, PathBuf};
 

@@ -101,9 +101,10 @@ fn processes_run_where_they_are_placed() {
     let id = u64::from(control.connection_id());
     let pid = test.pid();
     let server = test.server();
-    let tids = server.connection_tids(&[id]).unwrap().unwrap();
+    let unasked = |_, _| -> Result<(), Error> { unreachable!("the server says it") };
+    let tids = server.connection_tids(&[id], unasked).unwrap();
     assert!(tree(pid).contains(&tids[0]));
-    assert!(matches!(server.connection_tids(&[1]), Err(Error::NoThread(1))));
+    assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();
     let everywhere = cpus(pid);
     server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
