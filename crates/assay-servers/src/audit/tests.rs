@@ -1,0 +1,1 @@
+//! Findings of made-up systems.

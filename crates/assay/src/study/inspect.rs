@@ -1,0 +1,119 @@
+//! Everything that the audit compares, read from a running server that holds data.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_load::{Session, Work};
+use assay_model::{DataSet, Microbenchmark, Setup, StatementMode, System};
+use assay_servers::Server;
+use assay_servers::audit::{Facts, Plan};
+use assay_wire::mysql::Control;
+use assay_workloads::{Client, EventBuf, Operation, Program};
+
+use super::participant::connect_options;
+
+/// What is to be asked about.
+pub(crate) struct Questions<'a> {
+    /// The data in the tables.
+    pub(crate) data: DataSet,
+    /// The microbenchmarks whose statements matter.
+    pub(crate) tests: &'a [Microbenchmark],
+    /// How statements are sent.
+    pub(crate) statements: StatementMode,
+    /// Seed of the values in statements.
+    pub(crate) seed: u64,
+}
+
+/// Asks a server. Its tables are not changed.
+pub(crate) fn facts(server: &Server, system: &System, asked: &Questions) -> Result<Facts> {
+    let mut control = Control::connect(&connect_options(server))?;
+    let mut settings = assay_servers::effective_settings(&mut control)?;
+    settings.extend(assay_servers::build_facts(server.pid(), &system.prefix)?);
+    settings.insert("session.unprepared".to_owned(), unprepared(server, system, asked)?);
+    let mut plans = Vec::new();
+    for test in asked.tests {
+        explain(*test, system, asked, &mut control, &mut plans)?;
+    }
+    Ok(Facts { settings, plans })
+}
+
+/// Clients and tables do not change how a statement is carried out.
+fn setup(data: DataSet) -> Setup {
+    Setup { clients: 1, tables: 1, rows: data.rows }
+}
+
+/// Statements that the server refuses to prepare, as the clients that are measured find out.
+fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<String> {
+    let mut refused: Vec<String> = Vec::new();
+    for test in asked.tests {
+        let work = Work {
+            product: system.spec.product,
+            test: *test,
+            setup: setup(asked.data),
+            statements: asked.statements,
+            seed: asked.seed,
+        };
+        refused
+            .extend_from_slice(Session::open(&connect_options(server), &work, None)?.unprepared());
+    }
+    refused.sort_unstable();
+    refused.dedup();
+    Ok(refused.join(", "))
+}
+
+/// The plans of a microbenchmark's statements, with the values of its first event.
+fn explain(
+    test: Microbenchmark,
+    system: &System,
+    asked: &Questions,
+    control: &mut Control,
+    plans: &mut Vec<Plan>,
+) -> Result<()> {
+    let product = system.spec.product;
+    let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));
+    let mut event = EventBuf::default();
+    Client::new(Arc::clone(&program), asked.seed, 0).write_event(0, 0, &mut event);
+    let mut explained = Vec::new();
+    for operation in event.operations() {
+        let Operation::Query { statement, sql } = operation else { continue };
+        let Some(pattern) = program.statements().get(statement) else { continue };
+        // `BEGIN` and `COMMIT` have no plan.
+        if explained.contains(&statement) || !pattern.sql.contains("sbtest") {
+            continue;
+        }
+        explained.push(statement);
+        let sql = String::from_utf8_lossy(sql);
+        if let Some(plan) = assay_servers::explain(control, product, &sql)? {
+            plans.push(Plan { test: test.name(), statement: shortened(&pattern.sql), plan });
+        }
+    }
+    Ok(())
+}
+
+/// A statement with one mark for each list of parameters, in the terms of MySQL whatever the product.
+fn shortened(sql: &str) -> String {
+    let mut short = String::with_capacity(sql.len());
+    for piece in sql.split_inclusive(['(', ')']) {
+        let list = piece.strip_suffix(')').unwrap_or_default();
+        let marks = list.split(',').filter(|mark| mark.trim().starts_with(['?', '$']));
+        if list.len() > "?, ?".len() && marks.count() == list.split(',').count() {
+            short.push_str("?, ...)");
+        } else {
+            short.push_str(piece);
+        }
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn lists_of_parameters_are_shortened_and_the_rest_is_left() {
+        let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
+        assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
+        assert_eq!(shortened("IN ($1,$2,$3)"), "IN (?, ...)");
+        assert_eq!(shortened("SELECT LENGTH(c) FROM t"), "SELECT LENGTH(c) FROM t");
+    }
+}
