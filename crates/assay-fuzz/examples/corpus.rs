@@ -16,7 +16,8 @@ use std::thread;
 use assay_ledger::Ledger;
 use assay_testkit::mariadb;
 use assay_wire::Address;
-use assay_wire::mysql::{ConnectOptions, Control, Hot, Param, ParamType, codec};
+use assay_wire::mysql::codec;
+use assay_wire::{ConnectOptions, Control, Hot, Param, ParamType};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();

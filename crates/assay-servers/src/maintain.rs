@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use crate::Error;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix, Product};
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

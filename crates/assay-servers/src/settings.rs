@@ -1,6 +1,6 @@
 //! What a running server really does, as it says itself.
 
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use crate::Error;
 use crate::audit::Settings;
@@ -33,6 +33,13 @@ const OF_DATABASE: [(&str, &[&str]); 3] = [
     ),
 ];
 
+/// What a database of Postgres is made for, and the columns that tell it, the first that there is.
+const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
+    ("database.locale", &["datlocale", "daticulocale", "datcollate"]),
+    ("database.ctype", &["datctype"]),
+    ("database.locale_provider", &["datlocprovider"]),
+];
+
 /// Every setting in effect, by name: global variables under their own names, the state of this very session
 /// below `session.`, its database below `schema.`, what the tables there are made of below `table.`.
 ///
@@ -41,6 +48,15 @@ const OF_DATABASE: [(&str, &[&str]); 3] = [
 /// # Errors
 /// When the server cannot be asked.
 pub fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
+    let mut settings = match control {
+        Control::MySql(_) => of_mysql(control)?,
+        Control::Postgres(_) => of_postgres(control)?,
+    };
+    settings.insert("session.auth_plugin".to_owned(), control.auth_method().to_owned());
+    Ok(settings)
+}
+
+fn of_mysql(control: &mut Control) -> Result<Settings, Error> {
     let mut settings = pairs(control, "SHOW GLOBAL VARIABLES", "")?;
     settings.extend(pairs(control, SESSION_VARIABLES, "session.")?);
     settings.extend(pairs(control, SESSION_STATUS, "session.")?);
@@ -51,11 +67,33 @@ pub fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
             settings.extend(value.map(|value| ((*name).to_owned(), value)));
         }
     }
-    let session = control.session();
-    let agreed = session.capabilities().iter_names().map(|(name, _)| name);
-    let agreed = agreed.map(|it| it.trim_start_matches("CLIENT_").to_lowercase());
-    settings.insert("session.capabilities".to_owned(), agreed.collect::<Vec<_>>().join(" "));
-    settings.insert("session.auth_plugin".to_owned(), session.auth_plugin().to_owned());
+    if let Some(session) = control.mysql_session() {
+        let agreed = session.capabilities().iter_names().map(|(name, _)| name);
+        let agreed = agreed.map(|it| it.trim_start_matches("CLIENT_").to_lowercase());
+        settings.insert("session.capabilities".to_owned(), agreed.collect::<Vec<_>>().join(" "));
+    }
+    Ok(settings)
+}
+
+fn of_postgres(control: &mut Control) -> Result<Settings, Error> {
+    // With its unit, as the unit of a setting changes between versions.
+    let mut settings =
+        pairs(control, "SELECT name, current_setting(name, true) FROM pg_settings", "")?;
+    // Columns come and go with the version.
+    let database = control.query("SELECT * FROM pg_database WHERE datname = current_database()")?;
+    for (name, columns) in OF_POSTGRES_DATABASE {
+        let value = columns.iter().find_map(|column| database.named(0, column));
+        settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
+    }
+    let session =
+        control.query("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
+    let cipher = session.text(0, 1).unwrap_or_default().to_owned();
+    settings.insert("session.ssl_cipher".to_owned(), cipher);
+    let tables = control.query(
+        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \
+         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+    )?;
+    settings.extend(tables.first_string().map(|it| ("table.persistence".to_owned(), it)));
     Ok(settings)
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use assay_model::{Engine, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
 use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor, initialize, render};
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 use tempfile::TempDir;
 

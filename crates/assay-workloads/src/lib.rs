@@ -15,7 +15,7 @@ mod rows;
 mod schema;
 mod step;
 
-pub use content::content_query;
+pub use content::{ContentQuery, content_query, row_checksum};
 pub use counts::{QueryCounts, queries_per_event};
 pub use distribution::{Distribution, Sampler, Zipf};
 pub use event::{Argument, Client, EventBuf, Operation};

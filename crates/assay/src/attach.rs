@@ -10,7 +10,7 @@ use assay_model::{
 };
 use assay_plan::{Place, ServerUrl};
 use assay_wire::Address;
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control, code_name};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
@@ -124,7 +124,7 @@ struct Measured {
     read: u64,
     write: u64,
     other: u64,
-    errors: BTreeMap<u32, u64>,
+    errors: BTreeMap<String, u64>,
     qps: f64,
     tps: f64,
     rate: Option<f64>,
@@ -240,7 +240,7 @@ fn measured(
         read: work.read,
         write: work.write,
         other: work.other,
-        errors: work.errors.iter().copied().collect(),
+        errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
         qps: queries as f64 / seconds,
         tps: work.events as f64 / seconds,
         rate: args.rate,

@@ -9,7 +9,7 @@ use assay_model::{DataSet, IdKey, Microbenchmark, StatementMode, System};
 use assay_plan::Request;
 use assay_servers::Server;
 use assay_servers::audit::Audited;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use crate::cli::{Audit, ShapeWord};
 use crate::exit::Exit;
@@ -22,7 +22,7 @@ use crate::study::{
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
-const DATA: DataSet = DataSet { tables: 1, rows: 2_000 };
+const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 /// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_testkit::TestServer;
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row};
 
 /// Seed of data and events in all tests.

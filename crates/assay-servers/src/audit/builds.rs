@@ -68,7 +68,8 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let of_rule = |rule: &Rule| {
         let found = values(rule.name);
         let class = if is_one { rule.of_one_source } else { rule.of_several };
-        differ(found.iter()).then(|| finding(rule.name, found, class, rule.why))
+        // What a file does not tell is no other build.
+        differ(found.iter().flatten()).then(|| finding(rule.name, found, class, rule.why))
     };
     RULES.iter().filter_map(of_rule).collect()
 }

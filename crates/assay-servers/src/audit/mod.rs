@@ -27,6 +27,9 @@ pub struct Plan {
     pub plan: String,
 }
 
+/// Why a difference is expected.
+const ASKED: &str = "asked for in a system's name";
+
 /// Everything that is compared of one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -139,8 +142,12 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
         // Sessions begin with the global value: said once.
         let session = session
             .filter(|session| global.as_ref().is_none_or(|global| global.values != session.values));
-        findings.extend(global);
-        findings.extend(session);
+        for found in global.into_iter().chain(session) {
+            // One variable may tell several things.
+            if findings.iter().all(|known| known.setting != found.setting) {
+                findings.push(found);
+            }
+        }
     }
     findings
 }
@@ -166,7 +173,7 @@ fn judge(
     let name = common.flatten().map_or(rule.name, |reading| reading.variable);
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
     let (class, why) = if rule.variables().any(|name| asked.has(name)) {
-        (AuditClass::Expected, "asked for in a system's name".to_owned())
+        (AuditClass::Expected, ASKED.to_owned())
     } else if readings.iter().any(|it| meaning(it).is_none()) {
         if differ(products.iter()) {
             return None;
@@ -194,30 +201,39 @@ fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<
 /// Findings about settings of which nothing is known, where all systems have them.
 fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let known: BTreeSet<&str> = rules::all().flat_map(Rule::variables).collect();
+    let is_known = |name: &str| {
+        known.contains(name) || name.strip_prefix("session.").is_some_and(|it| known.contains(it))
+    };
+    let is_other = |name: &str| name.starts_with("build.") || name.starts_with("data.");
     let Some(first) = settings.first() else { return Vec::new() };
     let mut findings = Vec::new();
-    for name in first.keys() {
-        let plain_name = name.strip_prefix("session.").unwrap_or(name);
-        let is_other = name.starts_with("build.") || name.starts_with("data.");
-        let values: Vec<Option<&String>> = settings.iter().map(|all| all.get(name)).collect();
-        if known.contains(plain_name)
-            || is_other
-            || is_ignored(plain_name)
-            || values.iter().any(Option::is_none)
-            || !differ(values.iter())
-        {
+    for name in first.keys().filter(|name| !is_known(name) && !is_other(name) && !is_ignored(name))
+    {
+        let Some(values) = settings.iter().map(|all| all.get(name)).collect::<Option<Vec<_>>>()
+        else {
             continue;
-        }
-        let (class, why) = if asked.has(plain_name) {
-            (AuditClass::Expected, "asked for in a system's name")
-        } else {
-            // A switch of many in one variable.
-            let of = plain_name.split_once('.').map(|(of, _)| of);
-            let rule = rules::all().find(|rule| Some(rule.name) == of);
-            rule.map_or((AuditClass::Harmless, "not known to matter"), |it| (it.class, it.why))
         };
-        let values = values.into_iter().map(|value| value.cloned()).collect();
-        findings.push(finding(name, values, class, why));
+        let are_paths = values.iter().all(|value| value.starts_with('/'));
+        if !are_paths && differ(values.iter().map(|value| spelling(value))) {
+            let (class, why) = unruled_class(name, settings, asked);
+            let values = values.into_iter().cloned().map(Some).collect();
+            findings.push(finding(name, values, class, why));
+        }
     }
     findings
+}
+
+fn unruled_class(name: &str, settings: &[Settings], asked: &Asked) -> (AuditClass, &'static str) {
+    if asked.has(name) {
+        return (AuditClass::Expected, ASKED);
+    }
+    // A switch of many in one variable: versions have defaults of their own, and plans are compared by themselves.
+    let of = name.split_once('.').map(|(of, _)| of);
+    match rules::all().find(|rule| Some(rule.name) == of) {
+        None => (AuditClass::Harmless, "not known to matter"),
+        Some(_) if differ(settings.iter().map(|all| all.get("version"))) => {
+            (AuditClass::Harmless, "the version's own default; see the plans")
+        }
+        Some(rule) => (rule.class, rule.why),
+    }
 }

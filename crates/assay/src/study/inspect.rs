@@ -7,7 +7,7 @@ use assay_load::{Session, Work};
 use assay_model::{DataSet, Microbenchmark, Setup, StatementMode, System};
 use assay_servers::Server;
 use assay_servers::audit::{Facts, Plan};
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
 use super::participant::connect_options;
@@ -29,12 +29,20 @@ pub(crate) fn facts(server: &Server, system: &System, asked: &Questions) -> Resu
     let mut control = Control::connect(&connect_options(server))?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
     settings.extend(assay_servers::build_facts(server.pid(), &system.prefix)?);
-    settings.insert("session.unprepared".to_owned(), unprepared(server, system, asked)?);
+    let refused = unprepared(server, system, asked)?;
+    let (work, control_of): (Vec<_>, Vec<_>) = refused.into_iter().partition(|it| is_work(it));
+    settings.insert("session.unprepared".to_owned(), work.join(", "));
+    settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
     for test in asked.tests {
         explain(*test, system, asked, &mut control, &mut plans)?;
     }
     Ok(Facts { settings, plans })
+}
+
+/// Whether a statement is about rows; the others begin and end transactions, and have no plan.
+fn is_work(sql: &str) -> bool {
+    sql.contains("sbtest")
 }
 
 /// Clients and tables do not change how a statement is carried out.
@@ -43,7 +51,7 @@ fn setup(data: DataSet) -> Setup {
 }
 
 /// Statements that the server refuses to prepare, as the clients that are measured find out.
-fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<String> {
+fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<Vec<String>> {
     let mut refused: Vec<String> = Vec::new();
     for test in asked.tests {
         let work = Work {
@@ -58,7 +66,7 @@ fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<Str
     }
     refused.sort_unstable();
     refused.dedup();
-    Ok(refused.join(", "))
+    Ok(refused)
 }
 
 /// The plans of a microbenchmark's statements, with the values of its first event.
@@ -77,8 +85,7 @@ fn explain(
     for operation in event.operations() {
         let Operation::Query { statement, sql } = operation else { continue };
         let Some(pattern) = program.statements().get(statement) else { continue };
-        // `BEGIN` and `COMMIT` have no plan.
-        if explained.contains(&statement) || !pattern.sql.contains("sbtest") {
+        if explained.contains(&statement) || !is_work(&pattern.sql) {
             continue;
         }
         explained.push(statement);

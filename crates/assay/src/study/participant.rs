@@ -9,7 +9,7 @@ use assay_model::{DataSet, IdKey, Origin, Prefix, StartFrom, StudyRecord, System
 use assay_plan::Plan;
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
-use assay_wire::mysql::ConnectOptions;
+use assay_wire::ConnectOptions;
 
 use super::Environment;
 use super::template::Template;
@@ -224,7 +224,7 @@ pub(crate) fn tables(data: DataSet) -> Vec<String> {
 /// Reads both indexes of every table once, so that the first slices do not measure an empty cache.
 pub(crate) fn fill_caches(server: &Server, data: DataSet, key: IdKey) -> Result<()> {
     let options = ConnectOptions { timeout: SCAN_LIMIT, ..connect_options(server) };
-    let mut control = assay_wire::mysql::Control::connect(&options)?;
+    let mut control = assay_wire::Control::connect(&options)?;
     for number in 1..=data.tables {
         let table = format!("sbtest{number}");
         control.query(&format!("SELECT SUM(LENGTH(c)) FROM {table}"))?;

@@ -14,7 +14,7 @@ use assay_model::{
     Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
 };
 use assay_servers::Server;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

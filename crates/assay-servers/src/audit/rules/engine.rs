@@ -22,7 +22,7 @@ const MYROCKS: &str = "MariaDB documentation, MyRocks system variables";
 const LOG: &[Variable] = &[
     plain("innodb_redo_log_capacity"),
     Variable { name: "innodb_log_file_size", meaning: log_files },
-    Variable { name: "max_wal_size", meaning: |value, _| units(value, 1 << 20) },
+    Variable { name: "max_wal_size", meaning: bytes },
 ];
 
 fn log_files(size: &str, settings: &Settings) -> String {
@@ -33,17 +33,22 @@ fn log_files(size: &str, settings: &Settings) -> String {
     }
 }
 
-/// A number of units, as bytes.
-fn units(value: &str, bytes: u64) -> String {
-    value
-        .parse::<u64>()
-        .map_or_else(|_| value.to_owned(), |it| it.saturating_mul(bytes).to_string())
+/// A size with its unit, as Postgres writes it, in bytes.
+fn bytes(value: &str, _: &Settings) -> String {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match value.get(digits.len()..) {
+        Some("kB") => 10,
+        Some("MB") => 20,
+        Some("GB") => 30,
+        Some("TB") => 40,
+        _ => 0,
+    };
+    let size = digits.parse::<u64>().ok().and_then(|size| size.checked_mul(1 << shift));
+    size.map_or_else(|| value.to_owned(), |size| size.to_string())
 }
 
-const CACHE: &[Variable] = &[
-    plain("innodb_buffer_pool_size"),
-    Variable { name: "shared_buffers", meaning: |value, _| units(value, 8 << 10) },
-];
+const CACHE: &[Variable] =
+    &[plain("innodb_buffer_pool_size"), Variable { name: "shared_buffers", meaning: bytes }];
 
 const DURABILITY: &[Variable] = &[
     Variable {
@@ -74,6 +79,27 @@ const TORN_PAGES: &[Variable] = &[
     plain("full_page_writes"),
 ];
 
+const DATA_BUFFERING: &[Variable] = &[
+    plain("innodb_data_file_buffering"),
+    Variable { name: METHOD, meaning: |it, _| on(!it.starts_with("O_DIRECT")) },
+];
+
+const DATA_THROUGH: &[Variable] = &[
+    plain("innodb_data_file_write_through"),
+    Variable { name: METHOD, meaning: |_, _| on(false) },
+];
+
+const LOG_THROUGH: &[Variable] = &[
+    plain("innodb_log_file_write_through"),
+    Variable { name: METHOD, meaning: |it, _| on(it == "O_DSYNC") },
+];
+
+const METHOD: &str = "innodb_flush_method";
+
+fn on(is_on: bool) -> String {
+    if is_on { "ON" } else { "OFF" }.to_owned()
+}
+
 /// `try` says nothing of what was got; what was got is known since Postgres 17.
 const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
 
@@ -86,8 +112,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap(
         "innodb_log_write_ahead_size",
         "blocks smaller than those of the page cache or the device are read before they are written",
-        BOTH,
-    ),
+        "MDEV-14425; MDEV-33894; MySQL 5.7.4 release notes",
+    )
+    // Without it the log is written in blocks of the size that the device names.
+    .else_("the device's"),
     Rule::trap("innodb_log_buffer_size", "a full log buffer is written before the commit", BOTH),
     // Since MySQL 8.0.22; with many clients threads of its own help, with few they cost.
     Rule::trap(
@@ -104,9 +132,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_log_file_mmap", "the log is written and read by memory accesses", MARIADB)
         .else_("OFF"),
     // Since MariaDB 11.0.2 in place of the method.
-    Rule::trap("innodb_data_file_buffering", CACHED, "MDEV-30136"),
-    Rule::trap("innodb_data_file_write_through", CACHED, "MDEV-30136"),
-    Rule::trap("innodb_log_file_write_through", CACHED, "MDEV-30136"),
+    Rule::trap("data_file_buffering", CACHED, "MDEV-30136").from(DATA_BUFFERING),
+    Rule::trap("data_file_write_through", CACHED, "MDEV-30136").from(DATA_THROUGH),
+    Rule::trap("log_file_write_through", CACHED, "MDEV-30136").from(LOG_THROUGH),
     Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
     Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),

@@ -75,7 +75,11 @@ pub(super) fn spelling(value: &str) -> String {
         "UTF8" => "UTF8MB3".to_owned(),
         _ => match value.strip_prefix("UTF8_") {
             Some(rest) => format!("UTF8MB3_{rest}"),
-            None => value,
+            // Some versions write whole numbers as fractions.
+            None => match value.strip_suffix(".000000") {
+                Some(whole) => spelling(whole),
+                None => value,
+            },
         },
     }
 }

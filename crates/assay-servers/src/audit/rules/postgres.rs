@@ -1,6 +1,6 @@
 //! Rules about what only Postgres has. Data; renames and additions by release are in its release notes.
 
-use super::{Rule, Variable, plain};
+use super::Rule;
 
 const MANUAL: &str = "PostgreSQL documentation, server configuration";
 const PARALLEL: &str = "one statement may use several processes";
@@ -11,16 +11,18 @@ const MEMORY: &str = "what does not fit is sorted or kept in files";
 const PLANNER: &str = "plans follow from what the planner believes about the machine";
 const LOCALE: &str = "the locale decides what comparing and sorting strings costs";
 
-/// Until Postgres 17 the locale of a database is in a column named after its provider.
-const LOCALE_NAME: &[Variable] = &[plain("database.locale"), plain("database.collate")];
-
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("server_encoding", "the encoding decides what comparing strings costs", MANUAL),
     Rule::trap("client_encoding", "strings are converted on their way", MANUAL),
-    Rule::trap("database.locale", LOCALE, "pg_database").from(LOCALE_NAME),
+    Rule::trap("database.locale", LOCALE, "pg_database"),
     Rule::trap("database.ctype", LOCALE, "pg_database"),
-    // Since Postgres 15 a column, and C until then or what the C library does.
+    // The C library (`c`) was the only one until Postgres 10.
     Rule::trap("database.locale_provider", LOCALE, "pg_database").else_("C"),
+    Rule::trap(
+        "table.persistence",
+        "an unlogged table (`u`) is not written to the log",
+        "pg_class",
+    ),
     Rule::trap("fsync", "nothing is ever flushed", MANUAL),
     Rule::trap("wal_level", WAL, MANUAL),
     Rule::trap("wal_sync_method", WAL, MANUAL),
