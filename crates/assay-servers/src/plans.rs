@@ -57,7 +57,10 @@ fn accesses(found: &ResultSet) -> String {
         let column = |name| found.named(row, name).filter(|it| !it.is_empty());
         let access = match (column("select_type"), column("type"), column("key")) {
             (Some("INSERT"), ..) => Some("insert".to_owned()),
-            (_, Some("ALL"), _) => Some("whole table".to_owned()),
+            (_, Some("ALL"), _) => Some(match column("table") {
+                Some(table) if table.starts_with('<') => format!("all of {table}"),
+                _ => "whole table".to_owned(),
+            }),
             (_, Some(access), Some(key)) => Some(format!("{access} {key}")),
             (_, access, key) => access.or(key).map(str::to_owned),
         };
@@ -68,7 +71,8 @@ fn accesses(found: &ResultSet) -> String {
             access.into_iter().chain(extra.into_iter().map(str::to_owned)).collect();
         words.join(", ")
     };
-    (0..found.rows.len()).map(row).collect::<Vec<_>>().join("; ")
+    // A row of values only is no access.
+    (0..found.rows.len()).map(row).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// What matters of the column `Extra`, in one order.
@@ -145,6 +149,20 @@ mod tests {
         );
         assert_eq!(accesses(&one), "range k_1, covering");
         assert_eq!(accesses(&one), accesses(&other));
+    }
+
+    #[test]
+    fn tables_made_on_the_way_are_named_and_those_of_no_rows_left_out() {
+        let columns = ["select_type", "table", "type", "key", "Extra"];
+        let found = table(
+            &columns,
+            &[
+                &["PRIMARY", "<subquery2>", "ALL", "NULL", ""],
+                &["PRIMARY", "sbtest1", "eq_ref", "PRIMARY", ""],
+                &["DERIVED", "NULL", "NULL", "NULL", "No tables used"],
+            ],
+        );
+        assert_eq!(accesses(&found), "all of <subquery2>; eq_ref PRIMARY");
     }
 
     #[test]

@@ -48,6 +48,27 @@ pub struct Audited<'a> {
     pub facts: &'a Facts,
 }
 
+/// The rules about settings as a table in Markdown, with what they say of versions that lack one, and their sources.
+#[must_use]
+pub fn rule_table() -> String {
+    let mut table =
+        "| setting | told by | class | without it | why | source |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for rule in rules::all() {
+        let told_by: Vec<String> = rule.variables().map(|name| format!("`{name}`")).collect();
+        let class = if rule.class == AuditClass::Harmless { "harmless" } else { "suspicious" };
+        let without = match rule.without {
+            None => String::new(),
+            Some("") => "empty".to_owned(),
+            Some(value) => format!("`{value}`"),
+        };
+        let (name, why, source) = (rule.name, rule.why, rule.source);
+        let told_by = told_by.join(", ");
+        table += &format!("| `{name}` | {told_by} | {class} | {without} | {why} | {source} |\n");
+    }
+    table
+}
+
 /// Compares systems: suspicious findings come first, then expected, then harmless ones.
 ///
 /// Settings that only some versions have, and of which nothing is known, are left out: versions differ in hundreds
