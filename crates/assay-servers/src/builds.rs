@@ -16,6 +16,9 @@ const OF_COMPILER: &str = "libstdc++6";
 /// Libraries that replace `malloc`.
 const ALLOCATORS: [&str; 4] = ["jemalloc", "tcmalloc", "mimalloc", "snmalloc"];
 
+/// Whether the kernel makes huge pages by itself.
+const TRANSPARENT_HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
 /// What the C library writes of itself.
 const C_LIBRARY: &[u8] = b"GNU C Library (";
 
@@ -52,6 +55,7 @@ pub fn build_facts(pid: i32, prefix: &Prefix) -> Result<Settings, Error> {
         .and_then(|it| add("c++-library", it));
     let foreign = foreign_libraries(&files, prefix);
     add("foreign-libraries", listed(&foreign));
+    facts.insert("process.transparent-huge-pages".to_owned(), transparent_huge_pages(pid)?);
     Ok(facts)
 }
 
@@ -106,6 +110,21 @@ fn allocator(binary: &binary::Binary, files: &BTreeSet<PathBuf>) -> String {
         None if binary.has_malloc => "linked in".to_owned(),
         None => "of the C library".to_owned(),
     }
+}
+
+/// What the kernel does for the process: the word in brackets is the machine's choice.
+fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    // Since Linux 5.0; `0` is what a process has asked for itself.
+    if status
+        .lines()
+        .any(|line| line.strip_prefix("THP_enabled:").is_some_and(|it| it.trim() == "0"))
+    {
+        return Ok("never".to_owned());
+    }
+    let choices = fs::read_to_string(TRANSPARENT_HUGE_PAGES).unwrap_or_default();
+    let chosen = choices.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    Ok(chosen.map_or_else(|| "unknown".to_owned(), |(chosen, _)| chosen.to_owned()))
 }
 
 /// Debian removes the compiler's name from its binaries; there is one compiler in each of its releases.

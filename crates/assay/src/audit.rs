@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::Tables;
-use assay_model::{DataSet, IdKey, Microbenchmark, StatementMode, System};
+use assay_load::{Content, Tables};
+use assay_model::{DataSet, IdKey, Microbenchmark, StartFrom, StatementMode, System};
 use assay_plan::Request;
 use assay_servers::Server;
 use assay_servers::audit::Audited;
@@ -18,7 +18,8 @@ use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
 use crate::study::{
-    Questions, Stage, connect_options, create_database, empty_template, facts, participants, tables,
+    Questions, Stage, connect_options, create_database, data_fact, empty_template, facts,
+    participants, tables,
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
@@ -49,8 +50,10 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         progress.update(&format!("starting {}", system.name));
         let server = Server::start(&stage.site, &system.prefix, &system.options, &empty)
             .with_context(|| format!("cannot start `{}`", system.name))?;
-        load(&server, system, plan.study.seed)?;
-        all_facts.push(facts(&server, system, &questions)?);
+        let content = load(&server, system, plan.study.seed)?;
+        let mut facts = facts(&server, system, &questions)?;
+        facts.settings.extend([data_fact(DATA, StartFrom::Fresh, content.rows, &content.checksum)]);
+        all_facts.push(facts);
         server.stop()?;
     }
     progress.finish();
@@ -65,8 +68,8 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Fills the table and takes its statistics.
-fn load(server: &Server, system: &System, seed: u64) -> Result<()> {
+/// Fills the table and takes its statistics; gives what the server then has.
+fn load(server: &Server, system: &System, seed: u64) -> Result<Content> {
     create_database(server)?;
     let table = Tables {
         product: system.spec.product,
@@ -80,5 +83,5 @@ fn load(server: &Server, system: &System, seed: u64) -> Result<()> {
     // Statistics are what is wanted: nobody waits for pages to be written.
     let mut control = Control::connect(&options)?;
     assay_servers::maintain(&mut control, &tables(DATA), Duration::ZERO)?;
-    Ok(())
+    Ok(assay_load::content(&options, system.spec.product, DATA)?)
 }

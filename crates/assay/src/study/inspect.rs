@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Microbenchmark, Setup, StatementMode, System};
+use assay_model::{DataSet, Microbenchmark, Setup, StartFrom, StatementMode, System};
 use assay_servers::Server;
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Control;
@@ -38,6 +38,20 @@ pub(crate) fn facts(server: &Server, system: &System, asked: &Questions) -> Resu
         explain(*test, system, asked, &mut control, &mut plans)?;
     }
     Ok(Facts { settings, plans })
+}
+
+/// What tables hold, as the audit compares it.
+pub(crate) fn data_fact(
+    data: DataSet,
+    state: StartFrom,
+    rows: u64,
+    checksum: &str,
+) -> (String, String) {
+    let state = match state {
+        StartFrom::Fresh => "as loaded",
+        StartFrom::Aged => "aged",
+    };
+    (format!("data.{data} {state}"), format!("{rows} rows, checksum {checksum}"))
 }
 
 /// Whether a statement is about rows; the others begin and end transactions, and have no plan.

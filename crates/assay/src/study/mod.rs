@@ -22,7 +22,7 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
-pub(crate) use self::inspect::{Questions, facts};
+pub(crate) use self::inspect::{Questions, data_fact, facts};
 use self::participant::Participant;
 pub(crate) use self::participant::{
     Stage, connect_options, create_database, fetch, get as participants, provisioner, tables,

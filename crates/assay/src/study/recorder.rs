@@ -6,12 +6,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{
-    Block, CellId, DataContent, Instance, Slice, StartFrom, Study, StudyEvent, StudyRecord,
-};
+use assay_model::{Block, CellId, DataContent, Instance, Slice, Study, StudyEvent, StudyRecord};
 use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
 
+use super::inspect::data_fact;
 use super::participant::Participant;
 
 /// Writes a study as it happens.
@@ -132,13 +131,8 @@ impl<'a> Recorder<'a> {
     /// Notes what the audit compares of a system; once all are known, their differences are the audit.
     pub(crate) fn facts(&mut self, system: usize, mut facts: Facts) -> Result<()> {
         for content in self.record.data.iter().filter(|content| content.system == system) {
-            let state = match content.start_from {
-                StartFrom::Fresh => "as loaded",
-                StartFrom::Aged => "aged",
-            };
-            let name = format!("data.{} {state}", content.data);
-            let what = format!("{} rows, checksum {}", content.rows, content.checksum);
-            facts.settings.insert(name, what);
+            let DataContent { data, start_from, rows, ref checksum, .. } = *content;
+            facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
         }
         self.facts.insert(system, facts);
         let systems = &self.record.systems;

@@ -105,17 +105,22 @@ const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), pl
 
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("buffer_pool_size", MEMORY, BOTH).from(CACHE),
-    Rule::trap("log_size", LOG_SIZE, "MySQL 8.0.30 release notes; MDEV-21382").from(LOG),
+    Rule::trap("log_size", LOG_SIZE, "MySQL 8.0.30 release notes; MariaDB documentation, innodb_log_files_in_group").from(LOG),
     Rule::trap("durability", COMMIT, BOTH).from(DURABILITY),
     Rule::trap("doublewrite", "it doubles the writes of pages", BOTH).from(TORN_PAGES),
     Rule::trap("huge_pages", "huge pages make memory accesses cheaper", BOTH).from(HUGE),
+    Rule::trap(
+        "process.transparent-huge-pages",
+        "huge pages that the kernel makes by itself make memory accesses cheaper",
+        "/proc/PID/status; /sys/kernel/mm/transparent_hugepage",
+    ),
     Rule::trap(
         "innodb_log_write_ahead_size",
         "blocks smaller than those of the page cache or the device are read before they are written",
         "MDEV-14425; MDEV-33894; MySQL 5.7.4 release notes",
     )
-    // Without it the log is written in blocks of the size that the device names.
-    .else_("the device's"),
+    // Versions without it write blocks of 512 bytes, unless the log bypasses the page cache.
+    .else_("512"),
     Rule::trap("innodb_log_buffer_size", "a full log buffer is written before the commit", BOTH),
     // Since MySQL 8.0.22; with many clients threads of its own help, with few they cost.
     Rule::trap(
@@ -131,10 +136,10 @@ pub(super) const RULES: &[Rule] = &[
         .else_("ON"),
     Rule::trap("innodb_log_file_mmap", "the log is written and read by memory accesses", MARIADB)
         .else_("OFF"),
-    // Since MariaDB 11.0.2 in place of the method.
-    Rule::trap("data_file_buffering", CACHED, "MDEV-30136").from(DATA_BUFFERING),
-    Rule::trap("data_file_write_through", CACHED, "MDEV-30136").from(DATA_THROUGH),
-    Rule::trap("log_file_write_through", CACHED, "MDEV-30136").from(LOG_THROUGH),
+    // Since MariaDB 11.0.1 in place of the method.
+    Rule::trap("data_file_buffering", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(DATA_BUFFERING),
+    Rule::trap("data_file_write_through", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(DATA_THROUGH),
+    Rule::trap("log_file_write_through", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(LOG_THROUGH),
     Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
     Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
