@@ -1,9 +1,9 @@
 //! What the tables of a server hold: rows and a checksum.
 
-use assay_model::{DataSet, Product};
+use assay_model::{DataSet, IdKey, Product};
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Control};
-use assay_workloads::{Batch, ContentQuery, content_query, row_checksum};
+use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
 
 use crate::fill::PATIENCE;
 use crate::share::{Reports, share_tables};
@@ -65,6 +65,25 @@ pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Res
     let mut sum = Sum::default();
     share_tables(data.tables, connect, ask, |(rows, checksum)| sum.add(rows, checksum))?;
     Ok(sum.content())
+}
+
+/// Has the server read every table and its indexes once, so that they are in its cache.
+///
+/// # Errors
+/// When the server cannot be reached or a table is missing.
+pub fn fill_cache(
+    options: &ConnectOptions,
+    product: Product,
+    key: IdKey,
+    data: DataSet,
+) -> Result<()> {
+    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let mut control =
+        Control::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+    for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, table)) {
+        control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    }
+    Ok(())
 }
 
 /// The answer to a query for two numbers.

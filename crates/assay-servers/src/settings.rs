@@ -2,8 +2,8 @@
 
 use assay_wire::Control;
 
-use crate::Error;
 use crate::audit::Settings;
+use crate::{Error, postgres};
 
 const SESSION_VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN \
     ('autocommit', 'character_set_client', 'character_set_connection', 'character_set_database', \
@@ -33,13 +33,6 @@ const OF_DATABASE: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// What a database of Postgres is made for, and the columns that tell it, the first that there is.
-const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
-    ("database.locale", &["datlocale", "daticulocale", "datcollate"]),
-    ("database.ctype", &["datctype"]),
-    ("database.locale_provider", &["datlocprovider"]),
-];
-
 /// Every setting in effect, by name: global variables under their own names, the state of this very session
 /// below `session.`, its database below `schema.`, what the tables there are made of below `table.`.
 ///
@@ -50,7 +43,7 @@ const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
 pub fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
     let mut settings = match control {
         Control::MySql(_) => of_mysql(control)?,
-        Control::Postgres(_) => of_postgres(control)?,
+        Control::Postgres(_) => postgres::effective_settings(control)?,
     };
     settings.insert("session.auth_plugin".to_owned(), control.auth_method().to_owned());
     Ok(settings)
@@ -75,30 +68,8 @@ fn of_mysql(control: &mut Control) -> Result<Settings, Error> {
     Ok(settings)
 }
 
-fn of_postgres(control: &mut Control) -> Result<Settings, Error> {
-    // With its unit, as the unit of a setting changes between versions.
-    let mut settings =
-        pairs(control, "SELECT name, current_setting(name, true) FROM pg_settings", "")?;
-    // Columns come and go with the version.
-    let database = control.query("SELECT * FROM pg_database WHERE datname = current_database()")?;
-    for (name, columns) in OF_POSTGRES_DATABASE {
-        let value = columns.iter().find_map(|column| database.named(0, column));
-        settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
-    }
-    let session =
-        control.query("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
-    let cipher = session.text(0, 1).unwrap_or_default().to_owned();
-    settings.insert("session.ssl_cipher".to_owned(), cipher);
-    let tables = control.query(
-        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \
-         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
-    )?;
-    settings.extend(tables.first_string().map(|it| ("table.persistence".to_owned(), it)));
-    Ok(settings)
-}
-
 /// The rows of a statement with a name and a value each.
-fn pairs(control: &mut Control, sql: &str, prefix: &str) -> Result<Settings, Error> {
+pub(crate) fn pairs(control: &mut Control, sql: &str, prefix: &str) -> Result<Settings, Error> {
     let found = control.query(sql)?;
     let pair = |row| {
         let name = found.text(row, 0)?.to_ascii_lowercase();

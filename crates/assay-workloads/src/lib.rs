@@ -22,4 +22,4 @@ pub use event::{Argument, Client, EventBuf, Operation};
 pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
-pub use schema::{create_index, create_table, drop_table};
+pub use schema::{cache_queries, create_index, create_table, drop_table};

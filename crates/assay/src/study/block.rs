@@ -97,7 +97,13 @@ fn start_all(
     let mut servers = BTreeMap::new();
     for system in order {
         let mut server = start_one(system, block, phase, field, recorder)?;
-        participant::fill_caches(&server, phase.data, recorder.study().id_key)?;
+        let product = field.participants[system].system.spec.product;
+        assay_load::fill_cache(
+            &participant::connect_options(&server),
+            product,
+            recorder.study().id_key,
+            phase.data,
+        )?;
         server.freeze()?;
         servers.insert(system, server);
     }

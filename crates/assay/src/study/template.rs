@@ -242,7 +242,13 @@ impl Maker<'_> {
     fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
         let system = &self.participant.system;
         let server = self.start(fresh)?;
-        participant::fill_caches(&server, self.data, self.study.id_key)?;
+        let product = self.participant.system.spec.product;
+        assay_load::fill_cache(
+            &participant::connect_options(&server),
+            product,
+            self.study.id_key,
+            self.data,
+        )?;
         let fresh_content = self.count(&server)?;
         let mut rates = BTreeMap::new();
         for test in aging_tests() {

@@ -13,6 +13,11 @@ const LOCALE: &str = "the locale decides what comparing and sorting strings cost
 
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("server_encoding", "the encoding decides what comparing strings costs", MANUAL),
+    Rule::trap(
+        "database.encoding",
+        "the encoding decides what comparing strings costs",
+        "pg_database",
+    ),
     Rule::trap("client_encoding", "strings are converted on their way", MANUAL),
     Rule::trap("database.locale", LOCALE, "pg_database"),
     Rule::trap("database.ctype", LOCALE, "pg_database"),
