@@ -13,15 +13,26 @@ const SCHEMA: u32 = 1;
 struct Document<'a> {
     schema: u32,
     systems: Vec<SystemPart<'a>>,
+    compared: Compared,
     audit: Vec<AuditPart<'a>>,
+}
+
+/// How much was compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// Settings and other facts, over all systems each name once.
+    pub settings: usize,
+    /// Plans of statements of one system.
+    pub plans: usize,
 }
 
 /// The differences in the shape that reports have them in.
 #[must_use]
-pub fn audit_json(systems: &[System], findings: &[AuditFinding]) -> String {
+pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
     let document = Document {
         schema: SCHEMA,
         systems: json::systems(systems),
+        compared,
         audit: json::audit(systems, findings),
     };
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
@@ -30,12 +41,14 @@ pub fn audit_json(systems: &[System], findings: &[AuditFinding]) -> String {
 
 /// The differences in words: suspicious ones first, each with its values and why it matters, and what to do.
 #[must_use]
-pub fn audit_text(systems: &[System], findings: &[AuditFinding]) -> String {
+pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
     let count = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} suspicious differences, {} asked for, {} harmless\n",
+        "{}: {} settings and {} plans compared; of the differences {} suspicious, {} asked for, {} harmless\n",
         names.join(", "),
+        compared.settings,
+        compared.plans,
         count(AuditClass::Suspicious),
         count(AuditClass::Expected),
         count(AuditClass::Harmless),

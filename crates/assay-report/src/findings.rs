@@ -19,7 +19,7 @@ impl Kind {
     /// By the word before the dot of a finding's name.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
         match finding.setting.split_once('.').map_or("", |(word, _)| word) {
-            "build" | "process" => Self::Builds,
+            "build" => Self::Builds,
             "data" => Self::Data,
             "table" | "schema" | "database" => Self::Tables,
             "session" => Self::Session,

@@ -14,7 +14,7 @@ mod studies;
 mod text;
 mod words;
 
-pub use audit::{audit_json, audit_text};
+pub use audit::{Compared, audit_json, audit_text};
 pub use studies::studies;
 
 use assay_model::StudyRecord;

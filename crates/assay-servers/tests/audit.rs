@@ -4,7 +4,7 @@
 use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
 use assay_servers::audit::{Audited, Facts, Plan, compare};
 use assay_servers::{build_facts, effective_settings, explain, mapped_files};
-use assay_testkit::{TestServer, mariadb_version, prefix};
+use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
 use assay_wire::{Control, Hot};
 
 assay_testkit::supervisor_entry!();
@@ -223,4 +223,47 @@ fn the_rules_in_the_docs_are_the_rules() {
     let (_, table) = page.split_once("<!-- rules -->\n").unwrap();
     let rules = assay_servers::audit::rule_table();
     assert!(table == rules, "the table in `docs/equal-terms.md` shall be:\n{rules}");
+}
+
+/// What is known of a Postgres server with these options besides the intent's.
+fn postgres(version: &str, options: &[&str]) -> Facts {
+    let server = start(Product::Postgres, version, options);
+    let mut control = server.connect();
+    for sql in [
+        "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120))",
+        "INSERT INTO sbtest1 SELECT seq, seq, seq FROM generate_series(1, 20000) AS seq",
+        "CREATE INDEX k_1 ON sbtest1 (k)",
+        "VACUUM ANALYZE sbtest1",
+    ] {
+        control.query(sql).unwrap();
+    }
+    let prefix = product_prefix(Product::Postgres, version);
+    for file in mapped_files(server.pid()).unwrap() {
+        assert!(file.starts_with(&prefix.path), "{version} uses `{}`", file.display());
+    }
+    let mut settings = effective_settings(&mut control).unwrap();
+    settings.extend(build_facts(server.pid(), &prefix).unwrap());
+    let covered = "SELECT k FROM sbtest1 WHERE k BETWEEN 50 AND 60";
+    let plan = explain(&mut control, Product::Postgres, covered).unwrap().unwrap();
+    let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
+    Facts { settings, plans: vec![Plan { test, statement, plan }] }
+}
+
+#[test]
+fn traps_of_postgres_are_found() {
+    let usual = postgres("16", &[]);
+    assert_eq!(usual.settings["database.locale"], "C");
+    assert_eq!(usual.settings["session.ssl_cipher"], "");
+    let spec = SystemSpec { product: Product::Postgres, ..spec(&[]) };
+    for (option, expected) in [
+        ("--jit=on", &["jit"][..]),
+        ("--max_parallel_workers_per_gather=2", &["max_parallel_workers_per_gather"]),
+        ("--synchronous_commit=on", &["synchronous_commit"]),
+        ("--full_page_writes=off", &["full_page_writes"]),
+        ("--enable_indexonlyscan=off", &["enable_indexonlyscan", "plan.range-covered-si"]),
+    ] {
+        let other = postgres("16", &[option]);
+        let findings = compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }));
+        assert_eq!(suspicious(&findings), expected, "{option}");
+    }
 }

@@ -1,5 +1,6 @@
 //! `assay audit`: starts systems and compares their settings, builds and plans. No load but a small table.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result};
 use assay_load::{Content, Tables};
 use assay_model::{DataSet, IdKey, Microbenchmark, StartFrom, StatementMode, System};
 use assay_plan::Request;
+use assay_report::Compared;
 use assay_servers::Server;
 use assay_servers::audit::Audited;
 use assay_wire::Control;
@@ -61,9 +63,12 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let audited: Vec<_> =
         audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
     let findings = assay_servers::audit::compare(&audited);
+    let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
+    let plans = all_facts.iter().map(|it| it.plans.len()).max().unwrap_or(0);
+    let compared = Compared { settings: names.len(), plans };
     report::write_stdout(&match args.shape.format {
-        ShapeWord::Text => assay_report::audit_text(&systems, &findings),
-        ShapeWord::Json => assay_report::audit_json(&systems, &findings),
+        ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
+        ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
     })?;
     Ok(Exit::Done)
 }

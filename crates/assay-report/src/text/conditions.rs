@@ -190,7 +190,7 @@ fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 fn audit(record: &StudyRecord) -> Vec<String> {
     let count = |class| record.audit.iter().filter(|finding| finding.class == class).count();
     let mut lines = vec![format!(
-        "  audit: {} differences asked for, {} harmless, {} suspicious",
+        "  audit: of the differences {} asked for, {} harmless, {} suspicious",
         count(AuditClass::Expected),
         count(AuditClass::Harmless),
         count(AuditClass::Suspicious),

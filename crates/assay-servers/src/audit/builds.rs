@@ -8,6 +8,9 @@ use super::{Audited, differ, finding};
 /// What is known of builds stands below this word.
 const SOURCE: &str = "build.source";
 
+/// Where in the source: means nothing between sources.
+const CHANNEL: &str = "build.channel";
+
 /// How a difference is read where the builds have one source, and where they have several.
 struct Rule {
     name: &'static str,
@@ -33,7 +36,7 @@ const RULES: &[Rule] = &[
         "built by different people with different compilers and flags: not versions alone are compared",
     ),
     rule(
-        "build.channel",
+        CHANNEL,
         Harmless,
         "the same builder, but of another release, with that release's compiler and libraries",
     ),
@@ -67,6 +70,9 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let is_one = !differ(values(SOURCE).iter());
     let of_rule = |rule: &Rule| {
         let found = values(rule.name);
+        if rule.name == CHANNEL && !is_one {
+            return None;
+        }
         let class = if is_one { rule.of_one_source } else { rule.of_several };
         // What a file does not tell is no other build.
         differ(found.iter().flatten()).then(|| finding(rule.name, found, class, rule.why))

@@ -107,9 +107,14 @@ impl Asked {
 
     fn has(&self, name: &str) -> bool {
         self.variables.contains(name)
-            || name == "table.engine" && self.engines_differ
+            || self.engines_differ && is_of_engine(name)
             || name.split_once('.').is_some_and(|(of, _)| self.variables.contains(of))
     }
+}
+
+/// Whether a setting is another one with another storage engine.
+fn is_of_engine(name: &str) -> bool {
+    ["table.engine", "table.row_format"].contains(&name) || name.starts_with("rocksdb_")
 }
 
 /// The variable that an option sets.
@@ -155,11 +160,12 @@ struct Reading<'a> {
 
 /// Findings about settings of which something is known.
 fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
-    let products: Vec<Product> = systems.iter().map(|it| it.spec.product).collect();
+    let families: Vec<bool> =
+        systems.iter().map(|it| it.spec.product == Product::Postgres).collect();
     let mut findings: Vec<AuditFinding> = Vec::new();
     for rule in rules::all() {
-        let global = judge(rule, "", &products, settings, asked);
-        let session = judge(rule, "session.", &products, settings, asked);
+        let global = judge(rule, "", &families, settings, asked);
+        let session = judge(rule, "session.", &families, settings, asked);
         // Sessions begin with the global value: said once.
         let session = session
             .filter(|session| global.as_ref().is_none_or(|global| global.values != session.values));
@@ -173,21 +179,28 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
     findings
 }
 
-/// A finding about the thing of one rule, if it differs in a way worth telling.
+/// A finding about the thing of one rule, where some of the systems may be of another family of products, if it differs in a way worth telling.
 fn judge(
     rule: &'static Rule,
     scope: &str,
-    products: &[Product],
+    families: &[bool],
     settings: &[Settings],
     asked: &Asked,
 ) -> Option<AuditFinding> {
     let readings: Vec<_> = settings.iter().map(|all| read(rule, scope, all)).collect();
+    let is_one_family = !differ(families.iter());
+    // What versions of one product do without it says nothing of another product, but that it has no such thing.
+    let without = rule.without.filter(|it| is_one_family || ["OFF", "NONE", "0", ""].contains(it));
     let meaning = |reading: &Option<Reading>| match reading {
         Some(reading) => Some(reading.meaning.clone()),
-        None => rule.without.map(spelling),
+        None => without.map(spelling),
     };
+    let is_unknown = readings.iter().any(|reading| meaning(reading).is_none());
     let has = readings.iter().flatten();
-    if has.clone().next().is_none() || !differ(readings.iter().map(meaning)) {
+    if has.clone().next().is_none()
+        || !differ(readings.iter().map(meaning))
+        || is_unknown && !is_one_family
+    {
         return None;
     }
     let common = (!differ(has.clone().map(|it| it.variable))).then(|| has.clone().next());
@@ -195,10 +208,7 @@ fn judge(
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
     let (class, why) = if rule.variables().any(|name| asked.has(name)) {
         (AuditClass::Expected, ASKED.to_owned())
-    } else if readings.iter().any(|it| meaning(it).is_none()) {
-        if differ(products.iter()) {
-            return None;
-        }
+    } else if is_unknown {
         (AuditClass::Harmless, format!("only some of the versions have it: {}", rule.why))
     } else {
         (rule.class, rule.why.to_owned())

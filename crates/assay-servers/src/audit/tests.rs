@@ -132,7 +132,7 @@ fn products_are_compared_in_what_both_have() {
         ("shared_buffers", "128MB"),
         ("full_page_writes", "on"),
         ("jit", "off"),
-        ("default_transaction_isolation", "read committed"),
+        ("transaction_isolation", "read committed"),
     ]);
     let specs = [&spec(Product::MariaDb, &[]), &spec(Product::Postgres, &[])];
     let found = audit_of(specs, [&mariadb, &postgres]);

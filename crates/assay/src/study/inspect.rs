@@ -113,10 +113,11 @@ fn explain(
 
 /// A statement with one mark for each list of parameters, in the terms of MySQL whatever the product.
 fn shortened(sql: &str) -> String {
+    let sql = without_numbers(sql);
     let mut short = String::with_capacity(sql.len());
     for piece in sql.split_inclusive(['(', ')']) {
         let list = piece.strip_suffix(')').unwrap_or_default();
-        let marks = list.split(',').filter(|mark| mark.trim().starts_with(['?', '$']));
+        let marks = list.split(',').filter(|mark| mark.trim() == "?");
         if list.len() > "?, ?".len() && marks.count() == list.split(',').count() {
             short.push_str("?, ...)");
         } else {
@@ -124,6 +125,17 @@ fn shortened(sql: &str) -> String {
         }
     }
     short
+}
+
+/// `?` for `$1`.
+fn without_numbers(sql: &str) -> String {
+    let mut pieces = sql.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text.push('?');
+        text.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -134,7 +146,7 @@ mod tests {
     fn lists_of_parameters_are_shortened_and_the_rest_is_left() {
         let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
         assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
-        assert_eq!(shortened("IN ($1,$2,$3)"), "IN (?, ...)");
+        assert_eq!(shortened("id > $12 AND k IN ($1,$2,$3)"), "id > ? AND k IN (?, ...)");
         assert_eq!(shortened("SELECT LENGTH(c) FROM t"), "SELECT LENGTH(c) FROM t");
     }
 }

@@ -103,6 +103,12 @@ fn on(is_on: bool) -> String {
 /// `try` says nothing of what was got; what was got is known since Postgres 17.
 const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
 
+/// Servers do not ask for them themselves, so `madvise` is as `never`, which newer versions of MariaDB choose.
+const TRANSPARENT: &[Variable] = &[Variable {
+    name: "process.transparent-huge-pages",
+    meaning: |value, _| on(value == "always"),
+}];
+
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("buffer_pool_size", MEMORY, BOTH).from(CACHE),
     Rule::trap("log_size", LOG_SIZE, "MySQL 8.0.30 release notes; MariaDB documentation, innodb_log_files_in_group").from(LOG),
@@ -112,8 +118,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap(
         "process.transparent-huge-pages",
         "huge pages that the kernel makes by itself make memory accesses cheaper",
-        "/proc/PID/status; /sys/kernel/mm/transparent_hugepage",
-    ),
+        "Linux documentation, transparent hugepage support; MDEV-33279",
+    )
+    .from(TRANSPARENT),
     Rule::trap(
         "innodb_log_write_ahead_size",
         "blocks smaller than those of the page cache or the device are read before they are written",

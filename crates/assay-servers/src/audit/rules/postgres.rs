@@ -1,6 +1,6 @@
 //! Rules about what only Postgres has. Data; renames and additions by release are in its release notes.
 
-use super::Rule;
+use super::{Rule, Variable, spelling};
 
 const MANUAL: &str = "PostgreSQL documentation, server configuration";
 const PARALLEL: &str = "one statement may use several processes";
@@ -10,6 +10,12 @@ const TRACKED: &str = "what a server counts and times costs CPU in every stateme
 const MEMORY: &str = "what does not fit is sorted or kept in files";
 const PLANNER: &str = "plans follow from what the planner believes about the machine";
 const LOCALE: &str = "the locale decides what comparing and sorting strings costs";
+
+/// `auto` waits for a module that wants it.
+const QUERY_ID: &[Variable] = &[Variable {
+    name: "compute_query_id",
+    meaning: |value, _| if value == "auto" { "OFF".to_owned() } else { spelling(value) },
+}];
 
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("server_encoding", "the encoding decides what comparing strings costs", MANUAL),
@@ -107,7 +113,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("track_io_timing", TRACKED, MANUAL),
     Rule::trap("track_wal_io_timing", TRACKED, MANUAL).else_("OFF"),
     Rule::trap("track_functions", TRACKED, MANUAL),
-    Rule::trap("compute_query_id", TRACKED, "PostgreSQL 14 release notes").else_("OFF"),
+    Rule::trap("compute_query_id", TRACKED, "PostgreSQL 14 release notes")
+        .from(QUERY_ID)
+        .else_("OFF"),
     Rule::trap("log_statement", "every statement is written to a log", MANUAL),
     Rule::trap("log_min_duration_statement", "statements are timed for a log", MANUAL),
     Rule::trap(

@@ -14,12 +14,11 @@ const BOTH: &str = "MariaDB and MySQL documentation, server system variables";
 
 /// `tx_isolation` until MySQL 8.0.3 and MariaDB 11.1.1.
 const ISOLATION: &[Variable] = &[
-    plain("transaction_isolation"),
-    plain("tx_isolation"),
     Variable {
-        name: "default_transaction_isolation",
+        name: "transaction_isolation",
         meaning: |value, _| value.to_ascii_uppercase().replace(' ', "-"),
     },
+    plain("tx_isolation"),
 ];
 
 /// Gone since MySQL 8.4.0; offered by default since MySQL 5.7 and MariaDB 11.4.1.
