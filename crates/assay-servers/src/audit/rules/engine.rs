@@ -118,7 +118,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap(
         "process.transparent-huge-pages",
         "huge pages that the kernel makes by itself make memory accesses cheaper",
-        "Linux documentation, transparent hugepage support; MDEV-33279",
+        "Linux documentation, transparent hugepage support",
     )
     .from(TRANSPARENT),
     Rule::trap(
