@@ -9,6 +9,9 @@ use crate::{Address, ConnectOptions, Error};
 /// Version 3.0 of the protocol, in which every server since 7.4 answers.
 const VERSION: [u8; 4] = [0, 3, 0, 0];
 
+/// Rounds of hashing that a server may ask for; its default is 4096. A hostile one could ask for hours.
+const MAX_ROUNDS: u32 = 1_000_000;
+
 /// What a server may ask for.
 mod ask {
     pub(super) const NOTHING_MORE: u32 = 0;
@@ -134,6 +137,9 @@ impl<'a> Login<'a> {
 
     fn scram_next(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
         let scram = self.scram.as_mut().ok_or(Error::Protocol("a login out of order"))?;
+        if !rounds(data).is_some_and(|rounds| (1..=MAX_ROUNDS).contains(&rounds)) {
+            return Err(refused("scram-sha-256", "the server asks for too many rounds of hashing"));
+        }
         scram.update(data).map_err(|_| refused("scram-sha-256", "the server's answer is wrong"))?;
         let mut out = Vec::new();
         put_message(b'p', &mut out, |out| out.extend_from_slice(scram.message()))?;
@@ -146,6 +152,13 @@ impl<'a> Login<'a> {
         let proven = scram.finish(data);
         proven.map_err(|_| refused("scram-sha-256", "the server does not know the password"))
     }
+}
+
+/// Rounds of hashing in `r=...,s=...,i=ROUNDS`.
+fn rounds(data: &[u8]) -> Option<u32> {
+    let mut parts = data.split(|byte| *byte == b',');
+    let digits = parts.find_map(|part| part.strip_prefix(b"i="))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn refused(plugin: &str, reason: &'static str) -> Error {
@@ -176,6 +189,17 @@ mod tests {
         assert_eq!(hello, b"\0\0\0\x17\0\x03\0\0user\0md5_user\0\0");
         let answer = login.step(&[0, 0, 0, 5, 0x2a, 0x3d, 0x8f, 0xe0]).unwrap().unwrap();
         assert_eq!(answer.get(5..), Some(&b"md562af4dd09bbb41884907a838a3233294\0"[..]));
+    }
+
+    #[test]
+    fn a_server_cannot_keep_the_client_busy() {
+        let options = ConnectOptions::unix("s", "u");
+        for rounds in ["0", "4294967295", "99999999999", "x", ""] {
+            let (mut login, _) = Login::start(&options).unwrap();
+            login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
+            let next = format!("\0\0\0\x0br=nonce,s=c2FsdHNhbHQ=,i={rounds}");
+            assert!(matches!(login.step(next.as_bytes()), Err(Error::Auth { .. })), "{rounds}");
+        }
     }
 
     #[test]
