@@ -43,7 +43,8 @@ impl Kind {
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Builds => {
-                "take the systems from one source, or build them alike: else read the verdicts as of builds, not versions"
+                "take the systems from one source, or build them alike: else read the verdicts as \
+                 of builds, not versions"
             }
             Self::Data => "load the data again, after `assay cache clean --all`",
             Self::Tables | Self::Session | Self::Settings => {

@@ -1,4 +1,4 @@
-//! The audit of real servers: one intent leaves nothing suspicious, and each trap is found in servers that differ in it.
+//! The audit of real servers: one intent leaves nothing suspicious, and each trap is found where servers differ in it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};

@@ -179,7 +179,8 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
     findings
 }
 
-/// A finding about the thing of one rule, where some of the systems may be of another family of products, if it differs in a way worth telling.
+/// A finding about the thing of one rule, if it differs in a way worth telling; `families` tells products that are
+/// compared in what both have only.
 fn judge(
     rule: &'static Rule,
     scope: &str,

@@ -9,6 +9,9 @@ use crate::settings::pairs;
 const SESSION: &str = "SELECT name, current_setting(name, true) FROM pg_settings WHERE name IN \
     ('client_encoding', 'transaction_isolation', 'plan_cache_mode', 'jit')";
 
+const DATABASE: &str = "SELECT *, pg_encoding_to_char(encoding) AS encoding_name FROM pg_database \
+    WHERE datname = current_database()";
+
 /// What a database of Postgres is made for, and the columns that tell it, the first that there is.
 const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
     ("database.locale", &["datlocale", "daticulocale", "datcollate"]),
@@ -23,7 +26,7 @@ pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Erro
     let mut settings =
         pairs(control, "SELECT name, current_setting(name, true) FROM pg_settings", "")?;
     // Columns come and go with the version.
-    let database = control.query("SELECT *, pg_encoding_to_char(encoding) AS encoding_name FROM pg_database WHERE datname = current_database()")?;
+    let database = control.query(DATABASE)?;
     for (name, columns) in OF_POSTGRES_DATABASE {
         let value = columns.iter().find_map(|column| database.named(0, column));
         settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));

@@ -14,6 +14,9 @@ const STATISTICS: &str = "plans follow from statistics, which are kept or taken 
 const BACKGROUND: &str = "how many threads work in the background: the version's own default";
 
 const MARIADB: &str = "MariaDB documentation, InnoDB system variables";
+const LOG_RENAMED: &str =
+    "MySQL 8.0.30 release notes; MariaDB documentation, innodb_log_files_in_group";
+const ADDED_IN_11_0: &str = "MariaDB documentation, system variables added in MariaDB 11.0";
 const MYSQL: &str = "MySQL reference manual, InnoDB system variables";
 const BOTH: &str = "MariaDB and MySQL documentation, InnoDB system variables";
 const MYROCKS: &str = "MariaDB documentation, MyRocks system variables";
@@ -111,7 +114,7 @@ const TRANSPARENT: &[Variable] = &[Variable {
 
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("buffer_pool_size", MEMORY, BOTH).from(CACHE),
-    Rule::trap("log_size", LOG_SIZE, "MySQL 8.0.30 release notes; MariaDB documentation, innodb_log_files_in_group").from(LOG),
+    Rule::trap("log_size", LOG_SIZE, LOG_RENAMED).from(LOG),
     Rule::trap("durability", COMMIT, BOTH).from(DURABILITY),
     Rule::trap("doublewrite", "it doubles the writes of pages", BOTH).from(TORN_PAGES),
     Rule::trap("huge_pages", "huge pages make memory accesses cheaper", BOTH).from(HUGE),
@@ -144,9 +147,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_log_file_mmap", "the log is written and read by memory accesses", MARIADB)
         .else_("OFF"),
     // Since MariaDB 11.0.1 in place of the method.
-    Rule::trap("data_file_buffering", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(DATA_BUFFERING),
-    Rule::trap("data_file_write_through", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(DATA_THROUGH),
-    Rule::trap("log_file_write_through", CACHED, "MariaDB documentation, system variables added in MariaDB 11.0").from(LOG_THROUGH),
+    Rule::trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
+    Rule::trap("data_file_write_through", CACHED, ADDED_IN_11_0).from(DATA_THROUGH),
+    Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
     Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
     Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
