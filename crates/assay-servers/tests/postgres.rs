@@ -171,15 +171,15 @@ fn settings_are_those_of_the_intent() {
     };
     let usual = settings(&[]);
     for (name, value) in [
-        ("shared_buffers", "16384 8kB"),
+        ("shared_buffers", "128MB"),
         ("synchronous_commit", "off"),
         ("full_page_writes", "on"),
         ("data_checksums", "on"),
         ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
-        ("session.ssl", "false"),
-        ("table.encoding", "SQL_ASCII"),
-        ("table.collation", "C"),
+        ("session.ssl_cipher", ""),
+        ("database.encoding", "SQL_ASCII"),
+        ("database.locale", "C"),
     ] {
         assert_eq!(usual.get(name).map(String::as_str), Some(value), "{name}");
     }
