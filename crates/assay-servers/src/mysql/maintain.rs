@@ -109,9 +109,6 @@ fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Draine
         if is_complete || took > limit {
             return Ok(Drained { is_complete, history_length, dirty_pages, took });
         }
-        // MySQL 5.5 purges only while somebody works, and its master thread sleeps while nobody does.
-        control.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
-        control.query("COMMIT")?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
