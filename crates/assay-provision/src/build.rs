@@ -9,12 +9,13 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::apt::{Apt, Record, closure};
-use crate::catalog::{Packaged, Release};
+use crate::catalog::{Packaged, Release, Source};
+use crate::choose::Opened;
 use crate::deb;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::packages::{self, Directories};
-use crate::provisioner::{Opened, Progress, Provisioner, Read, Sources};
+use crate::provisioner::{Progress, Provisioner, Read, Sources};
 use crate::store::{read_json, write_json};
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
@@ -134,13 +135,23 @@ impl Provisioner {
             || vec!["runs on the libraries of this machine".to_owned()],
             |(_, read)| read.refreshed.notes.clone(),
         );
+        let tarball = packaged.package.source == Source::Tarball;
         if packaged.version.sha256.is_none() {
-            notes.push("checked by its registry's checksum alone".to_owned());
+            let note = match tarball {
+                true => "not verified: held to the checksum of the first download alone",
+                false => "checked by its registry's checksum alone",
+            };
+            notes.push(note.to_owned());
         }
+        let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+        let package_version = match tarball {
+            true => packages::stem(&file_name).to_owned(),
+            false => packaged.package_version().to_owned(),
+        };
         let build = Build {
             source: packaged.package.source.word().to_owned(),
             channel: packaged.package.name.clone(),
-            package_version: packaged.package_version().to_owned(),
+            package_version,
             released: true,
             notes,
         };
@@ -160,7 +171,7 @@ impl Provisioner {
         let state = self.store.path(packaged.package.source.word());
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
-        let mut seen = |done| progress(Progress::Downloading { done, total: 0 });
+        let mut seen = |done, total| progress(Progress::Downloading { done, total });
         let (file, sha256) =
             packages::fetch(packaged, known.as_deref(), directories, &sources.lock, &mut seen)?;
         if known.is_none() {

@@ -1,9 +1,10 @@
 //! The catalog: which product and series which source has. Data, read from a file compiled in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Product, SystemSpec};
+use fs_err as fs;
 use serde::Deserialize;
 
 use crate::error::Error;
@@ -49,13 +50,15 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// A registry of packages, and the client it is asked through.
+/// A kind of place that has packages, and the client it is asked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
     Maven,
     Npm,
     Pip,
+    /// A vendor's own server, by HTTP.
+    Tarball,
 }
 
 impl Source {
@@ -64,12 +67,13 @@ impl Source {
             Self::Maven => "maven",
             Self::Npm => "npm",
             Self::Pip => "pip",
+            Self::Tarball => "tarball",
         }
     }
 }
 
-/// A package of a registry that holds a server, in several versions.
-#[derive(Debug, Deserialize)]
+/// A package that holds a server, in several versions.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Package {
     product: Product,
@@ -80,7 +84,29 @@ pub(crate) struct Package {
     pub(crate) parts: Vec<Part>,
     #[serde(default)]
     pub(crate) only: Vec<PathBuf>,
+    #[serde(default)]
+    pub(crate) engines: Vec<Engine>,
+    #[serde(default)]
     pub(crate) versions: Vec<Version>,
+    /// Where tarballs are; none for the packages of registries.
+    pub(crate) tarballs: Option<Tarballs>,
+}
+
+/// Where a vendor has the tarballs of a series, and what it calls them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tarballs {
+    /// Beginnings of the versions that are named so.
+    series: Vec<String>,
+    /// Whether versions have the number of a build after a `-`.
+    #[serde(default)]
+    builds: bool,
+    /// Versions known to be there.
+    known: Vec<String>,
+    /// Beginnings of URLs.
+    at: Vec<String>,
+    /// What follows, in the order in which it is tried.
+    files: Vec<String>,
 }
 
 /// What is unpacked of a package.
@@ -96,7 +122,7 @@ pub(crate) struct Part {
 }
 
 /// One version of a package.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Version {
     /// Of the server.
@@ -104,6 +130,14 @@ pub(crate) struct Version {
     /// Of the package, where it differs.
     package: Option<String>,
     pub(crate) sha256: Option<String>,
+}
+
+/// A user's own rows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Additions {
+    #[serde(rename = "package", default)]
+    packages: Vec<Package>,
 }
 
 /// A package in one version.
@@ -158,8 +192,9 @@ pub(crate) struct Offer<'a> {
 impl Catalog {
     /// The catalog compiled in.
     pub(crate) fn built_in() -> Result<Self, Error> {
-        let catalog: Self = toml::from_str(include_str!("catalog.toml"))
+        let mut catalog: Self = toml::from_str(include_str!("catalog.toml"))
             .map_err(|error| Error::Catalog(error.to_string()))?;
+        catalog.packages.iter_mut().try_for_each(Package::expand)?;
         let mut releases =
             catalog.servers.iter().map(|it| &it.release).chain([&catalog.runtime.release]);
         let unknown = releases.find(|release| catalog.release(release).is_none());
@@ -168,6 +203,19 @@ impl Catalog {
         }
         drop(releases);
         Ok(catalog)
+    }
+
+    /// The same with the rows of a catalog file before its own.
+    pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
+        let wrong = |detail: String| Error::OwnCatalog { path: path.to_owned(), detail };
+        let additions = toml::from_str(&fs::read_to_string(path)?);
+        let Additions { mut packages } = additions.map_err(|error| wrong(error.to_string()))?;
+        for package in &mut packages {
+            package.expand().map_err(|error| wrong(error.to_string()))?;
+        }
+        packages.append(&mut self.packages);
+        self.packages = packages;
+        Ok(self)
     }
 
     fn release(&self, name: &str) -> Option<&Release> {
@@ -187,9 +235,14 @@ impl Catalog {
     /// Every package that holds a server of a product, version by version.
     pub(crate) fn packaged(&self, product: Product) -> impl Iterator<Item = Packaged<'_>> {
         let packages = self.packages.iter().filter(move |package| package.product == product);
-        packages.flat_map(|package| {
-            package.versions.iter().map(move |version| Packaged { package, version })
-        })
+        packages.flat_map(Package::packaged)
+    }
+
+    /// Packages for an exact version that the catalog does not know of, but that a vendor may have
+    /// published since: its tarball would have the name of the others.
+    pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<Package> {
+        let packages = self.packages.iter().filter(|package| package.product == product);
+        packages.filter_map(|package| package.guessed(wanted)).collect()
     }
 
     /// The release and its packages on which servers from other sources run.
@@ -205,7 +258,80 @@ impl Catalog {
     }
 }
 
+impl Package {
+    /// Every version of the package.
+    pub(crate) fn packaged(&self) -> impl Iterator<Item = Packaged<'_>> {
+        self.versions.iter().map(move |version| Packaged { package: self, version })
+    }
+
+    /// Whether its server has that storage engine.
+    pub(crate) fn has_engine(&self, engine: Engine) -> bool {
+        engine == SystemSpec::default_engine(self.product) || self.engines.contains(&engine)
+    }
+
+    /// Puts the versions of its tarballs to the others.
+    fn expand(&mut self) -> Result<(), Error> {
+        match (self.source, &self.tarballs) {
+            (Source::Tarball, Some(tarballs)) => {
+                for known in &tarballs.known {
+                    let versions = expanded(known).ok_or_else(|| {
+                        Error::Catalog(format!("`{known}` is neither a version nor a range"))
+                    })?;
+                    let plain = |version| Version { version, package: None, sha256: None };
+                    let is_new =
+                        |it: &String| self.versions.iter().all(|known| known.version != *it);
+                    let new: Vec<_> = versions.into_iter().filter(is_new).map(plain).collect();
+                    self.versions.extend(new);
+                }
+                Ok(())
+            }
+            (Source::Tarball, None) | (_, Some(_)) => {
+                Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", self.name)))
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// The package in a version that is named like those known.
+    fn guessed(&self, wanted: &str) -> Option<Self> {
+        let Tarballs { series, builds, .. } = self.tarballs.as_ref()?;
+        let exact = wanted.split('.').count() >= 3 && wanted.contains('-') == *builds;
+        let is_known = self.versions.iter().any(|known| known.version == wanted);
+        let fits = exact && !is_known && series.iter().any(|series| in_series(wanted, series));
+        fits.then(|| {
+            let version = Version { version: wanted.to_owned(), package: None, sha256: None };
+            Self { versions: vec![version], ..self.clone() }
+        })
+    }
+}
+
+/// The versions that a text of the catalog stands for: `8.0.11..13` is 8.0.11, 8.0.12 and 8.0.13.
+fn expanded(text: &str) -> Option<Vec<String>> {
+    let Some((first, last)) = text.split_once("..") else {
+        return Some(vec![text.to_owned()]);
+    };
+    let (series, first) = first.rsplit_once('.')?;
+    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+    (first < last && last < 1000)
+        .then(|| (first..=last).map(|it| format!("{series}.{it}")).collect())
+}
+
 impl<'a> Packaged<'a> {
+    /// Where its tarball may be, in the order of preference; nothing for other sources.
+    pub(crate) fn urls(self) -> Vec<String> {
+        let Some(Tarballs { at, files, .. }) = &self.package.tarballs else { return Vec::new() };
+        let version = &self.version.version;
+        let series = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+        let fill = |text: &String| text.replace("{version}", version).replace("{series}", &series);
+        let pairs = files.iter().flat_map(|file| at.iter().map(move |at| (at, file)));
+        pairs.map(|(at, file)| fill(at) + &fill(file)).collect()
+    }
+
+    /// Versions of the package as the catalog spells them: ranges stay ranges.
+    pub(crate) fn spelled(self) -> &'a [String] {
+        self.package.tarballs.as_ref().map_or(&[], |tarballs| &tarballs.known)
+    }
+
     /// The package's own version.
     pub(crate) fn package_version(self) -> &'a str {
         self.version.package.as_deref().unwrap_or(&self.version.version)

@@ -134,6 +134,24 @@ pub enum Error {
         /// The checksum it has.
         found: String,
     },
+    /// A file could not be downloaded.
+    #[error("`{url}` cannot be downloaded: {detail}")]
+    Download {
+        /// Its address.
+        url: String,
+        /// What kept it from being had.
+        detail: String,
+    },
+    /// A vendor has no tarball of that version.
+    #[error("no {name}: not there are {}{}", quoted(.places), list("; known are", .known))]
+    NotPublished {
+        /// Source, vendor and version.
+        name: String,
+        /// The addresses tried.
+        places: Vec<String>,
+        /// The vendor's versions in the catalog, some as ranges.
+        known: Vec<String>,
+    },
     /// A directory has no server in it, or not the one asked for.
     #[error("`{}` {detail}", path.display())]
     NotAServer {
@@ -168,6 +186,14 @@ pub enum Error {
     /// The catalog that came with this program is wrong.
     #[error("catalog of servers: {0}")]
     Catalog(String),
+    /// A user's catalog file is wrong.
+    #[error("catalog `{}`: {detail}", path.display())]
+    OwnCatalog {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        detail: String,
+    },
     /// A file of the cache could not be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -182,6 +208,11 @@ impl Error {
 
 fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
+}
+
+fn quoted(items: &[String]) -> String {
+    let items: Vec<_> = items.iter().map(|item| format!("`{item}`")).collect();
+    items.join(", ")
 }
 
 fn why(errors: &[Error]) -> String {
@@ -202,6 +233,13 @@ impl Hint for Error {
             }
             Self::PackageChecksum { .. } => {
                 "a proxy or mirror changed the package, or its publisher did: it is not used"
+            }
+            Self::Download { .. } => {
+                "check network and proxy; a download that broke off goes on where it ended"
+            }
+            Self::NotPublished { .. } => {
+                "`assay server list --available PRODUCT` lists what can be had; another place can be \
+                 named in a catalog of your own"
             }
             Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
             Self::NoDebianArchive(_) => {
