@@ -208,7 +208,12 @@ impl Provisioner {
     }
 
     /// Puts the last touches to a tree and moves it into the cache.
-    fn keep(&self, spec: &SystemSpec, built: Built, libraries: Libraries) -> Result<Prefix, Error> {
+    pub(crate) fn keep(
+        &self,
+        spec: &SystemSpec,
+        built: Built,
+        libraries: Libraries,
+    ) -> Result<Prefix, Error> {
         let Built { tree, name, version, sha256, build, packages } = built;
         let candidates = self.catalog.layout(spec.product)?;
         let mut layout = layout::find(tree.path(), candidates, &version, libraries)?;
@@ -222,13 +227,13 @@ impl Provisioner {
 }
 
 /// An unpacked tree and what is known of it.
-struct Built {
-    tree: TempDir,
-    name: String,
-    version: String,
-    sha256: String,
-    build: Build,
-    packages: Vec<Package>,
+pub(crate) struct Built {
+    pub(crate) tree: TempDir,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) sha256: String,
+    pub(crate) build: Build,
+    pub(crate) packages: Vec<Package>,
 }
 
 fn unpack_debs(
@@ -243,7 +248,7 @@ fn unpack_debs(
     Ok(())
 }
 
-fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
+pub(crate) fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
     format!("{}-{version}-{}", spec.product, sha256.get(..16).unwrap_or(sha256))
 }
 
@@ -292,7 +297,7 @@ impl std::io::Write for HashWriter<'_> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -8,6 +8,7 @@ use fs_err as fs;
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::source::recipe::Row;
 use crate::version::in_series;
 
 /// The whole catalog.
@@ -22,6 +23,8 @@ pub(crate) struct Catalog {
     packages: Vec<Package>,
     runtime: Runtime,
     layout: BTreeMap<Product, Candidates>,
+    #[serde(rename = "build")]
+    pub(crate) builds: Vec<Row>,
 }
 
 /// A Debian release.
@@ -138,6 +141,8 @@ pub(crate) struct Version {
 struct Additions {
     #[serde(rename = "package", default)]
     packages: Vec<Package>,
+    #[serde(rename = "build", default)]
+    builds: Vec<Row>,
 }
 
 /// A package in one version.
@@ -205,14 +210,21 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// The same with the rows of a catalog file before its own.
+    /// The same with the rows of a catalog file: those of packages before its own, those of builds
+    /// after them.
     pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
         let wrong = |detail: String| Error::OwnCatalog { path: path.to_owned(), detail };
         let additions = toml::from_str(&fs::read_to_string(path)?);
-        let Additions { mut packages } = additions.map_err(|error| wrong(error.to_string()))?;
+        let Additions { mut packages, mut builds } =
+            additions.map_err(|error| wrong(error.to_string()))?;
         for package in &mut packages {
             package.expand().map_err(|error| wrong(error.to_string()))?;
         }
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for patch in builds.iter_mut().flat_map(|row| &mut row.patches) {
+            *patch = fs::canonicalize(directory.join(&*patch))?;
+        }
+        self.builds.append(&mut builds);
         packages.append(&mut self.packages);
         self.packages = packages;
         Ok(self)

@@ -19,6 +19,7 @@ mod http;
 mod layout;
 mod packages;
 mod provisioner;
+mod source;
 mod store;
 mod unpack;
 mod upkeep;

@@ -55,6 +55,11 @@ pub enum Progress {
         /// Packages in all.
         total: usize,
     },
+    /// A server is being built from its source.
+    Building {
+        /// What its tool says last.
+        what: String,
+    },
     /// It was in the cache.
     Cached,
 }
@@ -125,7 +130,7 @@ impl Provisioner {
         let wanted = match &spec.origin {
             Origin::Version(wanted) => wanted,
             Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
-            Origin::Git(_) => return Err(Error::Unsupported(spec.to_string())),
+            Origin::Git(reference) => return self.built(spec, reference, progress),
         };
         if self.options.offline {
             let prefix = self.newest_cached(spec, wanted)?;
@@ -190,6 +195,11 @@ impl Provisioner {
         };
         available.sort_by(|a, b| compare(&a.version, &b.version));
         Ok(available)
+    }
+
+    /// Whether nothing may be fetched.
+    pub(crate) fn offline(&self) -> bool {
+        self.options.offline
     }
 
     /// Every prefix in the cache.
@@ -301,23 +311,4 @@ fn as_available(prefix: Prefix) -> Available {
     let Prefix { product, version, build, .. } = prefix;
     let Build { source, channel, released, .. } = build;
     Available { product, version, source, channel, released, verified: true }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn systems_without_a_source_are_named() {
-        let home = tempfile::tempdir().unwrap();
-        let provisioner = Provisioner::new(home.path(), Options::default()).unwrap();
-        let spec = SystemSpec {
-            product: Product::MySql,
-            origin: Origin::Git("../mysql#8.0".to_owned()),
-            engine: SystemSpec::default_engine(Product::MySql),
-            overrides: Vec::new(),
-        };
-        let error = provisioner.get(&spec, &mut |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "no source provides `mysql@git:../mysql#8.0`");
-    }
 }
