@@ -27,7 +27,7 @@ const FOREIGN: [&str; 12] = [
 ];
 
 /// How often the user is told of a line.
-const TELL: Duration = Duration::from_secs(1);
+const TELL: Duration = Duration::from_millis(200);
 
 /// No line of a log needs to be longer for the user, characters.
 const LINE: usize = 160;

@@ -149,7 +149,7 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
 pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
     let provisioner = Provisioner::new(&env.cache_dir, options)?;
-    Ok(match paths::own_catalog()? {
+    Ok(match crate::paths::own_catalog()? {
         Some(path) => provisioner.with_catalog(&path)?,
         None => provisioner,
     })
