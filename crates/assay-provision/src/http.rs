@@ -162,7 +162,7 @@ fn agent(url: &str, limits: Limits) -> Agent {
 
 impl Part<'_> {
     fn sidecar(&self) -> PathBuf {
-        self.path.with_added_extension("json")
+        self.path.with_extension("part.json")
     }
 
     fn length(&self) -> u64 {

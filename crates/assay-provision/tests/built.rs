@@ -35,8 +35,7 @@ install(PROGRAMS mysqld DESTINATION bin)
 install(DIRECTORY charsets DESTINATION share)
 ";
 
-const MYSQL_VERSION: &str =
-    "MYSQL_VERSION_MAJOR=8\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=41\nMYSQL_VERSION_EXTRA=-x\n";
+const MYSQL_VERSION: &str = "MYSQL_VERSION_MAJOR=8\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=41\nMYSQL_VERSION_EXTRA=-x\n";
 
 /// A repository, and an assay with a cache and a catalog of its own.
 struct Home {
@@ -165,7 +164,10 @@ fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
 fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
     let home = Home::new(&[
         ("configure", CONFIGURE),
-        ("compile", "[ -e \"$1/../fixed\" ] && exec sh \"$1/good\"\necho 'x.c:1: error: no uint8_t' >&2\nexit 1\n"),
+        (
+            "compile",
+            "[ -e \"$1/../fixed\" ] && exec sh \"$1/good\"\necho 'x.c:1: error: no uint8_t' >&2\nexit 1\n",
+        ),
         ("good", COMPILE),
     ]);
     let place = home.tree().display().to_string();
@@ -176,7 +178,10 @@ fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
     let said = fs::read_to_string(log).unwrap();
     assert!(said.contains("/configure --prefix=") && said.contains("$ make -j"), "{said}");
     let text = error.to_string();
-    assert!(text.starts_with(&format!("compiling `{place}#v1` failed (exit status: 2); ")), "{text}");
+    assert!(
+        text.starts_with(&format!("compiling `{place}#v1` failed (exit status: 2); ")),
+        "{text}"
+    );
     assert!(text.contains("\n    x.c:1: error: no uint8_t\n"), "{text}");
     assert!(error.hints()[0].contains("[[build]]"));
     // Whatever it was is mended outside.
@@ -187,7 +192,8 @@ fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
 
 #[test]
 fn options_compilers_and_patches_come_from_a_catalog_and_make_another_server() {
-    let home = Home::new(&[("configure", CONFIGURE), ("compile", "echo 'error: bad' >&2; exit 1\n")]);
+    let home =
+        Home::new(&[("configure", CONFIGURE), ("compile", "echo 'error: bad' >&2; exit 1\n")]);
     home.get("").unwrap_err();
     fs::write(home.tree().join("compile"), COMPILE).unwrap();
     let patch = git(&home.tree(), &["diff"]);

@@ -154,14 +154,14 @@ impl Commit {
     /// When one that is `needed` is not there.
     pub(super) fn check_out(&self, to: &Path, needed: &[String]) -> Result<Vec<String>, Error> {
         fs::create_dir_all(to)?;
-        let index = to.with_added_extension("index");
+        let scratch = tempfile::tempdir()?;
+        let index = scratch.path().join("index");
         for arguments in [&["read-tree", self.id.as_str()][..], &["checkout-index", "--all"]] {
             let mut command = self.repository.git();
             command.arg("--work-tree").arg(to).args(arguments);
             command.env("GIT_INDEX_FILE", &index).current_dir(to);
             said(&self.repository.place, command)?;
         }
-        fs::remove_file(&index)?;
         let mut missing = Vec::new();
         for submodule in self.submodules()? {
             let Some(repository) = self.repository.submodule(&submodule) else {
