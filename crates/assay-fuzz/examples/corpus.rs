@@ -14,12 +14,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use assay_ledger::Ledger;
-use assay_testkit::mariadb;
+use assay_testkit::{mariadb, postgres};
 use assay_wire::Address;
-use assay_wire::mysql::{ConnectOptions, Control, Hot, Param, ParamType, codec};
+use assay_wire::mysql::codec;
+use assay_wire::{ConnectOptions, Control, Hot, Param, ParamType, Protocol};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
+
+/// What a client of each protocol says last.
+const GOODBYES: [&[u8]; 2] = [b"\x01\0\0\0\x01", b"X\0\0\0\x04"];
 
 fn main() {
     if std::env::args().any(|word| word == assay_testkit::AS_SUPERVISOR) {
@@ -33,6 +37,7 @@ fn main() {
     archives(&corpus);
     ledger(&corpus);
     packets(&corpus);
+    postgres_packets(&corpus);
 }
 
 fn archives(corpus: &Path) {
@@ -135,17 +140,62 @@ fn packets(corpus: &Path) {
     fs::write(corpus.join("login/caching"), login).unwrap();
 }
 
+/// The same of a Postgres server.
+fn postgres_packets(corpus: &Path) {
+    let server = postgres();
+    server.connect().query("CREATE USER known PASSWORD 'secret'").unwrap();
+    let control = record(&server.connect_options(), |options| {
+        let mut control = Control::connect(options).unwrap();
+        control
+            .query("SELECT 1, 'two', NULL; UPDATE pg_class SET relname = 'x' WHERE false")
+            .unwrap();
+        control.query("DROP TABLE IF EXISTS nothing").unwrap();
+        control.query("no statement").unwrap_err();
+    });
+    let hot = record(&server.connect_options(), |options| {
+        let mut hot = Hot::connect(options).unwrap();
+        let sql = "SELECT n, 'x' FROM generate_series(1, 5) n WHERE n >= $1";
+        let statement = hot.prepare(sql, &[ParamType::Int]).unwrap();
+        hot.execute(statement, &[Param::Int(2)]).unwrap();
+    });
+    for (name, replies) in [("control", control), ("hot", hot)] {
+        fs::write(corpus.join("postgres_packets").join(name), replies.concat()).unwrap();
+        for (number, reply) in replies.iter().enumerate().skip(1) {
+            let bytes = [&[7], reply.as_slice()].concat();
+            fs::write(corpus.join("postgres_reply").join(format!("{name}-{number}")), bytes)
+                .unwrap();
+        }
+    }
+    let step = |body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
+        [b"R", length.as_slice(), body].concat()
+    };
+    let scram = [
+        step(b"\0\0\0\x0aSCRAM-SHA-256\0\0"),
+        step(b"\0\0\0\x0br=nonce,s=c2FsdHNhbHQ=,i=4096"),
+        step(b"\0\0\0\x0cv=c2ln"),
+    ];
+    fs::write(corpus.join("postgres_login/scram"), scram.concat()).unwrap();
+    let md5 = [step(b"\0\0\0\x05salt"), step(b"\0\0\0\0")];
+    fs::write(corpus.join("postgres_login/md5"), md5.concat()).unwrap();
+}
+
 /// Passes everything on between a client and the server; what the server sent, one item a reply.
 fn record(options: &ConnectOptions, drive: impl FnOnce(&ConnectOptions)) -> Vec<Vec<u8>> {
     let Address::Unix(real) = options.address.clone() else { panic!("a unix socket") };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
+    let protocol = options.protocol;
     let proxy = thread::spawn(move || {
         let (mut client, _) = listener.accept().unwrap();
         let mut server = UnixStream::connect(real).unwrap();
         let mut replies = Vec::new();
         let mut buffer = vec![0; 1 << 16];
+        if protocol == Protocol::Postgres {
+            let length = client.read(&mut buffer).unwrap();
+            server.write_all(&buffer[..length]).unwrap();
+        }
         loop {
             let length = server.read(&mut buffer).unwrap();
             replies.push(buffer[..length].to_vec());
@@ -153,7 +203,7 @@ fn record(options: &ConnectOptions, drive: impl FnOnce(&ConnectOptions)) -> Vec<
             let length = client.read(&mut buffer).unwrap();
             server.write_all(&buffer[..length]).unwrap();
             // The client said good-bye, or left.
-            if length == 0 || buffer[..length].ends_with(&[1, 0, 0, 0, 1]) {
+            if length == 0 || GOODBYES.iter().any(|it| buffer[..length].ends_with(it)) {
                 return replies;
             }
         }

@@ -5,6 +5,7 @@
 
 mod archive;
 mod ledger;
+mod postgres;
 mod text;
 mod wire;
 
@@ -20,6 +21,9 @@ pub const TARGETS: &[Target] = &[
     ("login", wire::login),
     ("packages", text::packages),
     ("packets", wire::packets),
+    ("postgres_login", postgres::login),
+    ("postgres_packets", postgres::packets),
+    ("postgres_reply", postgres::reply),
     ("quantity", text::quantity),
     ("reply", wire::reply),
     ("sources", text::sources),

@@ -1,6 +1,7 @@
 //! Packets of a MySQL or MariaDB server.
 
-use assay_wire::mysql::{ConnectOptions, Login, Reply, Walker, codec};
+use assay_wire::mysql::{Login, Walker, codec};
+use assay_wire::{ConnectOptions, Reply};
 
 /// Payloads, each with its header.
 fn payloads(mut bytes: &[u8]) -> Vec<&[u8]> {

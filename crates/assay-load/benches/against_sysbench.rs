@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use assay_load::{Bound, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
 use assay_wire::Address;
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use assay_wire::Error as WireError;
-use assay_wire::mysql::{ConnectOptions, Hot, Param, ParamType, Reply, StatementId};
+use assay_wire::{ConnectOptions, Hot, Param, ParamType, Reply, StatementId};
 use assay_workloads::{Argument, Mode, Operation, Program, Statement};
 
 use crate::{Error, Result};
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
-const CANNOT_PREPARE: u16 = 1295;
+const CANNOT_PREPARE: u32 = 1295;
 
 /// Sends the operations of a program.
 pub(crate) struct Connection {
@@ -49,6 +49,16 @@ impl Connection {
         let reply = self.hot.execute(handle, &params);
         self.params = recycle(params);
         reply
+    }
+
+    /// Makes the connection ready for the event to be begun again. MySQL and MariaDB have rolled back what must be,
+    /// and `BEGIN` commits the rest; Postgres wants to be told, also where the event is no transaction, as the
+    /// reference client (sysbench) does.
+    pub(crate) fn give_up_event(&mut self) -> Result<(), WireError> {
+        match self.hot {
+            Hot::MySql(_) => Ok(()),
+            Hot::Postgres(_) => self.hot.query(b"ROLLBACK").map(drop),
+        }
     }
 
     /// Statements meant to be prepared that the server refuses to: they go as text each time.

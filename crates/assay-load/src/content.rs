@@ -1,9 +1,9 @@
 //! What the tables of a server hold: rows and a checksum.
 
-use assay_model::{DataSet, Product};
+use assay_model::{DataSet, IdKey, Product};
 use assay_wire::Error as WireError;
-use assay_wire::mysql::{ConnectOptions, Control};
-use assay_workloads::{Batch, content_query};
+use assay_wire::{ConnectOptions, Control};
+use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
 
 use crate::fill::PATIENCE;
 use crate::share::{Reports, share_tables};
@@ -45,22 +45,21 @@ impl Sum {
     }
 }
 
-/// Has the server compute what the tables hold: it reads every row once.
+/// Finds out what the tables of a server hold: it reads every row once.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a product whose servers cannot; else when the server cannot be reached
-/// or a table is missing.
+/// When the server cannot be reached or a table is missing.
 pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Result<Content> {
-    let queries: Option<Vec<String>> =
-        (1..=data.tables).map(|table| content_query(product, table)).collect();
-    let unsupported = Error::Unsupported { product, what: "a checksum of tables" };
-    let queries = queries.ok_or(unsupported)?;
     let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
     let connect =
         |client| Control::connect(&options).map_err(|source| Error::Connect { client, source });
     let ask = |control: &mut Control, table, reports: &Reports<_>| {
-        let sql = &queries[table as usize - 1];
-        let answer = two_numbers(control, sql);
+        let query = content_query(product, table);
+        let (ContentQuery::Computed(sql) | ContentQuery::Rows(sql)) = &query;
+        let answer = match &query {
+            ContentQuery::Computed(sql) => two_numbers(control, sql),
+            ContentQuery::Rows(sql) => sum_rows(control, sql, table),
+        };
         reports.send(answer.map_err(|cause| Error::query(sql.as_bytes(), cause))?)
     };
     let mut sum = Sum::default();
@@ -68,9 +67,46 @@ pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Res
     Ok(sum.content())
 }
 
+/// Has the server read every table and its indexes once, so that they are in its cache.
+///
+/// # Errors
+/// When the server cannot be reached or a table is missing.
+pub fn fill_cache(
+    options: &ConnectOptions,
+    product: Product,
+    key: IdKey,
+    data: DataSet,
+) -> Result<()> {
+    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let mut control =
+        Control::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+    for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, table)) {
+        control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    }
+    Ok(())
+}
+
 /// The answer to a query for two numbers.
 fn two_numbers(control: &mut Control, sql: &str) -> Result<(u64, u64), WireError> {
     let result = control.query(sql)?;
     let number = |column| result.text(0, column)?.parse().ok();
     number(0).zip(number(1)).ok_or(WireError::Protocol("an answer that is no number"))
+}
+
+/// Rows and checksum of a table that the server sends whole.
+fn sum_rows(control: &mut Control, sql: &str, table: u32) -> Result<(u64, u64), WireError> {
+    let Control::Postgres(control) = control else {
+        return Err(WireError::Usage("rows one by one, of another server than Postgres"));
+    };
+    let (mut sum, mut scratch) = (Sum::default(), Vec::new());
+    control.query_rows(sql, &mut |mut values| {
+        let mut columns = [&b""[..]; 4];
+        for column in &mut columns {
+            let value = values.next().transpose()?.flatten();
+            *column = value.ok_or(WireError::Protocol("a row without all its values"))?;
+        }
+        sum.add(1, row_checksum(table, columns, &mut scratch));
+        Ok(())
+    })?;
+    Ok((sum.rows, sum.checksum))
 }

@@ -1,7 +1,7 @@
 //! What can go wrong while loading data or driving work.
 
-use assay_model::{Hint, Product};
-use assay_wire::Error as WireError;
+use assay_model::Hint;
+use assay_wire::{Error as WireError, code_of_state};
 
 /// Why data could not be loaded or work not be done.
 #[derive(Debug, thiserror::Error)]
@@ -29,14 +29,6 @@ pub enum Error {
         sql: String,
         /// The cause, with the server's code and text.
         cause: WireError,
-    },
-    /// Something that servers of this product cannot do.
-    #[error("{what} is not available for `{product}`")]
-    Unsupported {
-        /// The product.
-        product: Product,
-        /// What was asked for.
-        what: &'static str,
     },
     /// A client thread could not be confined to its CPU.
     #[error("cannot confine a client to CPU {cpu}")]
@@ -75,22 +67,26 @@ impl Error {
         match self {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
-            | Self::Query { cause: source, .. } => source.server_code().map(u32::from),
-            Self::Unsupported { .. }
-            | Self::Pin { .. }
-            | Self::Thread(_)
-            | Self::ClientLost
-            | Self::Histogram(_) => None,
+            | Self::Query { cause: source, .. } => source.server_code(),
+            Self::Pin { .. } | Self::Thread(_) | Self::ClientLost | Self::Histogram(_) => None,
         }
     }
 }
 
-/// MySQL's codes for a table, a database that is not there, too many connections, too many prepared
-/// statements.
-const NO_SUCH_TABLE: u32 = 1146;
-const NO_SUCH_DATABASE: u32 = 1049;
-const TOO_MANY_CONNECTIONS: u32 = 1040;
+/// Codes of MySQL and Postgres for a table or a database that is not there, and too many connections.
+const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];
+const NO_SUCH_DATABASE: [u32; 2] = [1049, sqlstate("3D000")];
+const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
+/// MySQL's code for too many prepared statements.
 const TOO_MANY_PREPARED: u32 = 1461;
+
+/// The code of a state that is one.
+pub(crate) const fn sqlstate(state: &str) -> u32 {
+    match code_of_state(state) {
+        Some(code) => code,
+        None => 0,
+    }
+}
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
@@ -98,9 +94,11 @@ impl Hint for Error {
             (Self::Pin { .. }, _) => {
                 "choose a CPU that this process may use, or `--placement free`"
             }
-            (_, Some(NO_SUCH_TABLE)) => "create and fill the tables first",
-            (_, Some(NO_SUCH_DATABASE)) => "create the database first",
-            (_, Some(TOO_MANY_CONNECTIONS)) => "use fewer clients, or raise `max_connections`",
+            (_, Some(code)) if NO_SUCH_TABLE.contains(&code) => "create and fill the tables first",
+            (_, Some(code)) if NO_SUCH_DATABASE.contains(&code) => "create the database first",
+            (_, Some(code)) if TOO_MANY_CONNECTIONS.contains(&code) => {
+                "use fewer clients, or raise `max_connections`"
+            }
             (_, Some(TOO_MANY_PREPARED)) => {
                 "use fewer clients or tables, or raise `max_prepared_stmt_count`"
             }

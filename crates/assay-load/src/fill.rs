@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{DataSet, Engine, IdKey, Product};
-use assay_wire::mysql::{ConnectOptions, Hot};
+use assay_wire::{ConnectOptions, Hot};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table, drop_table};
 
 use crate::content::{Content, Sum};

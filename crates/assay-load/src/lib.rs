@@ -13,7 +13,7 @@ mod share;
 mod tally;
 mod worker;
 
-pub use content::{Content, content};
+pub use content::{Content, content, fill_cache};
 pub use error::Error;
 pub use fill::{LoadProgress, LoadReport, Tables, fill};
 pub use session::{Bound, Session, Work};

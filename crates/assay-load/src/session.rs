@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_model::{Microbenchmark, Product, Setup, StatementMode, WorkCounters};
-use assay_wire::mysql::ConnectOptions;
+use assay_wire::ConnectOptions;
 use assay_workloads::Program;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 

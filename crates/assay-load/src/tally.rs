@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assay_model::WorkCounters;
-use assay_wire::mysql::{Counted, Reply};
+use assay_wire::{Counted, Reply};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 

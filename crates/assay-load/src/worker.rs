@@ -4,16 +4,19 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_wire::mysql::{ConnectOptions, Hot};
+use assay_wire::{ConnectOptions, Hot};
 use assay_workloads::{Client, EventBuf, Program};
 
 use crate::connection::Connection;
+use crate::error::sqlstate;
 use crate::handshake::{Due, Run};
 use crate::tally::Tally;
 use crate::{Error, Result};
 
-/// Errors after which the event is begun again: record changed, lock wait timeout, deadlock.
-const RETRIED: [u16; 3] = [1020, 1205, 1213];
+/// Errors after which the event is begun again: record changed, lock wait timeout, deadlock; of Postgres deadlock,
+/// serialization failure, and the unique key of a row that was deleted and is there again (sysbench's choice of each).
+const RETRIED: [u32; 6] =
+    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
 
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
@@ -94,7 +97,11 @@ impl Worker {
             match self.connection.send(operation) {
                 Ok(reply) => tally.count_reply(&reply),
                 Err(error) => match error.server_code() {
-                    Some(code) if RETRIED.contains(&code) => return Ok(Some(u32::from(code))),
+                    Some(code) if RETRIED.contains(&code) => {
+                        let given_up = self.connection.give_up_event();
+                        given_up.map_err(|cause| Error::query(b"ROLLBACK", cause))?;
+                        return Ok(Some(code));
+                    }
                     _ => {
                         return Err(Error::query(self.connection.sql(statement).as_bytes(), error));
                     }

@@ -35,7 +35,11 @@ install(PROGRAMS mysqld DESTINATION bin)
 install(DIRECTORY charsets DESTINATION share)
 ";
 
-const MYSQL_VERSION: &str = "MYSQL_VERSION_MAJOR=8\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=41\nMYSQL_VERSION_EXTRA=-x\n";
+const MYSQL_VERSION: &str = "MYSQL_VERSION_MAJOR=8
+MYSQL_VERSION_MINOR=0
+MYSQL_VERSION_PATCH=41
+MYSQL_VERSION_EXTRA=-x
+";
 
 /// A repository, and an assay with a cache and a catalog of its own.
 struct Home {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_model::{Hint, Product};
+use assay_model::Hint;
 
 use crate::supervise::Ending;
 
@@ -12,9 +12,6 @@ use crate::supervise::Ending;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A product whose servers this crate cannot run yet.
-    #[error("servers of `{0}` cannot be run yet")]
-    Unsupported(Product),
     /// The bootstrap of a data directory failed.
     #[error("cannot initialise a data directory: the server ended with {ending}{}", tail(.log))]
     Initialize {
@@ -89,7 +86,13 @@ impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Ended { log, .. } | Self::Initialize { log, .. }
-                if log.contains("unknown variable") || log.contains("unknown option") =>
+                if [
+                    "unknown variable",
+                    "unknown option",
+                    "unrecognized configuration parameter",
+                ]
+                .iter()
+                .any(|words| log.contains(words)) =>
             {
                 "this version does not know the option named in the log: leave it out of the system's name"
             }

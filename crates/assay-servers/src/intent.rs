@@ -1,8 +1,9 @@
 //! One intent, rendered into each version's own options.
 
-use assay_model::{Engine, Prefix};
+use assay_model::{Engine, Prefix, Product};
 
 use crate::options::{MARIADB, Setting};
+use crate::postgres::options::POSTGRES;
 
 /// When a committed transaction is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +69,22 @@ pub fn render(
 ) -> Rendered {
     let version = version_number(&prefix.version);
     let mut rendered = Rendered { options: Vec::new(), left_out: Vec::new() };
-    for setting in MARIADB.iter().filter(|it| it.engine.is_none_or(|only| only == engine)) {
+    let settings = match prefix.product {
+        Product::MariaDb | Product::MySql => MARIADB,
+        Product::Postgres => POSTGRES,
+    };
+    for setting in settings.iter().filter(|it| it.engine.is_none_or(|only| only == engine)) {
         match setting.missing(version) {
             None => rendered.options.push(text(setting, intent)),
             Some(why) => rendered.left_out.push(LeftOut { setting: setting.option, why }),
         }
     }
     for (name, value) in overrides {
-        let name = name.replace('_', "-");
+        // Both are the same to the servers; Postgres' own spelling has `_`, the MySQL family's `-`.
+        let name = match prefix.product {
+            Product::MariaDb | Product::MySql => name.replace('_', "-"),
+            Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
+        };
         rendered.options.retain(|option| option_name(option) != name);
         rendered.options.push(format!("--{name}={value}"));
     }

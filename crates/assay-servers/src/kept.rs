@@ -85,7 +85,7 @@ impl Found {
             sandbox.terminate()?;
             let ended = sandbox.ended_within(STOP_LIMIT)?;
             if ended.is_none() {
-                let log = crate::mysql::log_tail(&self.run_dir.join("log"));
+                let log = crate::server::log_tail(&self.run_dir.join("log"));
                 sandbox.end()?;
                 return Err(Error::NoStop { limit: STOP_LIMIT, log });
             }

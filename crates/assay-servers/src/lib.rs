@@ -6,11 +6,13 @@
 pub mod audit;
 mod copy;
 mod error;
+mod initialize;
 mod intent;
 mod kept;
 mod maintain;
 mod mysql;
 mod options;
+mod postgres;
 mod server;
 mod settings;
 pub mod supervise;
@@ -19,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 pub use copy::copy_tree;
 pub use error::Error;
+pub use initialize::initialize;
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
 pub use maintain::{Drained, drain, maintain};
-pub use mysql::initialize;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;
 pub use supervise::{Ending, Supervisor, collect_garbage};

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
-use crate::Error;
+use crate::{Error, postgres};
 
 /// Between two looks at what is still to be done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -14,7 +14,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 pub struct Drained {
     /// Whether it came to rest within the time allowed.
     pub is_complete: bool,
-    /// Transactions whose old row versions are not purged yet; none where the version cannot tell.
+    /// Transactions whose old row versions are not purged yet, of Postgres dead rows that are still there; none where
+    /// the version cannot tell.
     pub history_length: Option<u64>,
     /// Pages of the buffer pool that are not written yet.
     pub dirty_pages: u64,
@@ -43,6 +44,9 @@ pub fn maintain(
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
+    if let Control::Postgres(_) = control {
+        return postgres::maintain(control, tables, limit);
+    }
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
     }
@@ -54,6 +58,9 @@ pub fn maintain(
 /// # Errors
 /// When the server cannot be asked.
 pub fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
+    if let Control::Postgres(_) = control {
+        return postgres::drain(control, limit);
+    }
     let began = Instant::now();
     let mut before = Vec::new();
     for (name, value) in HURRY {

@@ -2,17 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use assay_model::{Prefix, Product};
+use assay_model::Prefix;
 use fs_err as fs;
 
-use crate::supervise::{Ending, Job, Sandbox, unique_name};
-use crate::{Error, Site};
-
-/// How long the bootstrap may take; it takes a second.
-const INITIALIZE_LIMIT: Duration = Duration::from_secs(180);
+use crate::Error;
+use crate::server::Listen;
+use crate::supervise::Job;
 
 /// Scripts with the system tables, each under its new or old name, in order. Help texts are left out.
 const SCRIPTS: [[&str; 2]; 5] = [
@@ -30,48 +27,57 @@ SET @auth_root_socket=NULL;
 SET @skip_auth_anonymous=1;
 ";
 
-/// Makes an empty data directory at `target`, with the user `root` and no password, ready to be a template.
-///
-/// `options` are those that servers on it will run with. Nothing is left of one that fails.
-///
-/// # Errors
-/// When the server program fails; its last log lines are in the error.
-pub fn initialize(
-    site: &Site,
+/// The job that makes an empty data directory. `options` are those that servers on it will run with.
+pub(crate) fn initialize_job(
     prefix: &Prefix,
+    data_dir: &Path,
+    run_dir: &Path,
     options: &[String],
-    target: &Path,
-) -> Result<(), Error> {
-    if prefix.product != Product::MariaDb {
-        return Err(Error::Unsupported(prefix.product));
-    }
-    let name = unique_name();
-    let parent = target.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(parent)?;
-    // Beside the target, so that it appears there by one rename, complete.
-    let unfinished = parent.join(format!(".new-{name}"));
-    let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
-    fs::create_dir_all(unfinished.join("mysql"))?;
-    let script = sandbox.run_dir().join("bootstrap.sql");
+) -> Result<Job, Error> {
+    fs::create_dir_all(data_dir.join("mysql"))?;
+    let script = run_dir.join("bootstrap.sql");
     write_script(&prefix.layout.share_dir, &script)?;
-    let tmp_dir = sandbox.run_dir().join("tmp");
+    let tmp_dir = run_dir.join("tmp");
     fs::create_dir(&tmp_dir)?;
-    let mut argv = command(prefix, &unfinished, &tmp_dir);
+    let mut argv = command(prefix, data_dir, &tmp_dir);
     argv.extend(["--bootstrap", "--enforce-storage-engine="].map(OsString::from));
     argv.extend(["--max-allowed-packet=8M", "--net-buffer-length=16K"].map(OsString::from));
     argv.extend(options.iter().map(OsString::from));
-    let log = sandbox.run_dir().join("log");
-    sandbox.run(Job { argv, stdin: Some(script), log: log.clone() })?;
-    let limit = INITIALIZE_LIMIT;
-    match sandbox.ended_within(limit)? {
-        Some(Ending::Code(0)) => Ok(fs::rename(&unfinished, target)?),
-        Some(ending) => Err(Error::Initialize { ending, log: log_tail(&log) }),
-        None => Err(Error::NoStop { limit, log: log_tail(&log) }),
+    Ok(Job { stdin: Some(script), ..Job::new(argv, run_dir.join("log")) })
+}
+
+/// The socket in a run directory.
+pub(crate) fn socket_in(run_dir: &Path) -> PathBuf {
+    run_dir.join("s")
+}
+
+/// The job that runs a server. `options` are those of [`crate::render`].
+pub(crate) fn server_job(
+    prefix: &Prefix,
+    data_dir: &Path,
+    tmp_dir: &Path,
+    run_dir: &Path,
+    listen: Listen,
+    options: &[String],
+) -> Job {
+    let mut argv = command(prefix, data_dir, tmp_dir);
+    argv.push(with_path("--socket=", &socket_in(run_dir)));
+    argv.push(with_path("--pid-file=", &run_dir.join("pid")));
+    match listen {
+        Listen::Socket => argv.push("--skip-networking".into()),
+        Listen::Loopback(port) => {
+            argv.push("--bind-address=127.0.0.1".into());
+            argv.push(format!("--port={port}").into());
+        }
     }
+    // No statement reads or writes files elsewhere.
+    argv.push(with_path("--secure-file-priv=", tmp_dir));
+    argv.extend(options.iter().map(OsString::from));
+    Job::new(argv, run_dir.join("log"))
 }
 
 /// The command line that every use of a server program begins with.
-pub(crate) fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
+fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
     let layout = &prefix.layout;
     let mut argv = Vec::new();
     if let Some(loader) = &layout.loader {
@@ -116,14 +122,4 @@ fn write_script(share_dir: &Path, script: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The last lines of a log, indented; empty when there is none.
-pub(crate) fn log_tail(log: &Path) -> String {
-    const LINES: usize = 12;
-    let bytes = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -16,7 +16,7 @@ pub(crate) struct Setting {
     /// The only engine it is for.
     pub(crate) engine: Option<Engine>,
     /// Versions that do not have it, from the first up to but not including the last, and what they do.
-    missing: &'static [(Version, Version, &'static str)],
+    pub(crate) missing: &'static [(Version, Version, &'static str)],
 }
 
 /// Major, minor, patch.
@@ -32,7 +32,7 @@ impl Setting {
         ranges.find(|(from, until, _)| (*from..*until).contains(&version)).map(|(.., why)| *why)
     }
 
-    const fn of(option: &'static str, value: fn(&Intent) -> String) -> Self {
+    pub(crate) const fn of(option: &'static str, value: fn(&Intent) -> String) -> Self {
         Self { option, value, engine: None, missing: &[] }
     }
 

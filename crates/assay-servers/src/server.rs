@@ -1,19 +1,17 @@
 //! A running instance of a server on its own copy of the data.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix, Product};
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
-use crate::mysql::{command, log_tail, with_path};
-use crate::supervise::{Ending, Job, Sandbox, unique_name};
-use crate::{Error, Site, copy_tree};
+use crate::supervise::{Ending, Sandbox, below, unique_name};
+use crate::{Error, Site, copy_tree, mysql, postgres};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -33,6 +31,7 @@ pub struct Server {
     sandbox: Sandbox,
     product: Product,
     pid: i32,
+    socket: PathBuf,
     instance_dir: PathBuf,
     /// CPUs it was started with.
     cpus: CpuSet,
@@ -49,11 +48,9 @@ pub enum Listen {
 
 /// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
-    socket_in(&run_root.join(unique_name())).as_os_str().len() <= SOCKET_PATH_MAX
-}
-
-fn socket_in(run_dir: &Path) -> PathBuf {
-    run_dir.join("s")
+    // The longest that any product gives it.
+    let longest = postgres::socket_in(&run_root.join(unique_name()), Listen::Loopback(u16::MAX));
+    longest.as_os_str().len() <= SOCKET_PATH_MAX
 }
 
 impl Server {
@@ -83,9 +80,6 @@ impl Server {
         template: &Path,
         listen: Listen,
     ) -> Result<Self, Error> {
-        if prefix.product != Product::MariaDb {
-            return Err(Error::Unsupported(prefix.product));
-        }
         if !socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
         }
@@ -96,23 +90,19 @@ impl Server {
         fs::create_dir_all(&tmp_dir)?;
         copy_tree(template, &data_dir)?;
         let run_dir = sandbox.run_dir();
-        let mut argv = command(prefix, &data_dir, &tmp_dir);
-        argv.push(with_path("--socket=", &socket_in(run_dir)));
-        argv.push(with_path("--pid-file=", &run_dir.join("pid")));
-        match listen {
-            Listen::Socket => argv.push("--skip-networking".into()),
-            Listen::Loopback(port) => {
-                argv.push("--bind-address=127.0.0.1".into());
-                argv.push(format!("--port={port}").into());
-            }
-        }
-        // No statement reads or writes files elsewhere.
-        argv.push(with_path("--secure-file-priv=", &tmp_dir));
-        argv.extend(options.iter().map(OsString::from));
-        let log = run_dir.join("log");
-        let pid = sandbox.run(Job { argv, stdin: None, log })?;
+        let (socket, job) = match prefix.product {
+            Product::MariaDb | Product::MySql => (
+                mysql::socket_in(run_dir),
+                mysql::server_job(prefix, &data_dir, &tmp_dir, run_dir, listen, options),
+            ),
+            Product::Postgres => (
+                postgres::socket_in(run_dir, listen),
+                postgres::server_job(prefix, &data_dir, run_dir, listen, options),
+            ),
+        };
+        let pid = sandbox.run(job)?;
         let cpus = sched_getaffinity(raw_pid(pid)).map_err(std::io::Error::from)?;
-        let mut server = Self { sandbox, product: prefix.product, pid, instance_dir, cpus };
+        let mut server = Self { sandbox, product: prefix.product, pid, socket, instance_dir, cpus };
         server.wait_until_it_answers()?;
         Ok(server)
     }
@@ -153,7 +143,7 @@ impl Server {
     /// The unix socket it listens on.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        socket_in(self.sandbox.run_dir())
+        self.socket.clone()
     }
 
     /// The directory that holds its data, such as for the counters of the device below it.
@@ -165,7 +155,10 @@ impl Server {
     /// How to connect as the user that may do everything.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
-        ConnectOptions::unix(self.socket(), "root")
+        match self.product {
+            Product::MariaDb | Product::MySql => ConnectOptions::unix(self.socket(), "root"),
+            Product::Postgres => postgres::connect_options(self.socket()),
+        }
     }
 
     /// A control connection.
@@ -250,8 +243,20 @@ impl Server {
     /// # Errors
     /// When a connection is not there, or the server cannot be asked.
     pub fn connection_tids(&self, connections: &[u64]) -> Result<Option<Vec<i32>>, Error> {
-        if self.product != Product::MariaDb {
-            return Ok(None);
+        match self.product {
+            Product::MariaDb => {}
+            Product::MySql => return Ok(None),
+            // The id is that of the process, which has one thread.
+            Product::Postgres => {
+                let known = self.processes()?;
+                let pid = |id: &u64| {
+                    let pid = i32::try_from(*id).ok().filter(|pid| {
+                        known.iter().any(|known| known.as_raw_nonzero().get() == *pid)
+                    });
+                    pid.ok_or(Error::NoThread(*id))
+                };
+                return connections.iter().map(pid).collect::<Result<_, _>>().map(Some);
+            }
         }
         let found = self.connect()?.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
         let number = |row, column| found.text(row, column).and_then(|it| it.parse::<u64>().ok());
@@ -301,10 +306,23 @@ impl Server {
         }
     }
 
+    /// The processes that the server has started, such as one for each connection of Postgres.
+    fn processes(&self) -> Result<Vec<Pid>, Error> {
+        Ok(raw_pid(self.pid).map(below).transpose()?.unwrap_or_default())
+    }
+
+    /// Of all processes.
     fn threads(&self) -> Result<Vec<i32>, Error> {
         let mut tids = Vec::new();
-        for entry in fs::read_dir(format!("/proc/{}/task", self.pid))? {
-            tids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+        for pid in raw_pid(self.pid).into_iter().chain(self.processes()?) {
+            let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
+                // It has ended meanwhile.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                tasks => tasks?,
+            };
+            for entry in tasks {
+                tids.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
+            }
         }
         Ok(tids)
     }
@@ -312,4 +330,14 @@ impl Server {
 
 fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
+}
+
+/// The last lines of a log, indented; empty when there is none.
+pub(crate) fn log_tail(log: &Path) -> String {
+    const LINES: usize = 12;
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+    last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
-use crate::Error;
+use crate::{Error, postgres};
 
 /// Every setting in effect, by name: global variables under their own names, the state of this very session
 /// below `session.`, what the tables of its database are made of below `table.`.
@@ -12,6 +12,9 @@ use crate::Error;
 /// # Errors
 /// When the server cannot be asked.
 pub fn effective_settings(control: &mut Control) -> Result<BTreeMap<String, String>, Error> {
+    if let Control::Postgres(_) = control {
+        return postgres::effective_settings(control);
+    }
     let mut settings = pairs(control, "SHOW GLOBAL VARIABLES", "")?;
     let session = "SHOW SESSION VARIABLES WHERE Variable_name IN ('character_set_client', \
                    'character_set_connection', 'character_set_results', 'collation_connection', \

@@ -8,7 +8,7 @@ use assay_servers::{
     Ending, Error, Kept, Server, collect_kept_data, copy_tree, drain, initialize, kept, maintain,
 };
 use assay_testkit::{mariadb, mariadb_version, options, prefix, site, template};
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
@@ -68,13 +68,11 @@ fn ticks(pid: i32) -> u64 {
 fn frozen_server_stands_still_and_goes_on_where_it_was() {
     let mut test = mariadb();
     let pid = test.pid();
-    let options = assay_wire::mysql::ConnectOptions {
-        timeout: Duration::from_secs(60),
-        ..test.connect_options()
-    };
+    let options =
+        assay_wire::ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
     // Works until it is told to end, so that a server that is not frozen would be seen to run.
     let busy = std::thread::spawn(move || {
-        let mut control = assay_wire::mysql::Control::connect(&options).unwrap();
+        let mut control = assay_wire::Control::connect(&options).unwrap();
         control.query("SELECT BENCHMARK(40000000, MD5('a'))").unwrap();
     });
     for _ in 0..3 {

@@ -5,10 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_model::{Engine, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
-use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor, initialize, render};
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_servers::{
+    Charset, Durability, Intent, Listen, Server, Site, Supervisor, initialize, render,
+};
+use assay_wire::{ConnectOptions, Control};
 use fs_err as fs;
 use tempfile::TempDir;
 
@@ -78,7 +80,30 @@ pub fn mariadb() -> TestServer {
 /// `--autocommit=OFF`.
 #[must_use]
 pub fn mariadb_version(version: &str, extra: &[&str]) -> TestServer {
-    let prefix = prefix(version);
+    start(Product::MariaDb, version, extra)
+}
+
+/// A server of Postgres 16 with an empty database `test`.
+#[must_use]
+pub fn postgres() -> TestServer {
+    start(Product::Postgres, "16", &[])
+}
+
+/// A server of any product and version or series with an empty database `test`, and `extra` options.
+#[must_use]
+pub fn start(product: Product, version: &str, extra: &[&str]) -> TestServer {
+    start_listening(product, version, extra, Listen::Socket)
+}
+
+/// As [`start`], listening elsewhere too.
+#[must_use]
+pub fn start_listening(
+    product: Product,
+    version: &str,
+    extra: &[&str],
+    listen: Listen,
+) -> TestServer {
+    let prefix = product_prefix(product, version);
     let template = template(&prefix);
     let data_root = TempDir::with_prefix_in("instance-", cache_dir().join("testkit"))
         .unwrap_or_else(|error| {
@@ -86,8 +111,9 @@ pub fn mariadb_version(version: &str, extra: &[&str]) -> TestServer {
         });
     let mut options = options(&prefix);
     options.extend(extra.iter().map(|option| (*option).to_owned()));
-    let server = Server::start(&site(data_root.path()), &prefix, &options, &template)
-        .unwrap_or_else(|error| panic!("cannot start MariaDB {version}: {error}"));
+    let site = site(data_root.path());
+    let server = Server::start_listening(&site, &prefix, &options, &template, listen)
+        .unwrap_or_else(|error| panic!("cannot start {product} {version}: {error}"));
     let created = server.connect().and_then(|mut it| Ok(it.query("CREATE DATABASE test")?));
     created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
     TestServer { server, _data_root: data_root }
@@ -123,10 +149,16 @@ impl TestServer {
 /// The binaries of a MariaDB version or series, from the cache where it has them.
 #[must_use]
 pub fn prefix(version: &str) -> Prefix {
+    product_prefix(Product::MariaDb, version)
+}
+
+/// The binaries of a version or series of a product, from the cache where it has them.
+#[must_use]
+pub fn product_prefix(product: Product, version: &str) -> Prefix {
     let spec = SystemSpec {
-        product: Product::MariaDb,
+        product,
         origin: Origin::Version(version.to_owned()),
-        engine: Engine::InnoDb,
+        engine: SystemSpec::default_engine(product),
         overrides: Vec::new(),
     };
     let get = |offline| {
@@ -152,7 +184,7 @@ pub fn template(prefix: &Prefix) -> PathBuf {
         initialize(&site(&root), prefix, &options(prefix), &template)
     });
     made.unwrap_or_else(|error: assay_servers::Error| {
-        panic!("cannot initialise MariaDB {}: {error}", prefix.version)
+        panic!("cannot initialise {} {}: {error}", prefix.product, prefix.version)
     });
     template
 }
@@ -160,7 +192,7 @@ pub fn template(prefix: &Prefix) -> PathBuf {
 /// Options of a test server.
 #[must_use]
 pub fn options(prefix: &Prefix) -> Vec<String> {
-    render(&intent(), prefix, Engine::InnoDb, &[]).options
+    render(&intent(), prefix, SystemSpec::default_engine(prefix.product), &[]).options
 }
 
 /// Where test servers run, with their data below `data_root`.

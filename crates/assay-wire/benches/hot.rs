@@ -13,7 +13,8 @@ use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use assay_wire::mysql::{Hot, Param, ParamType, Walker};
+use assay_wire::mysql::Walker;
+use assay_wire::{Hot, Param, ParamType};
 use common::{EOF, Peer, packet, read_packet, reply};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};

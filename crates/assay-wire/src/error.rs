@@ -37,10 +37,11 @@ pub enum Error {
         limit: Duration,
     },
     /// The server refused a statement or the login.
-    #[error("server error {code} (`{state}`): {message}")]
+    #[error("server error {}: {message}", shown(*code, state))]
     Server {
-        /// The server's error number, such as 1213 for a deadlock.
-        code: u16,
+        /// The server's error number, such as 1213 for a deadlock; of a Postgres server the state as
+        /// a number in base 36, all of which are larger ([`code_of_state`]).
+        code: u32,
         /// SQL state, `HY000` where the server sent none.
         state: String,
         /// The server's own words.
@@ -64,10 +65,64 @@ pub enum Error {
 
 impl Error {
     /// The server's error number, if it was the server that refused.
-    pub fn server_code(&self) -> Option<u16> {
+    pub fn server_code(&self) -> Option<u32> {
         match self {
             Self::Server { code, .. } => Some(*code),
             _ => None,
         }
+    }
+}
+
+/// The number for an SQL state, five digits or capital letters: its value in base 36.
+///
+/// States of errors are above all error numbers of MySQL, which have 16 bits.
+#[must_use]
+pub const fn code_of_state(state: &str) -> Option<u32> {
+    let [a, b, c, d, e] = state.as_bytes() else { return None };
+    let (mut code, digits, mut at) = (0, [*a, *b, *c, *d, *e], 0);
+    while at < 5 {
+        code = code * 36
+            + match digits[at] {
+                digit @ b'0'..=b'9' => digit - b'0',
+                letter @ b'A'..=b'Z' => letter - b'A' + 10,
+                _ => return None,
+            } as u32;
+        at += 1;
+    }
+    Some(code)
+}
+
+fn shown(code: u32, state: &str) -> String {
+    match u16::try_from(code) {
+        Ok(number) => format!("{number} (`{state}`)"),
+        Err(_) => format!("`{state}`"),
+    }
+}
+
+/// A server's error code in words of its own: MySQL's number or Postgres' state, such as `1213` or `40P01`.
+#[must_use]
+pub fn code_name(code: u32) -> String {
+    if u16::try_from(code).is_ok() {
+        return code.to_string();
+    }
+    let digit = |place: u32| code / 36_u32.pow(place) % 36;
+    (0..5)
+        .rev()
+        .filter_map(|place| char::from_digit(digit(place), 36))
+        .collect::<String>()
+        .to_uppercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_and_numbers_have_names() {
+        for state in ["40P01", "23505", "XX000", "ZZZZZ", "02000"] {
+            assert_eq!(code_name(code_of_state(state).unwrap()), state);
+        }
+        assert_eq!(code_name(1213), "1213");
+        assert!(code_of_state("4000").is_none() && code_of_state("4000a").is_none());
     }
 }

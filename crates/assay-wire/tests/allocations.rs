@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use assay_wire::mysql::{Hot, Param, ParamType, Reply};
+use assay_wire::{Hot, Param, ParamType, Reply};
 
 assay_testkit::supervisor_entry!();
 

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use assay_wire::Error;
-use assay_wire::mysql::{Address, ConnectOptions, Control, Hot, Reply};
+use assay_wire::{Address, ConnectOptions, Control, Hot, Reply};
 use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 

@@ -2,7 +2,7 @@
 
 use assay_testkit::{mariadb, mariadb_version};
 use assay_wire::Error;
-use assay_wire::mysql::{Control, Counted, Hot, Param, ParamType, Reply, ResultSet};
+use assay_wire::{Control, Counted, Hot, Param, ParamType, Reply, ResultSet};
 use rustix::event::{PollFd, PollFlags, poll};
 
 assay_testkit::supervisor_entry!();
@@ -19,7 +19,10 @@ fn a_session_knows_what_was_agreed_on() {
     let tls = control.query("SHOW STATUS LIKE 'Ssl_cipher'").unwrap();
     assert_eq!(tls.text(0, 1), Some(""));
     let hot = Hot::connect(&server.connect_options()).unwrap();
-    assert_eq!(control.capabilities(), hot.capabilities());
+    assert_eq!(
+        control.mysql_session().unwrap().capabilities(),
+        hot.mysql_session().unwrap().capabilities()
+    );
     assert_ne!(control.connection_id(), hot.connection_id());
 }
 
@@ -107,7 +110,7 @@ fn logins_with_passwords_are_checked() {
     options.password = Some("secret".to_owned());
     options.database = None;
     let control = Control::connect(&options).unwrap();
-    assert_eq!(control.session().auth_plugin(), "mysql_native_password");
+    assert_eq!(control.mysql_session().unwrap().auth_plugin(), "mysql_native_password");
     options.password = Some("wrong".to_owned());
     assert_eq!(Control::connect(&options).unwrap_err().server_code(), Some(1045));
     options.password = None;
@@ -269,13 +272,13 @@ fn all_versions_agree_on_the_same_capabilities() {
     let capabilities = ["10.5", "10.11", "11.8"].map(|version| {
         let server = mariadb_version(version, &[]);
         let mut hot = Hot::connect(&server.connect_options()).unwrap();
-        assert!(hot.session().server_version().contains(version));
+        assert!(hot.mysql_session().unwrap().server_version().contains(version));
         let select = hot.prepare("SELECT seq FROM seq_1_to_9 WHERE seq > ?", &[ParamType::Int]);
         let select = select.unwrap();
         for _ in 0..2 {
             assert_eq!(hot.execute(select, &[Param::Int(2)]).unwrap().rows, 7);
         }
-        hot.capabilities()
+        hot.mysql_session().unwrap().capabilities()
     });
     assert_eq!(capabilities[0], capabilities[1]);
     assert_eq!(capabilities[0], capabilities[2]);

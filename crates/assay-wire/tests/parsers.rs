@@ -2,7 +2,8 @@
 
 mod common;
 
-use assay_wire::mysql::{ConnectOptions, Login, Reply, Walker, codec};
+use assay_wire::mysql::{Login, Walker, codec};
+use assay_wire::{ConnectOptions, Reply};
 use common::{EOF, OK, reply};
 use proptest::collection::vec;
 use proptest::prelude::*;

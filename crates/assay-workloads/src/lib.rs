@@ -15,11 +15,11 @@ mod rows;
 mod schema;
 mod step;
 
-pub use content::content_query;
+pub use content::{ContentQuery, content_query, row_checksum};
 pub use counts::{QueryCounts, queries_per_event};
 pub use distribution::{Distribution, Sampler, Zipf};
 pub use event::{Argument, Client, EventBuf, Operation};
 pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
-pub use schema::{create_index, create_table, drop_table};
+pub use schema::{cache_queries, create_index, create_table, drop_table};

@@ -104,27 +104,25 @@ impl InsertBatches {
             statement.push(b'(');
             push_decimal(statement, u64::from(self.row.k));
             push_texts(statement, &self.row.c, &self.row.pad);
-            batch.checksum += row_checksum(self.table, self.next, &self.row, &mut self.scratch);
+            batch.checksum += self.checksum();
             batch.rows += 1;
             self.next += 1;
         }
         batch
     }
+
+    /// Of the row at hand.
+    fn checksum(&mut self) -> u64 {
+        let (mut id, mut k) = (itoa::Buffer::new(), itoa::Buffer::new());
+        let (id, k) = (id.format(self.next), k.format(self.row.k));
+        let columns = [id.as_bytes(), k.as_bytes(), &self.row.c, &self.row.pad];
+        row_checksum(self.table, columns, &mut self.scratch)
+    }
 }
 
 /// Appends a number in decimal.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [b'0'; 20];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] += (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[first..]);
+pub(crate) fn push_decimal(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends the end of a row literal: `c` and `pad` after the numbers.
@@ -149,15 +147,6 @@ mod tests {
             all.push(statement.clone());
         }
         all
-    }
-
-    #[test]
-    fn decimals() {
-        for value in [0, 7, 10, u64::MAX] {
-            let mut out = Vec::new();
-            push_decimal(&mut out, value);
-            assert_eq!(out, value.to_string().as_bytes());
-        }
     }
 
     fn has_digit_groups(text: &[u8], groups: usize) -> bool {

@@ -36,6 +36,31 @@ pub fn drop_table(table: u32) -> String {
     format!("DROP TABLE IF EXISTS sbtest{table}")
 }
 
+/// Statements that read every page of table number `table` and of its indexes, so that they are in the server's cache.
+#[must_use]
+pub fn cache_queries(product: Product, key: IdKey, table: u32) -> Vec<String> {
+    match product {
+        Product::MariaDb | Product::MySql => {
+            let whole = format!("SELECT SUM(LENGTH(c)) FROM sbtest{table}");
+            // A primary key is the table itself.
+            let of_id = (key == IdKey::Secondary).then(|| {
+                format!("SELECT SUM(id) FROM sbtest{table} FORCE INDEX (id) WHERE id > 0")
+            });
+            let of_k =
+                format!("SELECT SUM(k) FROM sbtest{table} FORCE INDEX (k_{table}) WHERE k > 0");
+            [Some(whole), of_id, Some(of_k)].into_iter().flatten().collect()
+        }
+        // A sequential scan of a large table goes through a small ring of buffers and leaves nothing in the cache; so
+        // does a bitmap scan. Both keys of `id` have an index beside the table.
+        Product::Postgres => vec![
+            "SET enable_seqscan = off".to_owned(),
+            "SET enable_bitmapscan = off".to_owned(),
+            format!("SELECT SUM(LENGTH(c)) FROM sbtest{table} WHERE id > 0"),
+            format!("SELECT SUM(k) FROM sbtest{table} WHERE k > 0"),
+        ],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Session, Tables, Work};
 use assay_model::{
-    DataSet, Engine, Hint, IdKey, Microbenchmark, Product, Setup, StatementMode, WorkCounters,
+    DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode, SystemSpec, WorkCounters,
 };
 use assay_plan::{Place, ServerUrl};
-use assay_wire::Address;
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{Address, ConnectOptions, Control, Protocol, code_name};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
@@ -28,32 +27,23 @@ const RATE_MET: f64 = 0.99;
 /// Environment variable with the password, which need then not stand in the URL for all to see.
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
-/// A product that cannot be attached to.
-#[derive(Debug, thiserror::Error)]
-#[error("servers of `{0}` cannot be driven yet")]
-pub(crate) struct Unsupported(Product);
-
-impl Hint for Unsupported {
-    fn hints(&self) -> Vec<String> {
-        vec!["`mysql://` URLs of MySQL and MariaDB servers can".to_owned()]
-    }
-}
-
 /// How to connect to what a URL names.
-fn connect_options(url: &ServerUrl) -> Result<ConnectOptions> {
-    if url.product == Product::Postgres {
-        return Err(Unsupported(url.product).into());
-    }
+fn connect_options(url: &ServerUrl) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
         Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
     };
+    let protocol = match url.product {
+        Product::MariaDb | Product::MySql => Protocol::MySql,
+        Product::Postgres => Protocol::Postgres,
+    };
     let given = url.password.as_ref().map(|password| password.0.clone());
-    Ok(ConnectOptions {
+    ConnectOptions {
+        protocol,
         password: given.or_else(|| std::env::var(PASSWORD).ok()),
         database: Some(url.database.clone()),
         ..ConnectOptions::new(address, &url.user)
-    })
+    }
 }
 
 /// What a load did, for scripts.
@@ -70,12 +60,21 @@ struct Loaded {
 /// Creates and fills the tables.
 pub(crate) fn load(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url)?;
+    let options = connect_options(&url);
     let data = DataSet { tables: args.tables, rows: args.rows };
-    let engine = match args.engine.as_str() {
-        "innodb" => Engine::InnoDb,
-        "rocksdb" => Engine::RocksDb,
-        other => anyhow::bail!("`{other}` is no storage engine: `innodb` or `rocksdb`"),
+    let engine = match args
+        .engine
+        .as_deref()
+        .unwrap_or(SystemSpec::default_engine(url.product).word())
+    {
+        "innodb" if url.product != Product::Postgres => Engine::InnoDb,
+        "rocksdb" if url.product != Product::Postgres => Engine::RocksDb,
+        "heap" if url.product == Product::Postgres => Engine::Heap,
+        other => anyhow::bail!(
+            "`{other}` is no storage engine of `{}`: `innodb` and `rocksdb` are MySQL's and MariaDB's, `heap` is \
+             Postgres'",
+            url.product
+        ),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
@@ -124,7 +123,7 @@ struct Measured {
     read: u64,
     write: u64,
     other: u64,
-    errors: BTreeMap<u32, u64>,
+    errors: BTreeMap<String, u64>,
     qps: f64,
     tps: f64,
     rate: Option<f64>,
@@ -149,9 +148,9 @@ struct LatencyUs {
 /// Drives one microbenchmark.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url)?;
+    let options = connect_options(&url);
     let test = test(&args.test)?;
-    let data = data_set(args, &options)?;
+    let data = data_set(args, url.product, &options)?;
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
     let work = Work { product: url.product, test, setup, statements, seed: args.seed };
@@ -189,8 +188,22 @@ fn test(name: &str) -> Result<Microbenchmark> {
     }
 }
 
+/// The query for the number of tables.
+fn count_tables(product: Product) -> &'static str {
+    match product {
+        Product::MariaDb | Product::MySql => {
+            "SELECT COUNT(*) FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'"
+        }
+        Product::Postgres => {
+            "SELECT COUNT(*) FROM information_schema.tables \
+             WHERE table_schema = current_schema() AND table_name ~ '^sbtest[0-9]+$'"
+        }
+    }
+}
+
 /// The tables to work on: as told, or as the server has them.
-fn data_set(args: &Bench, options: &ConnectOptions) -> Result<DataSet> {
+fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Control::connect(options).context("cannot connect to the server")?;
     let mut number = |sql: &str| -> Result<Option<u32>> {
         let found = control.query(sql)?;
@@ -198,11 +211,7 @@ fn data_set(args: &Bench, options: &ConnectOptions) -> Result<DataSet> {
     };
     let tables = match args.tables {
         Some(tables) => tables,
-        None => number(
-            "SELECT COUNT(*) FROM information_schema.tables
-             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'",
-        )?
-        .unwrap_or(0),
+        None => number(count_tables(product))?.unwrap_or(0),
     };
     anyhow::ensure!(
         tables > 0,
@@ -240,7 +249,7 @@ fn measured(
         read: work.read,
         write: work.write,
         other: work.other,
-        errors: work.errors.iter().copied().collect(),
+        errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
         qps: queries as f64 / seconds,
         tps: work.events as f64 / seconds,
         rate: args.rate,

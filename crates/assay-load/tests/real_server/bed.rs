@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{DataSet, IdKey, Microbenchmark, Product, Setup, StatementMode, SystemSpec};
 use assay_testkit::TestServer;
-use assay_wire::mysql::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row};
 
 /// Seed of data and events in all tests.
@@ -15,6 +15,7 @@ pub(crate) const SEED: u64 = 11;
 pub(crate) struct Bed {
     pub(crate) options: ConnectOptions,
     pub(crate) control: Control,
+    product: Product,
     _server: TestServer,
 }
 
@@ -24,8 +25,13 @@ impl Bed {
     }
 
     pub(crate) fn of_version(version: &str) -> Self {
-        let server = assay_testkit::mariadb_version(version, &[]);
-        Self { options: server.connect_options(), control: server.connect(), _server: server }
+        Self::of(Product::MariaDb, version)
+    }
+
+    pub(crate) fn of(product: Product, version: &str) -> Self {
+        let server = assay_testkit::start(product, version, &[]);
+        let (options, control) = (server.connect_options(), server.connect());
+        Self { options, control, product, _server: server }
     }
 
     /// Loads tables with a primary key.
@@ -34,17 +40,27 @@ impl Bed {
     }
 
     pub(crate) fn load_keyed(&self, id_key: IdKey, data: DataSet, seed: u64) -> LoadReport {
-        let (product, engine) = (Product::MariaDb, Engine::InnoDb);
+        let (product, engine) = (self.product, SystemSpec::default_engine(self.product));
         fill(&self.options, &Tables { product, engine, id_key, data, seed }, &mut |_| ()).unwrap()
     }
 
     pub(crate) fn content(&self, data: DataSet) -> Content {
-        content(&self.options, Product::MariaDb, data).unwrap()
+        content(&self.options, self.product, data).unwrap()
     }
 
     /// Clients that execute prepared statements.
     pub(crate) fn open(&self, test: Microbenchmark, setup: Setup) -> Session {
-        Session::open(&self.options, &work(test, setup, StatementMode::Prepared), None).unwrap()
+        self.open_as(test, setup, StatementMode::Prepared)
+    }
+
+    pub(crate) fn open_as(
+        &self,
+        test: Microbenchmark,
+        setup: Setup,
+        statements: StatementMode,
+    ) -> Session {
+        let work = Work { product: self.product, ..work(test, setup, statements) };
+        Session::open(&self.options, &work, None).unwrap()
     }
 
     /// The rows of a query, as text.

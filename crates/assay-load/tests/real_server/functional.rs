@@ -10,11 +10,11 @@ use assay_model::{
 };
 use assay_workloads::{Row, queries_per_event};
 
-const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
+pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
 /// They do not divide by the clients.
-const EVENTS: u64 = 20;
-const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
-const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
+pub(crate) const EVENTS: u64 = 20;
+pub(crate) const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
+pub(crate) const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
 
 /// What the server counted, by statement class.
 const COMMANDS: [&str; 7] = [
@@ -28,7 +28,7 @@ const COMMANDS: [&str; 7] = [
 ];
 
 /// The operations of all clients in a run of `EVENTS`.
-fn all_sent(test: Microbenchmark) -> Vec<Sent> {
+pub(crate) fn all_sent(test: Microbenchmark) -> Vec<Sent> {
     let clients = u64::from(SETUP.clients);
     let share = |client| EVENTS / clients + u64::from(client < EVENTS % clients);
     let sent_by = |client: u32| sent(test, SETUP, client, 0..share(u64::from(client)));
@@ -56,7 +56,7 @@ fn expected_commands(
 }
 
 /// Rows that a `SELECT` returns from freshly loaded tables, computed from the row generator alone.
-fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> u64 {
+pub(crate) fn expected_rows(operation: &Sent, k_of: &HashMap<u32, Vec<i64>>) -> u64 {
     let Sent { sql, numbers, table, .. } = operation;
     let rows = i64::from(SETUP.rows);
     let k =
@@ -85,10 +85,19 @@ fn run_and_check_counters(
 ) -> WorkCounters {
     let case = format!("{test}, {statements:?}");
     let prepares_begin = bed.control.query("PREPARE begin FROM 'BEGIN'").is_ok();
-    let mut session = Session::open(&bed.options, &work(test, SETUP, statements), None).unwrap();
+    let mut session = bed.open_as(test, SETUP, statements);
     let before: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
     let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
     let after: Vec<u64> = COMMANDS.iter().map(|name| bed.status(name)).collect();
+    check_counters(&counters, test, &case);
+    let commands: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+    let expected = expected_commands(&all_sent(test), statements, prepares_begin);
+    assert_eq!(commands, expected, "{case}: {COMMANDS:?}");
+    counters
+}
+
+/// What a client must have counted in `EVENTS` events, on any server.
+pub(crate) fn check_counters(counters: &WorkCounters, test: Microbenchmark, case: &str) {
     let per_event = queries_per_event(test.kind);
     assert_eq!(counters.events, EVENTS, "{case}");
     assert_eq!(counters.read, EVENTS * per_event.read, "{case}");
@@ -96,13 +105,9 @@ fn run_and_check_counters(
     if test.kind != Kind::Delete {
         assert_eq!(counters.write, EVENTS * per_event.write, "{case}");
     }
-    let commands: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-    let expected = expected_commands(&all_sent(test), statements, prepares_begin);
-    assert_eq!(commands, expected, "{case}: {COMMANDS:?}");
     assert!(counters.errors.is_empty() && counters.elapsed_ns > 0, "{case}");
     assert!(counters.bytes_sent > 0 && counters.bytes_received > counters.rows, "{case}");
     assert!(counters.event_ns_sum > 0, "{case}");
-    counters
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! Load and sessions against a real MariaDB.
+//! Load and sessions against real servers.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bed;
 mod content;
 mod functional;
+mod postgres;
 mod session;
 
 assay_testkit::supervisor_entry!();

@@ -17,7 +17,7 @@ use rustix::process::{
 };
 
 use super::run_dir::{self, RunDir};
-use super::{CONTROL, Ending, Job, Reply, Request};
+use super::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace};
 
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
 #[must_use]
@@ -54,6 +54,7 @@ struct Process {
     /// Readable when the process has ended.
     pidfd: OwnedFd,
     frozen: bool,
+    stop_by: StopBy,
 }
 
 impl Keeper {
@@ -139,10 +140,14 @@ impl Keeper {
                 return Ok(Reply::Started { pid: pid.as_raw_nonzero().get() });
             }
             Request::Freeze => self.freeze()?,
-            Request::Thaw => self.signal(Signal::CONT)?.frozen = false,
+            Request::Thaw => self.thaw()?,
             Request::Terminate => {
-                self.signal(Signal::TERM)?;
-                self.signal(Signal::CONT)?.frozen = false;
+                let stop_by = self.process()?.stop_by;
+                self.signal(match stop_by {
+                    StopBy::Terminate => Signal::TERM,
+                    StopBy::Interrupt => Signal::INT,
+                })?;
+                self.thaw()?;
             }
             Request::Stay => {
                 let Some(run_dir) = &self.run_dir else {
@@ -175,18 +180,27 @@ impl Keeper {
         // A clean environment: nothing of the user's, such as a preloaded allocator, reaches a server.
         command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
+        match job.run_as {
+            RunAs::Caller => {}
+            RunAs::Nobody => namespace::enter(&mut command),
+        }
+        // After the change of user, which would undo it.
         die_with_parent(&mut command, getpid());
         let child = command.spawn()?;
         let pid = Pid::from_child(&child);
         // Not reaped before `reap` does it, so the number still means this process.
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-        self.process = Some(Process { pid, pidfd, frozen: false });
+        self.process = Some(Process { pid, pidfd, frozen: false, stop_by: job.stop_by });
         Ok(pid)
+    }
+
+    fn process(&mut self) -> io::Result<&mut Process> {
+        self.process.as_mut().ok_or_else(|| io::Error::other("no process runs"))
     }
 
     /// Signals the process, which cannot be another one: only `reap` frees its number.
     fn signal(&mut self, signal: Signal) -> io::Result<&mut Process> {
-        let process = self.process.as_mut().ok_or_else(|| io::Error::other("no process runs"))?;
+        let process = self.process()?;
         kill_process(process.pid, signal)?;
         Ok(process)
     }
@@ -195,13 +209,22 @@ impl Keeper {
         if self.process.as_ref().is_some_and(|process| process.frozen) {
             return Ok(());
         }
-        self.signal(Signal::STOP)?.frozen = true;
+        let process = self.signal(Signal::STOP)?;
+        process.frozen = true;
+        let pid = process.pid;
         // The kernel tells the parent once all threads have stopped, not before.
         self.reap(WaitIdOptions::STOPPED | WaitIdOptions::EXITED)?;
         match self.process {
-            Some(_) => Ok(()),
+            // A process that has stopped starts no others.
+            Some(_) => children::freeze(pid),
             None => Err(io::Error::other("the process ended")),
         }
+    }
+
+    fn thaw(&mut self) -> io::Result<()> {
+        children::thaw(self.process()?.pid)?;
+        self.signal(Signal::CONT)?.frozen = false;
+        Ok(())
     }
 
     /// Takes note of what became of the process, and tells when it ended.

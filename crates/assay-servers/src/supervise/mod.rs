@@ -8,7 +8,9 @@
 //! A server that is to outlive the command that started it has a supervisor that was asked to stay: it listens on a
 //! socket in its run directory, and ends when it is told to.
 
+mod children;
 mod keeper;
+mod namespace;
 mod run_dir;
 mod sandbox;
 
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use children::below;
 pub use keeper::main;
 pub use run_dir::collect_garbage;
 pub(crate) use run_dir::prepare_root;
@@ -59,6 +62,36 @@ pub(crate) struct Job {
     pub(crate) stdin: Option<PathBuf>,
     /// File that standard output and standard error are written to.
     pub(crate) log: PathBuf,
+    /// As whom.
+    pub(crate) run_as: RunAs,
+    /// What asks it to end in good order.
+    pub(crate) stop_by: StopBy,
+}
+
+impl Job {
+    /// A program that runs as the caller, reads nothing, and ends on SIGTERM.
+    pub(crate) fn new(argv: Vec<OsString>, log: PathBuf) -> Self {
+        Self { argv, stdin: None, log, run_as: RunAs::Caller, stop_by: StopBy::Terminate }
+    }
+}
+
+/// As whom a process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum RunAs {
+    /// As whoever runs assay.
+    Caller,
+    /// As the same, who in a user namespace of its own is called `nobody`: for a program that refuses to be root.
+    /// Its files are the caller's.
+    Nobody,
+}
+
+/// The signal that asks a process to end in good order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum StopBy {
+    /// SIGTERM.
+    Terminate,
+    /// SIGINT.
+    Interrupt,
 }
 
 /// What a supervisor is asked, one JSON line each.

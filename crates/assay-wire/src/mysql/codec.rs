@@ -186,7 +186,7 @@ pub fn parse_error(payload: &[u8]) -> Error {
         Some((state, message)) => (text(state), message),
         None => ("HY000".to_owned(), rest),
     };
-    Error::Server { code: u16::from_le_bytes([*low, *high]), state, message: text(message) }
+    Error::Server { code: u16::from_le_bytes([*low, *high]).into(), state, message: text(message) }
 }
 
 /// Parses the packet that ends a statement without rows.

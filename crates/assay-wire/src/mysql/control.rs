@@ -4,44 +4,11 @@ use std::time::Duration;
 
 use mysql_common::constants::{CapabilityFlags, Command};
 
-use super::ConnectOptions;
 use super::codec::{
     Head, MORE_RESULTS, is_eof, parse_column, parse_eof, parse_error, parse_head, parse_row,
 };
 use super::session::Session;
-use crate::Error;
-
-/// What a statement returned, all of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResultSet {
-    /// Names of the columns, empty where there was no result set.
-    pub columns: Vec<String>,
-    /// Rows of as many values as there are columns, as the server wrote them; `None` is NULL.
-    pub rows: Vec<Vec<Option<Vec<u8>>>>,
-    /// Rows changed.
-    pub affected: u64,
-    /// First number given out by an auto-increment column, else 0.
-    pub last_insert_id: u64,
-}
-
-impl ResultSet {
-    /// A value as text: `None` if it is not there, NULL, or not UTF-8.
-    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
-        let value = self.rows.get(row)?.get(column)?.as_deref()?;
-        std::str::from_utf8(value).ok()
-    }
-
-    /// The first value of the first row as text: `None` as for [`ResultSet::text`].
-    pub fn first_string(&self) -> Option<String> {
-        self.text(0, 0).map(str::to_owned)
-    }
-
-    /// The value of the column of this name, as text: `None` as for [`ResultSet::text`].
-    pub fn named(&self, row: usize, column: &str) -> Option<&str> {
-        let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
-        self.text(row, column)
-    }
-}
+use crate::{ConnectOptions, Error, ResultSet};
 
 /// A connection for set-up and questions, where convenience counts and speed does not.
 #[derive(Debug)]

@@ -3,25 +3,7 @@
 use mysql_common::constants::{ColumnType, Command};
 
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
-use crate::Error;
-
-/// Type of a parameter, as the reference client sends it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ParamType {
-    /// A whole number, sent as LONGLONG whatever the column.
-    Int,
-    /// A string, sent as VAR_STRING.
-    Text,
-}
-
-/// Value of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Param<'a> {
-    /// For [`ParamType::Int`].
-    Int(i64),
-    /// For [`ParamType::Text`].
-    Text(&'a [u8]),
-}
+use crate::{Error, Param, ParamType};
 
 /// A prepared statement and the packet that executes it.
 #[derive(Debug)]

@@ -4,15 +4,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use mysql_common::constants::{CapabilityFlags, Command};
 
+use super::Walker;
 use super::codec::{packets, parse_eof, parse_prepared};
 use super::execute::Statement;
 use super::session::Session;
-use super::{ConnectOptions, Param, ParamType, Reply, Walker};
-use crate::Error;
-
-/// A statement prepared on one [`Hot`] connection; without meaning on another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct StatementId(usize);
+use crate::{ConnectOptions, Error, Param, ParamType, Reply, StatementId};
 
 /// A connection for measured statements: one write, one wait and, where the reply fits, one read a
 /// statement, and no allocation once each statement has run with its longest parameters.

@@ -4,9 +4,8 @@ use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use mysql_common::constants::CapabilityFlags;
 
-use super::ConnectOptions;
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
-use crate::{Address, Error};
+use crate::{Address, ConnectOptions, Error};
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";

@@ -7,12 +7,10 @@ use mysql_common::constants::{CapabilityFlags, Command};
 
 use super::codec::{HEADER, MAX_PAYLOAD, frame, header, packets, parse_header};
 use super::login::Login;
-use super::{Charset, ConnectOptions};
-use crate::Error;
+use crate::inbox::Inbox;
 use crate::stream::Stream;
+use crate::{Charset, ConnectOptions, Error};
 
-/// Bytes received at once: well above what servers write at once.
-const BUFFER: usize = 64 << 10;
 /// A server that has not let a client in after so many packets never will.
 const MAX_LOGIN_STEPS: usize = 8;
 /// A statement's memory above this is given back after use.
@@ -199,40 +197,5 @@ impl Drop for Session {
 impl AsFd for Session {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
-    }
-}
-
-/// Bytes received and not used yet, in a buffer of fixed size.
-#[derive(Debug)]
-pub(crate) struct Inbox {
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
-}
-
-impl Inbox {
-    fn new() -> Self {
-        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0 }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.buffer.get(self.start..self.end).unwrap_or_default()
-    }
-
-    pub(crate) fn consume(&mut self, count: usize) {
-        self.start = self.end.min(self.start + count);
-    }
-
-    /// Takes what is there, without waiting, behind the bytes that are left. True if there may be
-    /// more: the buffer was filled.
-    pub(crate) fn receive(&mut self, stream: &mut Stream) -> Result<bool, Error> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
-        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-        let size = room.len();
-        let count = stream.try_receive(room)?.unwrap_or(0);
-        self.end += count;
-        Ok(count == size)
     }
 }

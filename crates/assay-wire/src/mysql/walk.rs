@@ -4,43 +4,10 @@ use super::codec::{
     Completion, HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, is_eof, parse_eof, parse_error,
     parse_head, parse_header,
 };
-use crate::Error;
+use crate::{Error, Reply};
 
 /// The longest packet that has to be seen whole: a head, an end of list or an error.
 const MAX_WHOLE: usize = 4096;
-
-/// What a statement came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// Whether it returned a result set, be it an empty one.
-    pub result_set: bool,
-    /// Rows returned.
-    pub rows: u64,
-    /// Rows changed.
-    pub affected: u64,
-}
-
-/// How a statement counts: by its result, not by its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Counted {
-    /// It returned a result set.
-    Read,
-    /// It changed rows.
-    Write,
-    /// Neither: `BEGIN`, `COMMIT`, definitions, an update that changed nothing.
-    Other,
-}
-
-impl Reply {
-    /// How the statement counts.
-    pub fn counted(&self) -> Counted {
-        match self {
-            Self { result_set: true, .. } => Counted::Read,
-            Self { affected: 1.., .. } => Counted::Write,
-            _ => Counted::Other,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

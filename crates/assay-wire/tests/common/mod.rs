@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_wire::mysql::ConnectOptions;
+use assay_wire::ConnectOptions;
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use tempfile::TempDir;
 

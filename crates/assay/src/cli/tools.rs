@@ -22,9 +22,9 @@ pub(crate) struct Load {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
     pub(crate) rows: u32,
 
-    /// Storage engine
-    #[arg(long, value_name = "ENGINE", default_value = "innodb")]
-    pub(crate) engine: String,
+    /// Storage engine [default: that of the product, `innodb` or `heap`]
+    #[arg(long, value_name = "ENGINE")]
+    pub(crate) engine: Option<String>,
 
     /// A secondary index on `id` instead of the primary key
     #[arg(long)]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_model::{Instance, PlannedCell, SliceOutcome, Study, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_servers::Server;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use super::calibrate::{self, ROUNDS_MIN};
 use super::participant::{self, Participant, Stage};
@@ -94,7 +94,13 @@ fn start_all(
     let mut servers = BTreeMap::new();
     for system in order {
         let mut server = start_one(system, block, phase, field, recorder)?;
-        participant::fill_caches(&server, phase.data, recorder.study().id_key)?;
+        let product = field.participants[system].system.spec.product;
+        assay_load::fill_cache(
+            &participant::connect_options(&server),
+            product,
+            recorder.study().id_key,
+            phase.data,
+        )?;
         server.freeze()?;
         servers.insert(system, server);
     }

@@ -2,14 +2,13 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, IdKey, Origin, Prefix, StartFrom, StudyRecord, System, SystemSpec};
+use assay_model::{DataSet, Origin, Prefix, StartFrom, StudyRecord, System, SystemSpec};
 use assay_plan::Plan;
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
-use assay_wire::mysql::ConnectOptions;
+use assay_wire::ConnectOptions;
 
 use super::Environment;
 use super::template::Template;
@@ -22,9 +21,6 @@ const CONNECTIONS_SPARE: u32 = 64;
 
 /// Connection limits are multiples of this.
 const CONNECTIONS_STEP: u32 = 256;
-
-/// Reading a large table from a slow disk takes this long at most.
-const SCAN_LIMIT: Duration = Duration::from_secs(3600);
 
 /// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
@@ -224,22 +220,4 @@ pub(crate) fn create_database(server: &Server) -> Result<()> {
 /// Names of the tables of a data set.
 pub(crate) fn tables(data: DataSet) -> Vec<String> {
     (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
-}
-
-/// Reads both indexes of every table once, so that the first slices do not measure an empty cache.
-pub(crate) fn fill_caches(server: &Server, data: DataSet, key: IdKey) -> Result<()> {
-    let options = ConnectOptions { timeout: SCAN_LIMIT, ..connect_options(server) };
-    let mut control = assay_wire::mysql::Control::connect(&options)?;
-    for number in 1..=data.tables {
-        let table = format!("sbtest{number}");
-        control.query(&format!("SELECT SUM(LENGTH(c)) FROM {table}"))?;
-        // A primary key is the table itself.
-        if key == IdKey::Secondary {
-            let of_id = format!("SELECT SUM(id) FROM {table} FORCE INDEX (id) WHERE id > 0");
-            control.query(&of_id)?;
-        }
-        let of_k = format!("SELECT SUM(k) FROM {table} FORCE INDEX (k_{number}) WHERE k > 0");
-        control.query(&of_k)?;
-    }
-    Ok(())
 }

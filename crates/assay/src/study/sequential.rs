@@ -8,7 +8,7 @@ use assay_model::{
 };
 use assay_plan::{Step, sequence};
 use assay_servers::Server;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 
 use super::block::{Field, start_one};
 use super::participant;

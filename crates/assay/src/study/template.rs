@@ -14,7 +14,7 @@ use assay_model::{
     Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
 };
 use assay_servers::Server;
-use assay_wire::mysql::Control;
+use assay_wire::Control;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -242,7 +242,13 @@ impl Maker<'_> {
     fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
         let system = &self.participant.system;
         let server = self.start(fresh)?;
-        participant::fill_caches(&server, self.data, self.study.id_key)?;
+        let product = self.participant.system.spec.product;
+        assay_load::fill_cache(
+            &participant::connect_options(&server),
+            product,
+            self.study.id_key,
+            self.data,
+        )?;
         let fresh_content = self.count(&server)?;
         let mut rates = BTreeMap::new();
         for test in aging_tests() {

@@ -6,7 +6,18 @@ use std::time::Duration;
 
 use crate::Address;
 
-/// Character set in which client and server speak; the same for all servers that are compared.
+/// What a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// That of MySQL and MariaDB.
+    #[default]
+    MySql,
+    /// That of Postgres.
+    Postgres,
+}
+
+/// Character set in which client and MySQL or MariaDB server speak; the same for all servers that are
+/// compared. A Postgres server is spoken to in the encoding of its database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
     /// `latin1`, one byte a character: the reference client's, and known to all servers.
@@ -29,13 +40,15 @@ impl Charset {
 /// How to connect to a server. `Debug` does not show the password.
 #[derive(Clone)]
 pub struct ConnectOptions {
+    /// What the server speaks.
+    pub protocol: Protocol,
     /// Where the server listens.
     pub address: Address,
     /// User to log in as.
     pub user: String,
     /// The user's password; `None` is an empty one.
     pub password: Option<String>,
-    /// Default database of the session.
+    /// Default database of the session; a Postgres server takes the user's name where there is none.
     pub database: Option<String>,
     /// How long the server may stay silent while connecting, and in every reply; a longer silence
     /// is noticed after twice that time at the latest.
@@ -45,9 +58,10 @@ pub struct ConnectOptions {
 }
 
 impl ConnectOptions {
-    /// `user` without password or database, `latin1`, 30 seconds of patience.
+    /// MySQL's protocol, `user` without password or database, `latin1`, 30 seconds of patience.
     pub fn new(address: Address, user: impl Into<String>) -> Self {
         Self {
+            protocol: Protocol::default(),
             address,
             user: user.into(),
             password: None,
@@ -66,6 +80,7 @@ impl ConnectOptions {
 impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectOptions")
+            .field("protocol", &self.protocol)
             .field("address", &self.address)
             .field("user", &self.user)
             .field("password", &self.password.as_ref().map(|_| "..."))

@@ -1,0 +1,103 @@
+//! Every microbenchmark against a real Postgres server: the same rows as the generator predicts, and the same data
+//! afterwards as on MariaDB.
+
+use std::collections::HashMap;
+
+use assay_load::{Bound, fill_cache};
+use assay_model::{Class, DataSet, IdKey, Microbenchmark, Product, Setup};
+
+use crate::bed::{Bed, SEED, loaded_k, test};
+use crate::functional::{EVENTS, ID_KEYS, MODES, SETUP, all_sent, check_counters, expected_rows};
+
+const VERSION: &str = "16";
+
+#[test]
+fn reads_return_the_rows_that_the_generator_predicts() {
+    let bed = Bed::of(Product::Postgres, VERSION);
+    let k_of: HashMap<u32, Vec<i64>> =
+        (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
+    for id_key in ID_KEYS {
+        let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
+        assert_eq!(bed.content(SETUP.data()), loaded);
+        for test in Microbenchmark::ALL.into_iter().filter(|test| test.class() == Class::Read) {
+            let predicted = |operation| expected_rows(operation, &k_of);
+            let rows: u64 = all_sent(test).iter().map(predicted).sum();
+            for statements in MODES {
+                let case = format!("{test}, {id_key:?}, {statements:?}");
+                let mut session = bed.open_as(test, SETUP, statements);
+                assert!(session.unprepared().is_empty());
+                let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+                check_counters(&counters, test, &case);
+                assert_eq!(counters.rows, rows, "{case}");
+            }
+        }
+    }
+}
+
+/// One client, so that the order of the events is the same.
+#[test]
+fn writes_leave_the_same_data_as_on_mariadb() {
+    let beds = [Bed::new(), Bed::of(Product::Postgres, VERSION)];
+    let setup = Setup { clients: 1, ..SETUP };
+    for id_key in ID_KEYS {
+        for statements in MODES {
+            let contents = beds.each_ref().map(|bed| {
+                bed.load_keyed(id_key, setup.data(), SEED);
+                let writes = Microbenchmark::ALL.into_iter();
+                let writes = writes.filter(|test| test.class() == Class::Write);
+                let after = writes.map(|test| {
+                    let mut session = bed.open_as(test, setup, statements);
+                    let counters = session.run(0, Bound::Events(EVENTS)).unwrap();
+                    check_counters(&counters, test, &format!("{test}, {id_key:?}, {statements:?}"));
+                    (test, bed.content(setup.data()))
+                });
+                after.collect::<Vec<_>>()
+            });
+            assert_eq!(contents[0], contents[1], "{id_key:?}, {statements:?}");
+        }
+    }
+}
+
+/// Many clients on few rows: a deleted row is there again before its deleter inserts it, and others wait in a circle.
+#[test]
+fn failed_transactions_are_counted_and_begun_again() {
+    let mut bed = Bed::of(Product::Postgres, VERSION);
+    bed.load(2, 10, SEED);
+    // Who waits looks for a circle after a second only, by default.
+    bed.control.query("ALTER DATABASE test SET deadlock_timeout = '1ms'").unwrap();
+    let setup = Setup { clients: 6, tables: 2, rows: 10 };
+    let events = 3000;
+    let mut session = bed.open(test("write-only"), setup);
+    let counters = session.run(0, Bound::Events(events)).unwrap();
+    let states: Vec<String> =
+        counters.errors.iter().map(|(code, _)| assay_wire::code_name(*code)).collect();
+    assert!(states.contains(&"23505".to_owned()), "{states:?}");
+    assert!(states.iter().all(|it| ["23505", "40P01"].contains(&it.as_str())), "{states:?}");
+    assert_eq!(counters.events, events);
+    assert_eq!(bed.sum(2, "COUNT(*)"), 20);
+}
+
+#[test]
+fn caches_are_filled_with_tables_and_indexes() {
+    for id_key in [IdKey::Primary, IdKey::Secondary] {
+        let mut bed = Bed::of(Product::Postgres, VERSION);
+        // More than a quarter of the buffers: a sequential scan would leave nothing of it there.
+        let data = DataSet { tables: 1, rows: 200_000 };
+        bed.load_keyed(id_key, data, SEED);
+        bed.control.query("VACUUM ANALYZE").unwrap();
+        fill_cache(&bed.options, Product::Postgres, id_key, data).unwrap();
+        // What is read afterwards is all found.
+        let before = blocks_read(&mut bed);
+        fill_cache(&bed.options, Product::Postgres, id_key, data).unwrap();
+        assert_eq!(blocks_read(&mut bed), before, "{id_key:?}");
+    }
+}
+
+/// Blocks that were not in the server's cache, so far.
+fn blocks_read(bed: &mut Bed) -> i64 {
+    // What a backend has counted is known when it has ended.
+    while bed.number("SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+        > 1
+    {}
+    bed.number("SELECT heap_blks_read + COALESCE(idx_blks_read, 0) FROM pg_statio_user_tables")
+}

@@ -1,0 +1,48 @@
+//! Empty data directories.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_model::{Prefix, Product};
+use fs_err as fs;
+
+use crate::server::log_tail;
+use crate::supervise::{Ending, Sandbox, unique_name};
+use crate::{Error, Site, mysql, postgres};
+
+/// How long it may take; it takes seconds.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Makes an empty data directory at `target`, with the user `root` and no password, ready to be a template.
+///
+/// `options` are those that servers on it will run with. Nothing is left of one that fails.
+///
+/// # Errors
+/// When the server program fails; its last log lines are in the error.
+pub fn initialize(
+    site: &Site,
+    prefix: &Prefix,
+    options: &[String],
+    target: &Path,
+) -> Result<(), Error> {
+    let name = unique_name();
+    let parent = target.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(parent)?;
+    // Beside the target, so that it appears there by one rename, complete.
+    let unfinished = parent.join(format!(".new-{name}"));
+    let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
+    let run_dir = sandbox.run_dir();
+    let job = match prefix.product {
+        Product::MariaDb | Product::MySql => {
+            mysql::initialize_job(prefix, &unfinished, run_dir, options)?
+        }
+        Product::Postgres => postgres::initialize_job(prefix, &unfinished, run_dir.join("log")),
+    };
+    let log = job.log.clone();
+    sandbox.run(job)?;
+    match sandbox.ended_within(LIMIT)? {
+        Some(Ending::Code(0)) => Ok(fs::rename(&unfinished, target)?),
+        Some(ending) => Err(Error::Initialize { ending, log: log_tail(&log) }),
+        None => Err(Error::NoStop { limit: LIMIT, log: log_tail(&log) }),
+    }
+}

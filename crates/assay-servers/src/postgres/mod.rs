@@ -1,0 +1,102 @@
+//! What is particular to Postgres: command lines, the data directory, who may run it.
+
+mod maintain;
+pub(crate) mod options;
+mod settings;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use assay_model::Prefix;
+use assay_wire::{ConnectOptions, Protocol};
+use fs_err as fs;
+
+pub(crate) use maintain::{drain, maintain};
+pub(crate) use settings::effective_settings;
+
+use crate::mysql::with_path;
+use crate::server::Listen;
+use crate::supervise::{Job, RunAs, StopBy};
+
+/// The superuser.
+const USER: &str = "root";
+
+/// A database that every server has.
+const DATABASE: &str = "postgres";
+
+/// The port in the name of the socket of a server that listens on no port.
+const PORT: u16 = 5432;
+
+/// The socket in a run directory.
+pub(crate) fn socket_in(run_dir: &Path, listen: Listen) -> PathBuf {
+    run_dir.join(format!(".s.PGSQL.{}", port(listen)))
+}
+
+fn port(listen: Listen) -> u16 {
+    match listen {
+        Listen::Socket => PORT,
+        Listen::Loopback(port) => port,
+    }
+}
+
+/// How to connect as the user that may do everything.
+pub(crate) fn connect_options(socket: PathBuf) -> ConnectOptions {
+    ConnectOptions {
+        protocol: Protocol::Postgres,
+        database: Some(DATABASE.to_owned()),
+        ..ConnectOptions::unix(socket, USER)
+    }
+}
+
+/// The job that makes an empty data directory: byte order for strings, page checksums, and a password asked for
+/// on TCP only, since sockets are in private directories.
+pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> Job {
+    let mut argv = vec![prefix.layout.program("initdb").into_os_string()];
+    argv.push(with_path("--pgdata=", data_dir));
+    let words = [
+        "--username=root",
+        "--auth-local=trust",
+        // With any password, however it is kept.
+        "--auth-host=md5",
+        "--encoding=SQL_ASCII",
+        "--locale=C",
+        "--data-checksums",
+        "-N",
+    ];
+    argv.extend(words.map(OsString::from));
+    Job { run_as: run_as(), ..Job::new(argv, log) }
+}
+
+/// The job that runs a server. `options` are those of [`crate::render`].
+pub(crate) fn server_job(
+    prefix: &Prefix,
+    data_dir: &Path,
+    run_dir: &Path,
+    listen: Listen,
+    options: &[String],
+) -> Job {
+    let mut argv = vec![prefix.layout.program("postgres").into_os_string(), "-D".into()];
+    argv.push(data_dir.into());
+    argv.push(with_path("--unix_socket_directories=", run_dir));
+    argv.push(format!("--port={}", port(listen)).into());
+    argv.push(match listen {
+        Listen::Socket => "--listen_addresses=".into(),
+        Listen::Loopback(_) => "--listen_addresses=127.0.0.1".into(),
+    });
+    argv.extend(options.iter().map(OsString::from));
+    // Its own word for an end in good order that does not wait for clients is SIGINT.
+    Job { run_as: run_as(), stop_by: StopBy::Interrupt, ..Job::new(argv, run_dir.join("log")) }
+}
+
+/// Postgres refuses to run as root, and as a user that has no entry in the list of users.
+fn run_as() -> RunAs {
+    let user = rustix::process::geteuid();
+    if user.is_root() || !is_listed(user.as_raw()) { RunAs::Nobody } else { RunAs::Caller }
+}
+
+/// Whether `/etc/passwd` has the user. One that only a network service knows runs in a namespace too, which does
+/// no harm.
+fn is_listed(user: u32) -> bool {
+    let list = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    list.lines().any(|line| line.split(':').nth(2).is_some_and(|it| it.parse() == Ok(user)))
+}

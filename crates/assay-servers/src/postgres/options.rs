@@ -1,0 +1,45 @@
+//! What the intent is in Postgres' settings, by version. Data: a new version is a new bound here.
+//!
+//! Sources: the Postgres manual, "Server Configuration", and the release notes of the release in which a setting
+//! came or went; every one is asked of real servers in the tests.
+
+use crate::intent::Durability;
+use crate::options::Setting;
+
+/// The settings, in the order in which they are given.
+pub(crate) const POSTGRES: &[Setting] = &[
+    Setting::of("shared_buffers", |it| format!("{}MB", it.buffer_pool_mb)),
+    // A checkpoint is due when so much log was written, and the files of the log are used again, as those of InnoDB.
+    Setting::of("max_wal_size", |it| format!("{}MB", it.log_mb)),
+    Setting::of("min_wal_size", |it| format!("{}MB", it.log_mb)),
+    // Default 5 minutes: checkpoints of a study would come by the clock, not by the work.
+    Setting::of("checkpoint_timeout", |_| "1h".to_owned()),
+    // Default 0.5 before 14.
+    Setting::of("checkpoint_completion_target", |_| "0.9".to_owned()),
+    Setting::of("synchronous_commit", |it| match it.durability {
+        Durability::Relaxed => "off".to_owned(),
+        Durability::Full => "on".to_owned(),
+    }),
+    Setting::of("fsync", |_| "on".to_owned()),
+    // Pages torn by a crash are restored from the log: what the doublewrite buffer is to InnoDB.
+    Setting::of("full_page_writes", |_| "on".to_owned()),
+    // No log for replication, as the MySQL family is run without its binary log.
+    Setting::of("wal_level", |_| "minimal".to_owned()),
+    Setting::of("max_wal_senders", |_| "0".to_owned()),
+    Setting::of("wal_compression", |_| "off".to_owned()),
+    Setting::of("max_connections", |it| it.connections_max.to_string()),
+    // Default `try`: whether there are any would be the machine's chance.
+    Setting::of("huge_pages", |_| "off".to_owned()),
+    // One statement, one process, as in the MySQL family.
+    Setting::of("max_parallel_workers_per_gather", |_| "0".to_owned()),
+    Setting {
+        // Default on from 12.
+        missing: &[((0, 0, 0), (11, 0, 0), "has no compiler of expressions, as asked for")],
+        ..Setting::of("jit", |_| "off".to_owned())
+    },
+    Setting::of("autovacuum", |_| "on".to_owned()),
+    Setting::of("track_io_timing", |_| "off".to_owned()),
+    // Default on from 15.
+    Setting::of("log_checkpoints", |_| "off".to_owned()),
+    Setting::of("ssl", |_| "off".to_owned()),
+];

@@ -1,0 +1,75 @@
+//! The processes that a server consists of besides its first one: those of Postgres, one for each connection.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::sched_yield;
+
+/// How long a process may take to stop: it has at most to come back from the disk.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The processes below one, its children's children too; none where it has gone.
+pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
+    let mut found = vec![ancestor];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        // Servers with many processes have one thread in each.
+        let list = match fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
+            Err(error) if is_gone(&error) => String::new(),
+            list => list?,
+        };
+        let pids = list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
+        found.extend(pids.filter_map(Pid::from_raw));
+        next += 1;
+    }
+    found.remove(0);
+    Ok(found)
+}
+
+/// Stops every process below one that has stopped itself; returns when all of them have.
+pub(super) fn freeze(ancestor: Pid) -> io::Result<()> {
+    let pids = below(ancestor)?;
+    pids.iter().try_for_each(|pid| signal(*pid, Signal::STOP))?;
+    let deadline = Instant::now() + PATIENCE;
+    for pid in pids {
+        while !has_stopped(pid)? {
+            if Instant::now() > deadline {
+                return Err(io::Error::other(format!("process {pid} does not stop")));
+            }
+            sched_yield();
+        }
+    }
+    Ok(())
+}
+
+/// Lets every process below one go on.
+pub(super) fn thaw(ancestor: Pid) -> io::Result<()> {
+    below(ancestor)?.into_iter().try_for_each(|pid| signal(pid, Signal::CONT))
+}
+
+fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
+    match kill_process(pid, signal) {
+        // It has ended meanwhile.
+        Err(Errno::SRCH) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Whether a process runs no more: stopped, or ended.
+fn has_stopped(pid: Pid) -> io::Result<bool> {
+    let line = match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Err(error) if is_gone(&error) => return Ok(true),
+        line => line?,
+    };
+    // `pid (name) state ...`; a name may hold anything.
+    let state = line.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    Ok(matches!(state, Some('T' | 't' | 'Z' | 'X')))
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    let gone = Errno::SRCH.raw_os_error();
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(gone)
+}

@@ -1,0 +1,191 @@
+//! The life of a Postgres server, which is a tree of processes: set up, started, asked, frozen, stopped.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::{Duration, Instant};
+
+use assay_model::{CpuPlacement, Hint as _, Product};
+use assay_servers::{
+    Error, Listen, Server, copy_tree, drain, effective_settings, initialize, maintain,
+};
+use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
+use assay_wire::{Address, ConnectOptions, Control};
+use fs_err as fs;
+
+assay_testkit::supervisor_entry!();
+
+fn count(dir: &std::path::Path) -> usize {
+    fs::read_dir(dir).unwrap().count()
+}
+
+/// A process and its children.
+fn tree(pid: i32) -> Vec<i32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let children = children.split_whitespace().map(|pid| pid.parse().unwrap());
+    std::iter::once(pid).chain(children).collect()
+}
+
+fn status(pid: i32) -> procfs::process::Status {
+    procfs::process::Process::new(pid).unwrap().status().unwrap()
+}
+
+#[test]
+fn initialised_started_asked_and_stopped_with_data_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(&dir.path().join("data")));
+    let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
+    initialize(&site, &prefix, &options(&prefix), &empty).unwrap();
+    let server = Server::start(&site, &prefix, &options(&prefix), &empty).unwrap();
+    let mut control = server.connect().unwrap();
+    assert!(control.server_version().starts_with(&prefix.version));
+    control.query("CREATE TABLE t AS SELECT 42 AS a").unwrap();
+    // A client that is connected does not keep it from stopping.
+    server.stop_and_keep(&loaded).unwrap();
+    copy_tree(&loaded, &dir.path().join("copy")).unwrap();
+    let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
+    let found = server.connect().unwrap().query("SELECT a FROM t").unwrap();
+    assert_eq!(found.first_string().as_deref(), Some("42"));
+    assert!(!server.log_tail().contains("not properly shut down"), "{}", server.log_tail());
+    let pids = tree(server.pid());
+    assert!(pids.len() > 3, "{pids:?}");
+    drop(server);
+    assert_eq!(count(&site.data_root), 0);
+    for pid in pids {
+        assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
+    }
+}
+
+#[test]
+fn a_frozen_server_stands_still_with_all_its_processes() {
+    let mut test = postgres();
+    let pid = test.pid();
+    let options = ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
+    let busy = std::thread::spawn(move || {
+        let mut control = Control::connect(&options).unwrap();
+        control.query("SELECT count(md5(n::text)) FROM generate_series(1, 3000000) n").unwrap()
+    });
+    let ticks = || -> u64 {
+        let stat = |pid| procfs::process::Process::new(pid).unwrap().stat().unwrap();
+        tree(pid).into_iter().map(stat).map(|stat| stat.utime + stat.stime).sum()
+    };
+    for _ in 0..3 {
+        let start = ticks();
+        while ticks() < start + 3 {
+            std::thread::yield_now();
+        }
+        test.server().freeze().unwrap();
+        test.server().freeze().unwrap();
+        for pid in tree(pid) {
+            assert!(status(pid).state.starts_with('T'), "{}", status(pid).state);
+        }
+        let frozen = ticks();
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(ticks(), frozen);
+        test.server().thaw().unwrap();
+    }
+    assert_eq!(busy.join().unwrap().first_string().as_deref(), Some("3000000"));
+    let rounds = 200;
+    let began = Instant::now();
+    for _ in 0..rounds {
+        test.server().freeze().unwrap();
+        test.server().thaw().unwrap();
+    }
+    println!("freeze and thaw: {:.0} us", began.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
+    // Frozen with a client connected, it still ends in good order.
+    test.server().freeze().unwrap();
+}
+
+#[test]
+fn processes_run_where_they_are_placed() {
+    let mut test = postgres();
+    let control = test.connect();
+    let id = u64::from(control.connection_id());
+    let pid = test.pid();
+    let server = test.server();
+    let tids = server.connection_tids(&[id]).unwrap().unwrap();
+    assert!(tree(pid).contains(&tids[0]));
+    assert!(matches!(server.connection_tids(&[1]), Err(Error::NoThread(1))));
+    let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();
+    let everywhere = cpus(pid);
+    server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+    assert!(tree(pid).into_iter().all(|pid| cpus(pid) == [(0, 0)]));
+    server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+    assert!(tree(pid).into_iter().all(|pid| (cpus(pid) == [(0, 0)]) == (pid == tids[0])));
+    server.place(CpuPlacement::Free, 0, &tids).unwrap();
+    assert_eq!(cpus(tids[0]), everywhere);
+}
+
+#[test]
+fn a_maintained_server_has_no_dead_rows() {
+    let test = postgres();
+    let mut control = test.connect();
+    control
+        .query("CREATE TABLE t AS SELECT n AS id, n AS k FROM generate_series(1, 20000) n")
+        .unwrap();
+    control.query("UPDATE t SET k = k + 1").unwrap();
+    let drained = maintain(&mut control, &["t".to_owned()], Duration::from_secs(60)).unwrap();
+    println!("{drained:?}");
+    assert!(drained.is_complete);
+    let analyzed = control.query("SELECT reltuples FROM pg_class WHERE relname = 't'").unwrap();
+    assert_eq!(analyzed.first_string().as_deref(), Some("20000"));
+    // A transaction that still sees the old rows keeps them from being removed: said, not waited for.
+    let mut reader = test.connect();
+    reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t").unwrap();
+    control.query("UPDATE t SET k = k + 1").unwrap();
+    let stuck = drain(&mut control, Duration::from_millis(300)).unwrap();
+    assert!(!stuck.is_complete && stuck.history_length > Some(0), "{stuck:?}");
+}
+
+#[test]
+fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(dir.path()));
+    let mut options = options(&prefix);
+    options.push("--no_such_option=1".to_owned());
+    let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Ended { .. }), "{text}");
+    assert!(text.contains("no_such_option"), "{text}");
+    assert_eq!(error.hints().len(), 1);
+    assert_eq!(count(dir.path()), 0);
+}
+
+#[test]
+fn a_port_asks_for_a_password_a_socket_does_not() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let server = start_listening(Product::Postgres, "16", &[], Listen::Loopback(port));
+    server.connect().query("ALTER USER root PASSWORD 'secret'").unwrap();
+    let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+    let mut options = ConnectOptions { address, ..server.connect_options() };
+    let state = Control::connect(&options).unwrap_err().to_string();
+    assert!(state.contains("28P01"), "{state}");
+    options.password = Some("secret".to_owned());
+    Control::connect(&options).unwrap();
+}
+
+#[test]
+fn settings_are_those_of_the_intent() {
+    let settings = |extra: &[&str]| {
+        let server = start(Product::Postgres, "16", extra);
+        effective_settings(&mut server.connect()).unwrap()
+    };
+    let usual = settings(&[]);
+    for (name, value) in [
+        ("shared_buffers", "16384 8kB"),
+        ("synchronous_commit", "off"),
+        ("full_page_writes", "on"),
+        ("data_checksums", "on"),
+        ("jit", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        ("session.ssl", "false"),
+        ("table.encoding", "SQL_ASCII"),
+        ("table.collation", "C"),
+    ] {
+        assert_eq!(usual.get(name).map(String::as_str), Some(value), "{name}");
+    }
+    let other = settings(&["--synchronous_commit=on"]);
+    let differing: Vec<_> =
+        usual.iter().filter(|(name, value)| other.get(*name) != Some(value)).collect();
+    let names = differing.iter().map(|(name, _)| name.as_str());
+    let is_path = |name: &&str| name.ends_with("_file") || name.contains("_director");
+    assert_eq!(names.filter(|it| !is_path(it)).collect::<Vec<_>>(), ["synchronous_commit"]);
+}

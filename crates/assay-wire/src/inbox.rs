@@ -1,0 +1,42 @@
+//! What was received and not used yet.
+
+use crate::Error;
+use crate::stream::Stream;
+
+/// Bytes received at once: well above what servers write at once.
+const BUFFER: usize = 64 << 10;
+
+/// Bytes received and not used yet, in a buffer of fixed size.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Self { buffer: vec![0; BUFFER].into(), start: 0, end: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.start = self.end.min(self.start + count);
+    }
+
+    /// Takes what is there, without waiting, behind the bytes that are left. True if there may be
+    /// more: the buffer was filled.
+    pub(crate) fn receive(&mut self, stream: &mut Stream) -> Result<bool, Error> {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let room = self.buffer.get_mut(self.end..).unwrap_or_default();
+        let size = room.len();
+        let count = stream.try_receive(room)?.unwrap_or(0);
+        self.end += count;
+        Ok(count == size)
+    }
+}

@@ -1,0 +1,304 @@
+//! Parsers of the messages a server sends, and the framing of those a client sends.
+//!
+//! A message is a byte that tells its kind, its length without that byte, and a body. Every parser
+//! takes a body and answers any bytes with a value or an [`Error`].
+//!
+//! Source: the Postgres manual, chapter "Frontend/Backend Protocol", "Message Formats".
+
+use std::str::from_utf8;
+
+use crate::Error;
+use crate::error::code_of_state;
+
+/// Bytes of a message before its body: kind and length.
+pub const HEADER: usize = 5;
+
+/// Kinds of messages from a server.
+pub mod kind {
+    /// A step of the login.
+    pub const AUTHENTICATION: u8 = b'R';
+    /// Process id and secret of the backend.
+    pub const BACKEND_KEY: u8 = b'K';
+    /// A setting that clients should know.
+    pub const PARAMETER: u8 = b'S';
+    /// The server waits for the next request.
+    pub const READY: u8 = b'Z';
+    /// A statement failed.
+    pub const ERROR: u8 = b'E';
+    /// The columns of the rows that follow.
+    pub const COLUMNS: u8 = b'T';
+    /// One row.
+    pub const ROW: u8 = b'D';
+    /// A statement is complete.
+    pub const COMPLETE: u8 = b'C';
+    /// The statement was empty.
+    pub const EMPTY: u8 = b'I';
+    /// A statement was parsed.
+    pub const PARSED: u8 = b'1';
+    /// Parameters were bound.
+    pub const BOUND: u8 = b'2';
+    /// The types of a statement's parameters.
+    pub const PARAMETERS: u8 = b't';
+    /// A statement returns no rows.
+    pub const NO_COLUMNS: u8 = b'n';
+    /// Something to tell the user.
+    pub const NOTICE: u8 = b'N';
+    /// Another session has notified this one.
+    pub const NOTIFICATION: u8 = b'A';
+}
+
+/// What a statement came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Whether it was one that returns rows.
+    pub returns_rows: bool,
+    /// Rows changed.
+    pub affected: u64,
+}
+
+/// Kind and body length of the message that begins with these bytes.
+///
+/// # Errors
+/// [`Error::Protocol`] where the length cannot be one.
+pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
+    let [kind, a, b, c, d] = header;
+    let length = i32::from_be_bytes([a, b, c, d]);
+    let body = length.checked_sub(4).and_then(|it| usize::try_from(it).ok());
+    Ok((kind, body.ok_or(Error::Protocol("a message's length"))?))
+}
+
+/// The error in an error message's body.
+#[must_use]
+pub fn parse_error(body: &[u8]) -> Error {
+    let (mut state, mut message) = ("", "");
+    let mut rest = body;
+    while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
+        let Ok((value, after)) = text(after) else {
+            return Error::Protocol("an error without end");
+        };
+        match field {
+            b'C' => state = value,
+            b'M' => message = value,
+            _ => {}
+        }
+        rest = after;
+    }
+    match code_of_state(state) {
+        Some(code) => Error::Server { code, state: state.to_owned(), message: message.to_owned() },
+        None => Error::Protocol("an error without a state"),
+    }
+}
+
+/// What the tag of a complete statement says, such as `UPDATE 3` or `SELECT 100`.
+///
+/// # Errors
+/// [`Error::Protocol`] where it is no text.
+pub fn parse_complete(body: &[u8]) -> Result<Completion, Error> {
+    let (tag, _) = text(body)?;
+    let word = tag.split(' ').next().unwrap_or_default();
+    let count = || tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+    Ok(match word {
+        "SELECT" | "FETCH" | "SHOW" | "EXPLAIN" => Completion { returns_rows: true, affected: 0 },
+        "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "COPY" => {
+            Completion { returns_rows: false, affected: count() }
+        }
+        _ => Completion { returns_rows: false, affected: 0 },
+    })
+}
+
+/// The names of the columns that follow.
+///
+/// # Errors
+/// [`Error::Protocol`] where the body is malformed.
+pub fn parse_columns(body: &[u8]) -> Result<Vec<String>, Error> {
+    /// Table, column, type, size, modifier, format.
+    const FACTS: usize = 4 + 2 + 4 + 2 + 4 + 2;
+    let (count, mut rest) = number(body)?;
+    let mut columns = Vec::new();
+    for _ in 0..count {
+        let (name, after) = text(rest)?;
+        rest = after.get(FACTS..).ok_or(Error::Protocol("a column that is cut off"))?;
+        columns.push(name.to_owned());
+    }
+    Ok(columns)
+}
+
+/// The number of types that a statement's parameters have.
+///
+/// # Errors
+/// [`Error::Protocol`] where the body is malformed.
+pub fn parse_parameters(body: &[u8]) -> Result<usize, Error> {
+    number(body).map(|(count, _)| usize::from(count))
+}
+
+/// The values of a row in order; `None` is NULL. After an error there are no more.
+///
+/// # Errors
+/// [`Error::Protocol`] where the body is malformed.
+pub fn parse_row(body: &[u8]) -> Result<Values<'_>, Error> {
+    number(body).map(|(left, rest)| Values { left, rest })
+}
+
+/// The values of a row.
+#[derive(Clone, Debug)]
+pub struct Values<'a> {
+    left: u16,
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = Result<Option<&'a [u8]>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let value = self.value();
+        if value.is_err() {
+            self.left = 0;
+        }
+        Some(value)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn value(&mut self) -> Result<Option<&'a [u8]>, Error> {
+        let cut_off = Error::Protocol("a row that is cut off");
+        let Some((length, rest)) = self.rest.split_first_chunk::<4>() else { return Err(cut_off) };
+        self.rest = rest;
+        let length = match i32::from_be_bytes(*length) {
+            -1 => return Ok(None),
+            length => usize::try_from(length).ok(),
+        };
+        let parts = length.and_then(|it| rest.split_at_checked(it));
+        let (value, rest) = parts.ok_or(cut_off)?;
+        self.rest = rest;
+        Ok(Some(value))
+    }
+}
+
+/// Name and value of a setting that the server reports.
+///
+/// # Errors
+/// [`Error::Protocol`] where the body is malformed.
+pub fn parse_parameter(body: &[u8]) -> Result<(&str, &str), Error> {
+    let (name, rest) = text(body)?;
+    Ok((name, text(rest)?.0))
+}
+
+/// Process id of the backend.
+///
+/// # Errors
+/// [`Error::Protocol`] where the body is malformed.
+pub fn parse_backend(body: &[u8]) -> Result<u32, Error> {
+    let id = body.first_chunk::<4>().ok_or(Error::Protocol("a backend without process id"))?;
+    Ok(u32::from_be_bytes(*id))
+}
+
+/// Text up to the zero that ends it, and what follows. What is not UTF-8 gives an error: servers
+/// speak ASCII where they are asked in it.
+fn text(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
+    let end = bytes.iter().position(|byte| *byte == 0);
+    let (text, rest) = end
+        .and_then(|at| bytes.split_at_checked(at))
+        .ok_or(Error::Protocol("a text without end"))?;
+    let text = from_utf8(text).map_err(|_| Error::Protocol("a text that is not UTF-8"))?;
+    Ok((text, rest.get(1..).unwrap_or_default()))
+}
+
+fn number(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
+    let (number, rest) =
+        bytes.split_first_chunk::<2>().ok_or(Error::Protocol("a count that is cut off"))?;
+    Ok((u16::from_be_bytes(*number), rest))
+}
+
+/// Appends a message whose body `put` appends.
+///
+/// # Errors
+/// [`Error::Usage`] where the body is longer than the protocol allows.
+pub(crate) fn put_message(
+    kind: u8,
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), Error> {
+    out.push(kind);
+    put_length(out, put)
+}
+
+/// Appends a length that counts itself and what `put` appends.
+///
+/// # Errors
+/// As [`put_message`].
+pub(crate) fn put_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    put(out);
+    let length =
+        i32::try_from(out.len() - start).map_err(|_| Error::Usage("a message of 2 GiB or more"))?;
+    if let Some(place) = out.get_mut(start..start + 4) {
+        place.copy_from_slice(&length.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Appends text and the zero that ends it.
+pub(crate) fn put_text(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(text);
+    out.push(0);
+}
+
+/// Text that holds no zero, which would end it early.
+pub(crate) fn checked(text: &str) -> Result<&[u8], Error> {
+    if text.contains('\0') {
+        return Err(Error::Usage("a text that holds a zero byte"));
+    }
+    Ok(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_tell_what_a_statement_came_to() {
+        let complete = |tag: &[u8]| parse_complete(tag).unwrap();
+        let rows = Completion { returns_rows: true, affected: 0 };
+        assert_eq!([complete(b"SELECT 100\0"), complete(b"SHOW\0")], [rows, rows]);
+        let changed = |affected| Completion { returns_rows: false, affected };
+        assert_eq!(complete(b"INSERT 0 7\0"), changed(7));
+        assert_eq!(complete(b"UPDATE 0\0"), changed(0));
+        assert_eq!(complete(b"BEGIN\0"), changed(0));
+        assert!(parse_complete(b"BEGIN").is_err());
+    }
+
+    #[test]
+    fn errors_have_state_and_message() {
+        let body = b"SERROR\0VERROR\0C40001\0Mcould not serialize\0Fexecmain.c\0\0";
+        let error = parse_error(body);
+        assert_eq!(error.to_string(), "server error `40001`: could not serialize");
+        assert_eq!(error.server_code(), code_of_state("40001"));
+        for bad in [&b""[..], b"\0", b"Mno state\0\0", b"C40001", b"Cabc\0\0"] {
+            assert!(matches!(parse_error(bad), Error::Protocol(_)), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn rows_hold_values_and_nulls() {
+        let row = parse_row(b"\0\x03\0\0\0\x02ab\xff\xff\xff\xff\0\0\0\0").unwrap();
+        let values: Vec<_> = row.map(Result::unwrap).collect();
+        assert_eq!(values, [Some(&b"ab"[..]), None, Some(&b""[..])]);
+        for bad in [&b""[..], b"\0\x01", b"\0\x01\0\0\0\x02a", b"\0\x01\xff\xff\xff\xfe"] {
+            assert!(
+                parse_row(bad).and_then(|mut row| row.try_for_each(|it| it.map(drop))).is_err(),
+                "{bad:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused() {
+        assert_eq!(parse_header([b'Z', 0, 0, 0, 5]).unwrap(), (b'Z', 1));
+        for length in [[0, 0, 0, 3], [0xff; 4], [0x80, 0, 0, 0]] {
+            let [a, b, c, d] = length;
+            assert!(parse_header([b'Z', a, b, c, d]).is_err());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The messages that execute prepared statements: encoded once, then only the values are rewritten.
+
+use super::codec::{HEADER, checked, put_message, put_text};
+use crate::{Error, Param, ParamType};
+
+/// Type numbers of `int8` and `varchar`, as the reference client (sysbench) declares its parameters.
+const INT8: u32 = 20;
+const VARCHAR: u32 = 1043;
+
+/// One format for all columns of the result: binary.
+const BINARY_RESULT: [u8; 4] = [0, 1, 0, 1];
+
+/// Execute the unnamed portal for all its rows, then answer.
+const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+
+/// A prepared statement and the messages that execute it.
+///
+/// The portal is not described: the columns are known since the statement was prepared, and the end
+/// of the reply tells whether there were any.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    types: Box<[ParamType]>,
+    packet: Vec<u8>,
+    /// Where the values begin in the packet.
+    values: usize,
+}
+
+/// The messages that prepare a statement under a number of the client's choice.
+pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<Vec<u8>, Error> {
+    let sql = checked(sql)?;
+    let count = count(types)?;
+    let name = name(number);
+    let mut out = Vec::new();
+    put_message(b'P', &mut out, |out| {
+        put_text(&name, out);
+        put_text(sql, out);
+        out.extend_from_slice(&count);
+        for kind in types {
+            let kind = match kind {
+                ParamType::Int => INT8,
+                ParamType::Text => VARCHAR,
+            };
+            out.extend_from_slice(&kind.to_be_bytes());
+        }
+    })?;
+    put_message(b'D', &mut out, |out| {
+        out.push(b'S');
+        put_text(&name, out);
+    })?;
+    put_message(b'S', &mut out, |_| ())?;
+    Ok(out)
+}
+
+fn name(number: usize) -> Vec<u8> {
+    format!("s{number}").into_bytes()
+}
+
+/// The number of parameters, as it is sent.
+fn count(types: &[ParamType]) -> Result<[u8; 2], Error> {
+    let count = i16::try_from(types.len()).map_err(|_| Error::Usage("more than 32767 parameters"));
+    count.map(i16::to_be_bytes)
+}
+
+impl Statement {
+    /// The messages for the statement of this number, up to the values.
+    pub(crate) fn new(number: usize, types: &[ParamType]) -> Result<Self, Error> {
+        let mut packet = vec![b'B', 0, 0, 0, 0];
+        // The unnamed portal.
+        packet.push(0);
+        put_text(&name(number), &mut packet);
+        // All parameters come as text, as the reference client's do.
+        packet.extend_from_slice(&[0, 0]);
+        packet.extend_from_slice(&count(types)?);
+        let values = packet.len();
+        Ok(Self { types: types.into(), packet, values })
+    }
+
+    /// The messages with these values. Keeps its memory, so that values of the same size need none.
+    pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
+        if params.len() != self.types.len() {
+            return Err(Error::Usage("another number of parameters than was prepared"));
+        }
+        self.packet.truncate(self.values);
+        for (kind, param) in self.types.iter().zip(params) {
+            let mut digits = itoa::Buffer::new();
+            let value = match (kind, param) {
+                (ParamType::Int, Param::Int(value)) => digits.format(*value).as_bytes(),
+                (ParamType::Text, Param::Text(value)) => value,
+                _ => return Err(Error::Usage("a parameter of another type than was prepared")),
+            };
+            let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
+            self.packet.extend_from_slice(&length.to_be_bytes());
+            self.packet.extend_from_slice(value);
+        }
+        self.packet.extend_from_slice(&BINARY_RESULT);
+        let length = i32::try_from(self.packet.len() - 1);
+        let length = length.map_err(|_| Error::Usage("parameters of 2 GiB or more"))?;
+        if let Some(place) = self.packet.get_mut(1..HEADER) {
+            place.copy_from_slice(&length.to_be_bytes());
+        }
+        self.packet.extend_from_slice(&EXECUTE_AND_SYNC);
+        Ok(&self.packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_bound_as_text_and_results_come_binary() {
+        let mut statement = Statement::new(7, &[ParamType::Int, ParamType::Text]).unwrap();
+        let packet = statement.encode(&[Param::Int(-12), Param::Text(b"ab")]).unwrap();
+        let bind = b"B\0\0\0\x1d\0s7\0\0\0\0\x02\0\0\0\x03-12\0\0\0\x02ab\0\x01\0\x01".as_slice();
+        assert_eq!(packet, [bind, &EXECUTE_AND_SYNC].concat());
+        let again = statement.encode(&[Param::Int(1), Param::Text(b"")]).unwrap();
+        assert_eq!(again.get(..5), Some(&b"B\0\0\0\x19"[..]));
+    }
+
+    #[test]
+    fn parameters_that_do_not_fit_are_refused() {
+        let mut statement = Statement::new(0, &[ParamType::Int]).unwrap();
+        for params in [&[][..], &[Param::Text(b"1")], &[Param::Int(1), Param::Int(2)]] {
+            assert!(matches!(statement.encode(params), Err(Error::Usage(_))));
+        }
+        assert!(prepare(0, "SELECT 1\0", &[]).is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! Logging in, apart from sockets: what to answer to each message until the server is content.
+
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+use super::codec::{checked, put_length, put_message, put_text};
+use crate::{Address, ConnectOptions, Error};
+
+/// Version 3.0 of the protocol, in which every server since 7.4 answers.
+const VERSION: [u8; 4] = [0, 3, 0, 0];
+
+/// Rounds of hashing that a server may ask for; its default is 4096. A hostile one could ask for hours.
+const MAX_ROUNDS: u32 = 1_000_000;
+
+/// What a server may ask for.
+mod ask {
+    pub(super) const NOTHING_MORE: u32 = 0;
+    pub(super) const PASSWORD: u32 = 3;
+    pub(super) const MD5: u32 = 5;
+    pub(super) const SASL: u32 = 10;
+    pub(super) const SASL_CONTINUE: u32 = 11;
+    pub(super) const SASL_FINAL: u32 = 12;
+}
+
+/// A login in progress.
+pub struct Login<'a> {
+    options: &'a ConnectOptions,
+    method: &'static str,
+    scram: Option<ScramSha256>,
+    done: bool,
+}
+
+impl<'a> Login<'a> {
+    /// What to send first.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where a name holds a zero byte.
+    pub fn start(options: &'a ConnectOptions) -> Result<(Self, Vec<u8>), Error> {
+        let user = checked(&options.user)?;
+        let database = options.database.as_deref().map(checked).transpose()?;
+        let mut hello = Vec::new();
+        put_length(&mut hello, |out| {
+            out.extend_from_slice(&VERSION);
+            for (name, value) in [("user", Some(user)), ("database", database)] {
+                if let Some(value) = value {
+                    put_text(name.as_bytes(), out);
+                    put_text(value, out);
+                }
+            }
+            out.push(0);
+        })?;
+        Ok((Self { options, method: "trust", scram: None, done: false }, hello))
+    }
+
+    /// The login method in use.
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Whether the server has let the client in.
+    pub fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Takes the body of an authentication message; gives the message to answer with, if one is due.
+    ///
+    /// # Errors
+    /// [`Error::Auth`] where the server wants what this client will not do, [`Error::Protocol`]
+    /// where the message is malformed.
+    pub fn step(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let Some((asked, data)) = body.split_first_chunk::<4>() else {
+            return Err(Error::Protocol("a step of the login that is cut off"));
+        };
+        match u32::from_be_bytes(*asked) {
+            ask::NOTHING_MORE => {
+                self.done = true;
+                Ok(None)
+            }
+            ask::PASSWORD => self.password_in_clear().map(Some),
+            ask::MD5 => self.md5(data).map(Some),
+            ask::SASL => self.scram_first(data).map(Some),
+            ask::SASL_CONTINUE => self.scram_next(data).map(Some),
+            ask::SASL_FINAL => self.scram_last(data).map(|()| None),
+            other => Err(refused(
+                method_name(other),
+                "this client knows trust, password, md5 and SCRAM-SHA-256",
+            )),
+        }
+    }
+
+    fn password(&self) -> &[u8] {
+        self.options.password.as_deref().unwrap_or_default().as_bytes()
+    }
+
+    fn password_in_clear(&mut self) -> Result<Vec<u8>, Error> {
+        self.method = "password";
+        if matches!(self.options.address, Address::Tcp { .. }) {
+            return Err(refused("password", "it would send the password readable over TCP"));
+        }
+        self.password_message(self.password())
+    }
+
+    fn md5(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
+        self.method = "md5";
+        let salt = data.first_chunk::<4>().ok_or(Error::Protocol("a salt that is cut off"))?;
+        let hash = md5_hash(self.options.user.as_bytes(), self.password(), *salt);
+        self.password_message(hash.as_bytes())
+    }
+
+    fn password_message(&self, text: &[u8]) -> Result<Vec<u8>, Error> {
+        if text.contains(&0) {
+            return Err(Error::Usage("a password that holds a zero byte"));
+        }
+        let mut out = Vec::new();
+        put_message(b'p', &mut out, |out| put_text(text, out))?;
+        Ok(out)
+    }
+
+    fn scram_first(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
+        let offered = data.split(|byte| *byte == 0).any(|it| it == SCRAM_SHA_256.as_bytes());
+        if !offered {
+            return Err(refused("sasl", "the server does not offer SCRAM-SHA-256"));
+        }
+        self.method = "scram-sha-256";
+        let scram = ScramSha256::new(self.password(), ChannelBinding::unsupported());
+        let mut out = Vec::new();
+        let first = scram.message();
+        let length = u32::try_from(first.len()).unwrap_or(u32::MAX);
+        put_message(b'p', &mut out, |out| {
+            put_text(SCRAM_SHA_256.as_bytes(), out);
+            out.extend_from_slice(&length.to_be_bytes());
+            out.extend_from_slice(first);
+        })?;
+        self.scram = Some(scram);
+        Ok(out)
+    }
+
+    fn scram_next(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
+        let scram = self.scram.as_mut().ok_or(Error::Protocol("a login out of order"))?;
+        if !rounds(data).is_some_and(|rounds| (1..=MAX_ROUNDS).contains(&rounds)) {
+            return Err(refused("scram-sha-256", "the server asks for too many rounds of hashing"));
+        }
+        scram.update(data).map_err(|_| refused("scram-sha-256", "the server's answer is wrong"))?;
+        let mut out = Vec::new();
+        put_message(b'p', &mut out, |out| out.extend_from_slice(scram.message()))?;
+        Ok(out)
+    }
+
+    /// The server proves that it knows the password too.
+    fn scram_last(&mut self, data: &[u8]) -> Result<(), Error> {
+        let mut scram = self.scram.take().ok_or(Error::Protocol("a login out of order"))?;
+        let proven = scram.finish(data);
+        proven.map_err(|_| refused("scram-sha-256", "the server does not know the password"))
+    }
+}
+
+/// Rounds of hashing in `r=...,s=...,i=ROUNDS`.
+fn rounds(data: &[u8]) -> Option<u32> {
+    let mut parts = data.split(|byte| *byte == b',');
+    let digits = parts.find_map(|part| part.strip_prefix(b"i="))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn refused(plugin: &str, reason: &'static str) -> Error {
+    Error::Auth { plugin: plugin.to_owned(), reason }
+}
+
+/// Of methods that this client does not have.
+fn method_name(asked: u32) -> &'static str {
+    match asked {
+        2 => "kerberos",
+        7 | 8 => "gss",
+        9 => "sspi",
+        _ => "an unknown method",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn md5_is_the_manuals() {
+        let options = ConnectOptions {
+            password: Some("password".to_owned()),
+            ..ConnectOptions::unix("s", "md5_user")
+        };
+        let (mut login, hello) = Login::start(&options).unwrap();
+        assert_eq!(hello, b"\0\0\0\x17\0\x03\0\0user\0md5_user\0\0");
+        let answer = login.step(&[0, 0, 0, 5, 0x2a, 0x3d, 0x8f, 0xe0]).unwrap().unwrap();
+        assert_eq!(answer.get(5..), Some(&b"md562af4dd09bbb41884907a838a3233294\0"[..]));
+    }
+
+    #[test]
+    fn a_server_cannot_keep_the_client_busy() {
+        let options = ConnectOptions::unix("s", "u");
+        for rounds in ["0", "4294967295", "99999999999", "x", ""] {
+            let (mut login, _) = Login::start(&options).unwrap();
+            login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
+            let next = format!("\0\0\0\x0br=nonce,s=c2FsdHNhbHQ=,i={rounds}");
+            assert!(matches!(login.step(next.as_bytes()), Err(Error::Auth { .. })), "{rounds}");
+        }
+    }
+
+    #[test]
+    fn passwords_do_not_travel_readable() {
+        let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: 5432 };
+        let options = ConnectOptions::new(tcp, "u");
+        let (mut login, _) = Login::start(&options).unwrap();
+        assert!(matches!(login.step(&[0, 0, 0, 3]), Err(Error::Auth { .. })));
+        let options = ConnectOptions::unix("s", "u");
+        let (mut login, _) = Login::start(&options).unwrap();
+        assert!(login.step(&[0, 0, 0, 3]).unwrap().is_some());
+        assert!(matches!(login.step(&[0, 0, 0, 7]), Err(Error::Auth { .. })));
+        assert!(matches!(login.step(&[0, 0, 0, 11, 1]), Err(Error::Protocol(_))));
+        assert!(!login.is_done());
+    }
+}

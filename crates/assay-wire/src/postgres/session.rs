@@ -1,0 +1,157 @@
+//! A connection that has been logged in: what was agreed on, and messages in and out.
+
+use super::codec::{
+    HEADER, kind, parse_backend, parse_error, parse_header, parse_parameter, put_message, put_text,
+};
+use super::login::Login;
+use crate::inbox::Inbox;
+use crate::stream::Stream;
+use crate::{ConnectOptions, Error};
+
+/// A server that is not ready after so many messages never will be.
+const MAX_LOGIN_MESSAGES: usize = 200;
+/// A statement's memory above this is given back after use.
+const KEEP: usize = 1 << 20;
+/// Longest message that is kept whole.
+const MAX_KEPT: usize = 1 << 30;
+
+/// What the two sides agreed on, and the connection itself.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) stream: Stream,
+    pub(crate) inbox: Inbox,
+    server_version: String,
+    backend: u32,
+    auth_method: &'static str,
+    /// Whether the server has let the client in.
+    ready: bool,
+}
+
+impl Session {
+    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        let mut session = Self {
+            stream: Stream::connect(&options.address, options.timeout)?,
+            inbox: Inbox::new(),
+            server_version: String::new(),
+            backend: 0,
+            auth_method: "",
+            ready: false,
+        };
+        session.log_in(options)?;
+        Ok(session)
+    }
+
+    fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
+        let (mut login, hello) = Login::start(options)?;
+        self.stream.send(&hello)?;
+        let mut body = Vec::new();
+        for _ in 0..MAX_LOGIN_MESSAGES {
+            match self.read_any(&mut body)? {
+                kind::AUTHENTICATION => {
+                    if let Some(answer) = login.step(&body)? {
+                        self.stream.send(&answer)?;
+                    }
+                }
+                kind::PARAMETER => {
+                    if let ("server_version", version) = parse_parameter(&body)? {
+                        self.server_version = version.to_owned();
+                    }
+                }
+                kind::BACKEND_KEY => self.backend = parse_backend(&body)?,
+                kind::NOTICE => {}
+                kind::ERROR => return Err(parse_error(&body)),
+                kind::READY if login.is_done() => {
+                    self.auth_method = login.method();
+                    self.ready = true;
+                    return Ok(());
+                }
+                _ => return Err(Error::Protocol("a message of the login")),
+            }
+        }
+        Err(Error::Protocol("a login without end"))
+    }
+
+    /// Version in the server's words, such as `18.6 (Debian 18.6-1)`.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// Process id of the backend that serves this connection.
+    pub fn backend(&self) -> u32 {
+        self.backend
+    }
+
+    /// The method by which the client logged in: `trust`, `password`, `md5` or `scram-sha-256`.
+    pub fn auth_method(&self) -> &'static str {
+        self.auth_method
+    }
+
+    /// Receives the next message that is part of a reply: its kind, and its body in `body`.
+    pub(crate) fn read(&mut self, body: &mut Vec<u8>) -> Result<u8, Error> {
+        loop {
+            match self.read_any(body)? {
+                kind::NOTICE | kind::NOTIFICATION | kind::PARAMETER => {}
+                kind::ERROR if !self.ready => return Err(parse_error(body)),
+                kind => return Ok(kind),
+            }
+        }
+    }
+
+    fn read_any(&mut self, body: &mut Vec<u8>) -> Result<u8, Error> {
+        let header = loop {
+            match self.inbox.bytes().first_chunk::<HEADER>() {
+                Some(header) => break *header,
+                None => self.receive()?,
+            }
+        };
+        self.inbox.consume(HEADER);
+        let (kind, length) = parse_header(header)?;
+        if length > MAX_KEPT {
+            return Err(Error::Protocol("a message of more than 1 GiB"));
+        }
+        body.clear();
+        while body.len() < length {
+            if self.inbox.bytes().is_empty() {
+                self.receive()?;
+            }
+            let bytes = self.inbox.bytes();
+            let bytes = bytes.get(..bytes.len().min(length - body.len())).unwrap_or_default();
+            body.extend_from_slice(bytes);
+            let used = bytes.len();
+            self.inbox.consume(used);
+        }
+        Ok(kind)
+    }
+
+    /// Waits for more bytes.
+    fn receive(&mut self) -> Result<(), Error> {
+        self.stream.wait()?;
+        self.inbox.receive(&mut self.stream)?;
+        Ok(())
+    }
+}
+
+/// Makes `out` the message that runs a statement as text.
+pub(crate) fn put_query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    if sql.contains(&0) {
+        return Err(Error::Usage("a statement that holds a zero byte"));
+    }
+    out.clear();
+    put_message(b'Q', out, |out| put_text(sql, out))
+}
+
+/// Gives the memory of a long statement back.
+pub(crate) fn give_back(request: &mut Vec<u8>) {
+    if request.capacity() > KEEP {
+        *request = Vec::new();
+    }
+}
+
+/// Says goodbye, so that the server does not log a connection that broke.
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.ready {
+            self.stream.send_last(b"X\0\0\0\x04");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What goes to a server and what comes back, whatever the protocol.
+
+/// A statement prepared on one [`Hot`] connection; without meaning on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StatementId(pub(crate) usize);
+
+/// Type of a parameter, as the reference client (sysbench) sends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParamType {
+    /// A whole number of 64 bits, whatever the column: LONGLONG, `int8`.
+    Int,
+    /// A string: VAR_STRING, `varchar`.
+    Text,
+}
+
+/// Value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// For [`ParamType::Int`].
+    Int(i64),
+    /// For [`ParamType::Text`].
+    Text(&'a [u8]),
+}
+
+/// What a statement came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Whether it returned a result set, be it an empty one.
+    pub result_set: bool,
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows changed.
+    pub affected: u64,
+}
+
+/// How a statement counts: by its result, not by its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// It returned a result set.
+    Read,
+    /// It changed rows.
+    Write,
+    /// Neither: `BEGIN`, `COMMIT`, definitions, an update that changed nothing.
+    Other,
+}
+
+impl Reply {
+    /// How the statement counts.
+    pub fn counted(&self) -> Counted {
+        match self {
+            Self { result_set: true, .. } => Counted::Read,
+            Self { affected: 1.., .. } => Counted::Write,
+            _ => Counted::Other,
+        }
+    }
+}
+
+/// What a statement returned, all of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// Names of the columns, empty where there was no result set.
+    pub columns: Vec<String>,
+    /// Rows of as many values as there are columns, as the server wrote them; `None` is NULL.
+    pub rows: Vec<Vec<Option<Vec<u8>>>>,
+    /// Rows changed.
+    pub affected: u64,
+    /// First number given out by an auto-increment column, else 0.
+    pub last_insert_id: u64,
+}
+
+impl ResultSet {
+    /// A value as text: `None` if it is not there, NULL, or not UTF-8.
+    pub fn text(&self, row: usize, column: usize) -> Option<&str> {
+        let value = self.rows.get(row)?.get(column)?.as_deref()?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// The first value of the first row as text: `None` as for [`ResultSet::text`].
+    pub fn first_string(&self) -> Option<String> {
+        self.text(0, 0).map(str::to_owned)
+    }
+
+    /// The value of the column of this name, as text: `None` as for [`ResultSet::text`].
+    pub fn named(&self, row: usize, column: &str) -> Option<&str> {
+        let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
+        self.text(row, column)
+    }
+}
