@@ -136,7 +136,7 @@ impl Provisioner {
             |(_, read)| read.refreshed.notes.clone(),
         );
         let tarball = packaged.package.source == Source::Tarball;
-        if packaged.version.sha256.is_none() {
+        if !packaged.is_verified() {
             let note = match tarball {
                 true => "not verified: held to the checksum of the first download alone",
                 false => "checked by its registry's checksum alone",

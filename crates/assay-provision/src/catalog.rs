@@ -317,6 +317,12 @@ impl Package {
     }
 }
 
+/// Whether a text is a user's catalog, for the fuzzer.
+pub(crate) fn is_own(text: &str) -> bool {
+    let Ok(Additions { mut packages, .. }) = toml::from_str(text) else { return false };
+    packages.iter_mut().all(|package| package.expand().is_ok())
+}
+
 /// The versions that a text of the catalog stands for: `8.0.11..13` is 8.0.11, 8.0.12 and 8.0.13.
 fn expanded(text: &str) -> Option<Vec<String>> {
     let Some((first, last)) = text.split_once("..") else {
@@ -353,6 +359,11 @@ impl<'a> Packaged<'a> {
     pub(crate) fn parts(self) -> Vec<Part> {
         let parts = &self.package.parts;
         if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
+    }
+
+    /// Whether its bytes are known beforehand.
+    pub(crate) fn is_verified(self) -> bool {
+        self.version.sha256.is_some()
     }
 
     /// For errors, and to remember checksums by.

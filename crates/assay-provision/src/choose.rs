@@ -52,7 +52,7 @@ impl Provisioner {
         }
         let known = || self.catalog.packaged(product);
         let (tarballs, packages): (Vec<_>, Vec<_>) =
-            known().partition(|it| it.package.source == Source::Tarball);
+            known().partition(|it| it.package.source == Source::Tarball && !it.is_verified());
         if let Some(found) = best(packages, wanted, spec.engine) {
             return Ok(Chosen::Packages(found));
         }
@@ -97,7 +97,7 @@ fn best<'a>(
         .filter(|it| answers(&it.version.version, wanted) && it.package.has_engine(engine))
         .collect();
     fitting.sort_by(|a, b| {
-        let known = |it: &Packaged<'_>| it.version.sha256.is_some();
+        let known = |it: &Packaged<'_>| it.is_verified();
         compare(&b.version.version, &a.version.version).then_with(|| known(b).cmp(&known(a)))
     });
     let first = fitting.first().copied()?;
@@ -145,6 +145,6 @@ pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
         source: packaged.package.source.word().to_owned(),
         channel: packaged.package.name.clone(),
         released: true,
-        verified: packaged.version.sha256.is_some(),
+        verified: packaged.is_verified(),
     }
 }
