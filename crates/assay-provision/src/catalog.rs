@@ -421,6 +421,79 @@ mod tests {
         assert!(!catalog.runtime().unwrap().1.is_empty());
     }
 
+    /// Addresses of a version, known or guessed.
+    fn urls(catalog: &Catalog, product: Product, version: &str) -> Vec<String> {
+        let guessed = catalog.guessed(product, version);
+        let known = catalog.packaged(product).filter(|it| it.version.version == version);
+        let all = known.chain(guessed.iter().flat_map(Package::packaged));
+        all.flat_map(Packaged::urls).collect()
+    }
+
+    #[test]
+    fn tarballs_have_the_addresses_that_vendors_give_them() {
+        let catalog = Catalog::built_in().unwrap();
+        for (product, version, url) in [
+            (
+                Product::MySql,
+                "5.6.51",
+                "cdn.mysql.com/archives/mysql-5.6/mysql-5.6.51-linux-glibc2.12-x86_64.tar.gz",
+            ),
+            (
+                Product::MySql,
+                "5.7.44",
+                "cdn.mysql.com/Downloads/MySQL-5.7/mysql-5.7.44-linux-glibc2.12-x86_64.tar.gz",
+            ),
+            (
+                Product::MySql,
+                "8.0.40",
+                "cdn.mysql.com/archives/mysql-8.0/mysql-8.0.40-linux-glibc2.17-x86_64-minimal.tar.xz",
+            ),
+            (
+                Product::MySql,
+                "9.7.2",
+                "cdn.mysql.com/Downloads/MySQL-9.7/mysql-9.7.2-linux-glibc2.28-x86_64-minimal.tar.xz",
+            ),
+            (
+                Product::MySql,
+                "8.4.7-7",
+                "downloads.percona.com/downloads/Percona-Server-8.4/Percona-Server-8.4.7-7/binary/tarball/\
+                 Percona-Server-8.4.7-7-Linux.x86_64.glibc2.35-minimal.tar.gz",
+            ),
+            (
+                Product::MariaDb,
+                "10.6.21",
+                "archive.mariadb.org/mariadb-10.6.21/bintar-linux-systemd-x86_64/\
+                 mariadb-10.6.21-linux-systemd-x86_64.tar.gz",
+            ),
+            // Not in the catalog.
+            (
+                Product::MariaDb,
+                "13.1.1",
+                "archive.mariadb.org/mariadb-13.1.1/bintar-linux-systemd-x86_64/\
+                 mariadb-13.1.1-linux-systemd-x86_64.tar.gz",
+            ),
+        ] {
+            let urls = urls(&catalog, product, version);
+            assert!(urls.contains(&format!("https://{url}")), "{version}: {urls:?}");
+        }
+        for (product, version) in
+            [(Product::MySql, "8.0"), (Product::MySql, "5.1.73"), (Product::Postgres, "17.99.1")]
+        {
+            assert!(catalog.guessed(product, version).is_empty(), "{version}");
+        }
+        let builds = catalog.guessed(Product::MySql, "8.0.99-1");
+        assert!(builds.iter().all(|it| it.name == "percona.com") && builds.len() == 1);
+    }
+
+    #[test]
+    fn ranges_are_versions() {
+        assert_eq!(expanded("8.0.9..11").unwrap(), ["8.0.9", "8.0.10", "8.0.11"]);
+        assert_eq!(expanded("8.0.36-28").unwrap(), ["8.0.36-28"]);
+        for wrong in ["8.0.9..8", "8.0.x..9", "..9", "8.0.1..99999", "8.0.1.."] {
+            assert_eq!(expanded(wrong), None, "{wrong}");
+        }
+    }
+
     #[test]
     fn series_narrows_the_rows_and_released_ones_come_first() {
         let catalog = Catalog::built_in().unwrap();
