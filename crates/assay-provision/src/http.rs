@@ -4,7 +4,7 @@
 //! What came of a file lies in `NAME.part`, with `NAME.part.json` beside it, so that another process goes on
 //! where this one ended. Proxies are those of the environment, authorities those of the machine.
 
-use std::io::{Read, Write as _};
+use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -291,6 +291,10 @@ impl Part<'_> {
             ureq::Error::HostNotFound => lasting("its host has no address"),
             ureq::Error::Timeout(_) => {
                 End::Passing(format!("no answer for {:?}", self.limits.idle))
+            }
+            // What TLS refuses, such as a certificate, comes as this.
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                lasting(error.to_string())
             }
             ureq::Error::Io(error) => End::Passing(error.to_string()),
             ureq::Error::Protocol(error) => End::Passing(error.to_string()),
