@@ -148,13 +148,8 @@ impl Provisioner {
             true => packages::stem(&file_name).to_owned(),
             false => packaged.package_version().to_owned(),
         };
-        let build = Build {
-            source: packaged.package.source.word().to_owned(),
-            channel: packaged.package.name.clone(),
-            package_version,
-            released: true,
-            notes,
-        };
+        let (source, channel) = packaged.origin();
+        let build = Build { source, channel, package_version, released: true, notes };
         let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
         self.keep(spec, Built { tree: built, name, version, sha256, build, packages }, libraries)
     }

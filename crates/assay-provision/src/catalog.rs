@@ -361,6 +361,12 @@ impl<'a> Packaged<'a> {
         if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
     }
 
+    /// Who made it, and where it is of theirs. Tarballs of two vendors have two makers.
+    pub(crate) fn origin(self) -> (String, String) {
+        let (word, name) = (self.package.source.word().to_owned(), self.package.name.clone());
+        if self.package.source == Source::Tarball { (name, word) } else { (word, name) }
+    }
+
     /// Whether its bytes are known beforehand.
     pub(crate) fn is_verified(self) -> bool {
         self.version.sha256.is_some()

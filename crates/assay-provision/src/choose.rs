@@ -139,12 +139,8 @@ pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
 
 /// A package as it is listed.
 pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
-    Available {
-        product,
-        version: packaged.version.version.clone(),
-        source: packaged.package.source.word().to_owned(),
-        channel: packaged.package.name.clone(),
-        released: true,
-        verified: packaged.is_verified(),
-    }
+    let (source, channel) = packaged.origin();
+    let version = packaged.version.version.clone();
+    let verified = packaged.is_verified();
+    Available { product, version, source, channel, released: true, verified }
 }

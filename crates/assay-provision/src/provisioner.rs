@@ -71,9 +71,9 @@ pub struct Available {
     pub product: Product,
     /// Upstream version, such as `10.11.19`.
     pub version: String,
-    /// Source class, such as `apt` or `maven`.
+    /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
     pub source: String,
-    /// Where in the source, such as the suite `bookworm-security` or a package's name.
+    /// Where in the source, such as the suite `bookworm-security` or a package's name; `tarball`.
     pub channel: String,
     /// Whether the channel is a released one.
     pub released: bool,

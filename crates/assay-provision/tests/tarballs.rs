@@ -146,7 +146,7 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
     assert!(steps.iter().any(total), "the length is known");
     assert_eq!(prefix.version, "5.7.23");
     let build = &prefix.build;
-    assert_eq!((build.source.as_str(), build.channel.as_str()), ("tarball", "loopback"));
+    assert_eq!((build.source.as_str(), build.channel.as_str()), ("loopback", "tarball"));
     assert_eq!(build.package_version, MYSQL);
     assert!(build.notes.iter().any(|note| note.starts_with("not verified")), "{:?}", build.notes);
     assert!(starts(&prefix).contains("Ver 5.7.22"), "it is the real server that was packed");
@@ -219,7 +219,7 @@ fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
         _ => reply("404 Not Found", &[], b""),
     });
     let prefix = vendor.get("5.8.1-9").unwrap();
-    assert_eq!((prefix.version.as_str(), prefix.build.channel.as_str()), ("5.8.1-9", "own builds"));
+    assert_eq!((prefix.version.as_str(), prefix.build.source.as_str()), ("5.8.1-9", "own builds"));
     // The same version without the build, and the series, are somebody else's.
     assert!(matches!(vendor.get("5.8.1").unwrap_err(), Error::NotPublished { .. }));
     let offline = Options { offline: true, accept_expired_index: false };
@@ -233,12 +233,12 @@ fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
 fn verified_sources_come_first_and_tarballs_are_listed_as_not_verified() {
     let vendor = Vendor::new(|_, _| reply("500 Never asked", &[], b""));
     let available = vendor.provisioner.available(Product::MySql).unwrap();
-    let own: Vec<_> = available.iter().filter(|it| it.channel == "loopback").collect();
+    let own: Vec<_> = available.iter().filter(|it| it.source == "loopback").collect();
     let versions: Vec<_> = own.iter().map(|it| it.version.as_str()).collect();
     assert_eq!(versions, ["5.7.23", "5.8.1", "5.8.2", "5.8.3"]);
-    assert!(own.iter().all(|it| it.source == "tarball" && !it.verified));
-    assert!(available.iter().any(|it| it.channel == "percona.com" && it.version == "8.0.36-28"));
-    assert!(available.iter().any(|it| it.channel == "mysql.com" && it.version == "8.4.3"));
+    assert!(own.iter().all(|it| it.channel == "tarball" && !it.verified));
+    assert!(available.iter().any(|it| it.source == "percona.com" && it.version == "8.0.36-28"));
+    assert!(available.iter().any(|it| it.source == "mysql.com" && it.version == "8.4.3"));
     // Maven's 5.7 is older and has a checksum.
     assert_eq!(vendor.get("5.7").unwrap().build.source, "maven");
     assert_eq!(vendor.paths(), [""; 0]);
