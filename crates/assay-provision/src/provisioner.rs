@@ -131,6 +131,7 @@ impl Provisioner {
             Origin::Version(wanted) => wanted,
             Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
             Origin::Git(reference) => return self.built(spec, reference, progress),
+            Origin::Url(_) => return Err(Error::Unsupported(spec.to_string())),
         };
         if self.options.offline {
             let prefix = self.newest_cached(spec, wanted)?;

@@ -6,6 +6,7 @@ use assay_model::{AuditClass, AuditFinding, Estimate, Host, StudyRecord, System}
 use assay_verdict::{CellJudgement, GroupSummary, Judgement, PerOp, SystemSummary};
 use serde::{Serialize, Serializer};
 
+use crate::findings::Kind;
 use crate::headline::{detectable, is_twin};
 use crate::number::Digits;
 use crate::words::{rfc3339, source, system_name};
@@ -79,6 +80,7 @@ pub(crate) struct AuditPart<'a> {
     setting: &'a str,
     values: BTreeMap<&'a str, Option<&'a str>>,
     class: AuditClass,
+    kind: Kind,
     why: &'a str,
 }
 
@@ -238,6 +240,7 @@ pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> 
                 .map(|(system, value)| (system.name.as_str(), value.as_deref()))
                 .collect(),
             class: finding.class,
+            kind: Kind::of(finding),
             why: &finding.why,
         })
         .collect()

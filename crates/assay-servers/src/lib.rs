@@ -4,6 +4,8 @@
 //! [`Server::stop_and_keep`] turns an instance's data into the next template.
 
 pub mod audit;
+mod binary;
+mod builds;
 mod copy;
 mod error;
 mod initialize;
@@ -12,19 +14,23 @@ mod kept;
 mod maintain;
 mod mysql;
 mod options;
+mod plans;
 mod postgres;
 mod server;
 mod settings;
 pub mod supervise;
+mod threads;
 
 use std::path::{Path, PathBuf};
 
+pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
 pub use error::Error;
 pub use initialize::initialize;
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
 pub use maintain::{Drained, drain, maintain};
+pub use plans::explain;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;
 pub use supervise::{Ending, Supervisor, collect_garbage};

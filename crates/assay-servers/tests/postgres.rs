@@ -101,9 +101,10 @@ fn processes_run_where_they_are_placed() {
     let id = u64::from(control.connection_id());
     let pid = test.pid();
     let server = test.server();
-    let tids = server.connection_tids(&[id]).unwrap().unwrap();
+    let unasked = |_, _| -> Result<(), Error> { unreachable!("the server says it") };
+    let tids = server.connection_tids(&[id], unasked).unwrap();
     assert!(tree(pid).contains(&tids[0]));
-    assert!(matches!(server.connection_tids(&[1]), Err(Error::NoThread(1))));
+    assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();
     let everywhere = cpus(pid);
     server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
@@ -170,15 +171,15 @@ fn settings_are_those_of_the_intent() {
     };
     let usual = settings(&[]);
     for (name, value) in [
-        ("shared_buffers", "16384 8kB"),
+        ("shared_buffers", "128MB"),
         ("synchronous_commit", "off"),
         ("full_page_writes", "on"),
         ("data_checksums", "on"),
         ("jit", "off"),
         ("max_parallel_workers_per_gather", "0"),
-        ("session.ssl", "false"),
-        ("table.encoding", "SQL_ASCII"),
-        ("table.collation", "C"),
+        ("session.ssl_cipher", ""),
+        ("database.encoding", "SQL_ASCII"),
+        ("database.locale", "C"),
     ] {
         assert_eq!(usual.get(name).map(String::as_str), Some(value), "{name}");
     }

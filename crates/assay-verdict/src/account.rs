@@ -105,7 +105,9 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -
         time_us,
         client_cpu_us,
         server,
-        reads: host.counts_device.then(|| per_op(&|s| s.host.device_reads as f64)),
+        // Of a server elsewhere the device is not this machine's.
+        reads: (host.counts_device && server.is_some())
+            .then(|| per_op(&|s| s.host.device_reads as f64)),
         read_kb: per_op(&|s| s.server.read_bytes as f64 / 1024.0),
         write_kb: per_op(&|s| s.server.write_bytes as f64 / 1024.0),
     })

@@ -157,7 +157,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         .with_context(|| format!("cannot start `{}`", args.system))?;
     create_database(&server)?;
     // On a port every user of the machine can knock; the socket is in a private directory.
-    let password = port.map(|_| set_password(&server, spec.product)).transpose()?;
+    let password = port.map(|_| set_password(&server)).transpose()?;
     let login = password.map_or_else(|| "root".to_owned(), |password| format!("root:{password}"));
     let scheme = match spec.product {
         Product::MariaDb | Product::MySql => "mysql",
@@ -187,17 +187,11 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
 }
 
 /// Gives the user `root` a random password.
-fn set_password(server: &Server, product: Product) -> Result<String> {
+fn set_password(server: &Server) -> Result<String> {
     let mut bytes = [0_u8; 16];
     fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let sql = match product {
-        Product::MariaDb | Product::MySql => {
-            format!("SET PASSWORD FOR root@localhost = PASSWORD('{password}')")
-        }
-        Product::Postgres => format!("ALTER USER root PASSWORD '{password}'"),
-    };
-    server.connect()?.query(&sql)?;
+    server.set_password(&password)?;
     Ok(password)
 }
 

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{Instance, PlannedCell, SliceOutcome, Study, StudyRecord};
+use assay_model::{
+    DataSet, Instance, Microbenchmark, PlannedCell, SliceOutcome, Study, StudyRecord,
+};
 use assay_plan::{round_order, start_order};
 use assay_servers::Server;
-use assay_wire::Control;
+use assay_servers::audit::Facts;
 
 use super::calibrate::{self, ROUNDS_MIN};
+use super::inspect::{self, Questions};
 use super::participant::{self, Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
@@ -130,10 +133,30 @@ pub(crate) fn start_one(
         start_took_ms: began.elapsed().as_millis() as u64,
     })?;
     if !recorder.is_audited(system) {
-        let mut control = Control::connect(&participant::connect_options(&server))?;
-        recorder.settings(system, assay_servers::effective_settings(&mut control)?)?;
+        let facts = audit(system, &server, phase.data, field, recorder)?;
+        recorder.facts(system, facts)?;
     }
     Ok(server)
+}
+
+/// Asks a server that holds the data for what the audit compares.
+pub(crate) fn audit(
+    system: usize,
+    server: &Server,
+    data: DataSet,
+    field: &Field,
+    recorder: &Recorder,
+) -> Result<Facts> {
+    let study = recorder.study();
+    let mut tests: Vec<Microbenchmark> = Vec::new();
+    for cell in &study.cells {
+        if !tests.contains(&cell.id.test) {
+            tests.push(cell.id.test);
+        }
+    }
+    let questions =
+        Questions { data, tests: &tests, statements: study.statements, seed: study.seed };
+    inspect::facts(server, &field.participants[system].system, &questions)
 }
 
 /// How far a cell is in a block.

@@ -2,6 +2,7 @@
 
 mod block;
 mod calibrate;
+mod inspect;
 mod participant;
 mod recorder;
 mod schedule;
@@ -21,9 +22,10 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
+pub(crate) use self::inspect::{Questions, data_fact, facts};
 use self::participant::Participant;
 pub(crate) use self::participant::{
-    Stage, create_database, fetch, get as participants, provisioner,
+    Stage, connect_options, create_database, fetch, get as participants, provisioner, tables,
 };
 use self::recorder::Recorder;
 use self::schedule::Schedule;

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{Block, CellId, DataContent, Instance, Slice, Study, StudyEvent, StudyRecord};
+use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
 
+use super::inspect::data_fact;
 use super::participant::Participant;
-
-/// What a server says of its own settings, by name.
-type Settings = BTreeMap<String, String>;
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -21,8 +20,8 @@ pub(crate) struct Recorder<'a> {
     began: Instant,
     /// Seconds spent by earlier runs.
     earlier_s: f64,
-    /// Effective settings by system, until all are known.
-    settings: BTreeMap<usize, Settings>,
+    /// What the audit compares, by system, until all are known.
+    facts: BTreeMap<usize, Facts>,
 }
 
 /// Milliseconds since the Unix epoch.
@@ -69,7 +68,7 @@ impl<'a> Recorder<'a> {
 
     fn of(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
         let earlier_s = record.elapsed_s();
-        Self { ledger, record, began: Instant::now(), earlier_s, settings: BTreeMap::new() }
+        Self { ledger, record, began: Instant::now(), earlier_s, facts: BTreeMap::new() }
     }
 
     /// Seconds spent on the study, those of earlier runs included.
@@ -124,22 +123,26 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Whether a system's effective settings are known.
+    /// Whether what the audit compares is known of a system.
     pub(crate) fn is_audited(&self, system: usize) -> bool {
-        self.settings.contains_key(&system)
+        self.facts.contains_key(&system)
     }
 
-    /// Notes a system's effective settings; once all are known, their differences are the audit.
-    pub(crate) fn settings(&mut self, system: usize, settings: Settings) -> Result<()> {
-        self.settings.insert(system, settings);
+    /// Notes what the audit compares of a system; once all are known, their differences are the audit.
+    pub(crate) fn facts(&mut self, system: usize, mut facts: Facts) -> Result<()> {
+        for content in self.record.data.iter().filter(|content| content.system == system) {
+            let DataContent { data, start_from, rows, ref checksum, .. } = *content;
+            facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
+        }
+        self.facts.insert(system, facts);
         let systems = &self.record.systems;
-        if self.settings.len() < systems.len() {
+        if self.facts.len() < systems.len() {
             return Ok(());
         }
-        let settings: Vec<_> = self.settings.values().cloned().collect();
-        let builds: Vec<_> = systems.iter().map(|system| &system.prefix).collect();
-        let overrides: Vec<_> = systems.iter().map(|it| it.spec.overrides.as_slice()).collect();
-        let findings = assay_servers::audit::compare(&settings, &builds, &overrides);
+        let audited: Vec<_> = (systems.iter().zip(self.facts.values()))
+            .map(|(system, facts)| Audited { spec: &system.spec, facts })
+            .collect();
+        let findings = assay_servers::audit::compare(&audited);
         self.ledger.set_audit(&self.record.study.id, &findings)?;
         self.record.audit = findings;
         Ok(())

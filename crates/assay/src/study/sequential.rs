@@ -10,12 +10,11 @@ use assay_plan::{Step, sequence};
 use assay_servers::Server;
 use assay_wire::Control;
 
-use super::block::{Field, start_one};
+use super::block::{self, Field, start_one};
 use super::participant;
 use super::recorder::Recorder;
 use super::schedule::Phase;
 use super::station::{self, Place};
-use super::template::empty_template;
 use crate::progress::{Standing, Tally};
 
 /// Rest between two systems at most: what the published harness waits.
@@ -47,11 +46,12 @@ pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
 
 /// Asks every system for its settings first: one that was measured before an interruption is not started again.
 fn audit(field: &Field, recorder: &mut Recorder) -> Result<()> {
+    let Some(data) = data_sets(recorder).first().copied() else { return Ok(()) };
     for (index, participant) in field.participants.iter().enumerate() {
-        let system = &participant.system;
-        let empty = empty_template(field.env, &system.prefix, &system.options, &system.name)?;
-        let server = Server::start(&field.stage.site, &system.prefix, &system.options, &empty)?;
-        recorder.settings(index, assay_servers::effective_settings(&mut server.connect()?)?)?;
+        let template = field.templates.of(index, data)?;
+        let server = participant.start(field.stage, template, StartFrom::Fresh)?;
+        let facts = block::audit(index, &server, data, field, recorder)?;
+        recorder.facts(index, facts)?;
         server.stop()?;
     }
     Ok(())

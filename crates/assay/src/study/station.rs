@@ -8,7 +8,7 @@ use assay_model::{
     CellId, ClientCounters, CpuPlacement, HostCounters, PlannedCell, ServerCounters, Slice,
     SliceOutcome, Study, System, WorkCounters,
 };
-use assay_probe::{Probe, ProbeConfig};
+use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use assay_servers::Server;
 
 use super::participant::{self, Stage};
@@ -72,13 +72,17 @@ pub(crate) fn connect(
     };
     let client_cpu = (cell.placement != CpuPlacement::Free).then_some(stage.cpu);
     let session = Session::open(&participant::connect_options(server), &work, client_cpu)?;
-    let connection_tids = server.connection_tids(&session.connection_ids())?;
-    server.place(cell.placement, stage.cpu, connection_tids.as_deref().unwrap_or_default())?;
+    let round_trips =
+        |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
+    let connection_tids = server.connection_tids(&session.connection_ids(), round_trips)?;
+    server.place(cell.placement, stage.cpu, &connection_tids)?;
     let probe = Probe::new(ProbeConfig {
         client_tids: session.client_tids(),
-        server_pid: server.pid(),
-        connection_tids,
-        data_dir: server.data_dir(),
+        server: Some(WatchedServer {
+            pid: server.pid(),
+            connection_tids: Some(connection_tids),
+            data_dir: server.data_dir(),
+        }),
     })?;
     Ok(Station { session, probe })
 }
