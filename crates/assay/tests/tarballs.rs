@@ -1,5 +1,7 @@
 //! A vendor's tarball from a web server on loopback, all the way to a server that is driven.
 
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
 mod common;
 #[path = "../../assay-provision/tests/web/mod.rs"]
 mod web;

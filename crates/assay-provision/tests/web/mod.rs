@@ -1,4 +1,5 @@
 //! An HTTP server on loopback that answers as it is told, well or badly.
+#![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
