@@ -77,6 +77,17 @@ fn a_broken_download_goes_on_where_it_ended() {
 }
 
 #[test]
+fn wherever_it_breaks_off_the_file_is_the_same() {
+    for at in 0..CONTENT.len() {
+        let download = Download::from(move |request, before| {
+            let whole = file(request, "\"1\"", CONTENT);
+            if before == 0 { broken_off(whole, at) } else { whole }
+        });
+        assert_eq!(download.get().unwrap(), CONTENT, "{at}");
+    }
+}
+
+#[test]
 fn another_process_goes_on_with_what_came() {
     let download = Download::from(|request, before| match before {
         0..=2 => broken_off(file(request, "\"1\"", CONTENT), 2),

@@ -20,19 +20,50 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
             }
             Err(Failure::Absent) => {}
             Err(Failure::Other(detail)) => {
-                return Err(Error::Download { url: url.clone(), detail });
+                return Err(Error::Download { url: shown(url), detail });
             }
         }
     }
     Err(Error::NotPublished {
         name: client.name.to_owned(),
-        places: urls,
+        places: urls.iter().map(|url| shown(url)).collect(),
         known: packaged.spelled().to_vec(),
     })
+}
+
+/// An address without the name and password in it.
+fn shown(url: &str) -> String {
+    let host_on = url.split_once("://").and_then(|(scheme, rest)| {
+        let host = rest.split('/').next()?;
+        let (login, _) = host.rsplit_once('@')?;
+        Some(format!("{scheme}://{}", rest.get(login.len() + 1..)?))
+    });
+    host_on.unwrap_or_else(|| url.to_owned())
 }
 
 /// Whether a text is the name of a file and of nothing else.
 fn is_plain(name: &str) -> bool {
     let is_harmless = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '+');
     !name.is_empty() && !name.starts_with('.') && name.chars().all(is_harmless)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        assert_eq!(shown("https://u:p@x.example/a@b"), "https://x.example/a@b");
+        assert_eq!(shown("https://u:p@q@x.example"), "https://x.example");
+        assert_eq!(shown("https://x.example/a@b"), "https://x.example/a@b");
+        assert_eq!(shown("x"), "x");
+    }
+
+    #[test]
+    fn names_of_files_are_nothing_else() {
+        assert!(is_plain("mysql-8.0.40-linux-glibc2.17-x86_64-minimal.tar.xz"));
+        for wrong in ["", ".", "..", ".x", "a?b", "a b", "é"] {
+            assert!(!is_plain(wrong), "{wrong}");
+        }
+    }
 }

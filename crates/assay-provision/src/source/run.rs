@@ -72,7 +72,7 @@ impl Workshop<'_> {
             let text = String::from_utf8_lossy(&line);
             let is_due = told.is_none_or(|told: Instant| told.elapsed() >= TELL);
             if is_due && !text.trim().is_empty() {
-                (self.tell)(text.trim().chars().take(LINE).collect());
+                (self.tell)(plain(text.trim()));
                 told = Some(Instant::now());
             }
             line.clear();
@@ -114,7 +114,13 @@ pub(crate) fn failing(log: &str) -> Vec<String> {
     if shown.is_empty() {
         shown = lines.iter().rev().take(SHOWN).rev().copied().collect();
     }
-    shown.into_iter().map(|line| line.chars().take(LINE).collect()).collect()
+    shown.into_iter().map(plain).collect()
+}
+
+/// A line fit for a terminal: of moderate length, without control characters.
+fn plain(line: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    line.chars().take(LINE).map(plain).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +143,7 @@ mod tests {
         assert_eq!((shown.len(), shown.last().unwrap().as_str()), (SHOWN, "line 39"));
         let long = format!("error: {}", "é".repeat(1000));
         assert_eq!(failing(&long)[0].chars().count(), LINE);
+        assert_eq!(failing("error: \u{1b}[2J\tx"), ["error:  [2J x"]);
         assert!(failing("").is_empty());
     }
 }
