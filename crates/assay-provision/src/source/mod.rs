@@ -151,6 +151,8 @@ impl Plan {
         let missing = self.source(work, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
         fs::create_dir_all(&build)?;
+        // What was missing at the last attempt is looked for again; what was compiled stays.
+        let _ = fs::remove_file(build.join("CMakeCache.txt"));
         let aids = Aids { ninja: is_there("ninja"), ccache: is_there("ccache"), jobs: jobs() };
         let places = Places { source: &source, build: &build, prefix, stage: &stage };
         let destination = stage.display().to_string();
