@@ -1,4 +1,5 @@
 //! Rules of the code base, checked by a test, and tasks too long for `main`.
 
 pub mod fuzz;
+pub mod servers;
 pub mod tidy;

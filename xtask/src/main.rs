@@ -8,20 +8,20 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
-                   | servers [--all] [PRODUCT@VERSION...]
+                   | servers [--all] [--accept-expired-index] [SYSTEM...]
 
 ci    formatting, lints, tests and documentation tests: what must pass before anything lands
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
 crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
-servers  fetches one server of each family and client, or all that can be had, and prints a table";
+servers  gets, starts and compares one server of each family and client, or all that can be had, and prints a table";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => ci(),
         Some("tidy") => xtask::tidy::check(),
-        Some("servers") => servers(words.get(1..).unwrap_or_default()),
+        Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
@@ -43,13 +43,6 @@ fn ci() -> Result<()> {
     step(&["fmt", "--all", "--check"])?;
     step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
     step(&["test", "--workspace"])
-}
-
-/// Fetches servers by the provisioner, which is no dependency of this program.
-fn servers(arguments: &[String]) -> Result<()> {
-    let run = ["run", "--quiet", "--package", "assay-provision", "--example", "servers", "--"];
-    let arguments = arguments.iter().map(String::as_str);
-    step(&run.into_iter().chain(arguments).collect::<Vec<_>>())
 }
 
 fn crash(words: &[String]) -> Result<()> {

@@ -56,10 +56,19 @@ pub struct Session {
 }
 
 struct ClientThread {
-    runs: Option<Sender<(Arc<Run>, Tally)>>,
+    orders: Option<Sender<Order>>,
     results: Receiver<(Tally, Result<Instant>)>,
     thread: Option<JoinHandle<()>>,
     hello: Hello,
+}
+
+/// What a client thread is told to do.
+#[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the other is rare")]
+enum Order {
+    /// Run events; what came of them goes to the results.
+    Run(Arc<Run>, Tally),
+    /// Send so many empty requests, one after the other's answer, and tell when that is done.
+    RoundTrips(u32, Sender<Result<()>>),
 }
 
 /// What a client thread reports once it is connected.
@@ -108,6 +117,17 @@ impl Session {
         self.clients.first().map_or(&[], |client| &client.hello.unprepared)
     }
 
+    /// Lets one client send so many empty requests, each after the answer to the one before.
+    ///
+    /// # Errors
+    /// When there is no such client or its connection is lost.
+    pub fn round_trips(&self, client: usize, count: u32) -> Result<()> {
+        let client = self.clients.get(client).ok_or(Error::ClientLost)?;
+        let (done, is_done) = channel();
+        client.order(Order::RoundTrips(count, done))?;
+        is_done.recv().map_err(|_| Error::ClientLost)?
+    }
+
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
     /// `start_sequence + k` of its stream. Elapsed time is counted from the common start to the end
     /// of the last client.
@@ -126,8 +146,7 @@ impl Session {
         let run = Arc::new(Run::new(start_sequence, bound, clients));
         for (client, mut tally) in self.clients.iter().zip(tallies) {
             tally.clear();
-            let runs = client.runs.as_ref().ok_or(Error::ClientLost)?;
-            runs.send((Arc::clone(&run), tally)).map_err(|_| Error::ClientLost)?;
+            client.order(Order::Run(Arc::clone(&run), tally))?;
         }
         // Every client is heard before an error is returned, so that none is left running.
         let mut ends = Vec::with_capacity(self.clients.len());
@@ -148,7 +167,7 @@ impl ClientThread {
         cpu: Option<usize>,
         connect: impl FnOnce() -> Result<Worker> + Send + 'static,
     ) -> Result<Self> {
-        let (runs, orders) = channel::<(Arc<Run>, Tally)>();
+        let (orders, inbox) = channel();
         let (answers, results) = channel();
         let (greetings, greeting) = channel();
         let body = move || {
@@ -165,12 +184,18 @@ impl ClientThread {
             if greetings.send(Ok(hello)).is_err() {
                 return;
             }
-            for (run, mut tally) in orders {
-                let end = worker.run(&run, &mut tally);
-                if end.is_err() {
-                    run.stop();
-                }
-                if answers.send((tally, end)).is_err() {
+            for order in inbox {
+                let is_heard = match order {
+                    Order::Run(run, mut tally) => {
+                        let end = worker.run(&run, &mut tally);
+                        if end.is_err() {
+                            run.stop();
+                        }
+                        answers.send((tally, end)).is_ok()
+                    }
+                    Order::RoundTrips(count, done) => done.send(worker.round_trips(count)).is_ok(),
+                };
+                if !is_heard {
                     return;
                 }
             }
@@ -180,14 +205,21 @@ impl ClientThread {
             .spawn(body)
             .map_err(Error::Thread)?;
         let hello = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
-        Ok(Self { runs: Some(runs), results, thread: Some(thread), hello })
+        Ok(Self { orders: Some(orders), results, thread: Some(thread), hello })
+    }
+}
+
+impl ClientThread {
+    fn order(&self, order: Order) -> Result<()> {
+        let orders = self.orders.as_ref().ok_or(Error::ClientLost)?;
+        orders.send(order).map_err(|_| Error::ClientLost)
     }
 }
 
 impl Drop for ClientThread {
     fn drop(&mut self) {
         // Without orders the thread ends, and with it the connection.
-        drop(self.runs.take());
+        drop(self.orders.take());
         if let Some(thread) = self.thread.take() {
             drop(thread.join());
         }

@@ -18,6 +18,9 @@ use crate::{Error, Result};
 const RETRIED: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
 
+/// A statement without work, in every server's SQL.
+const EMPTY: &[u8] = b"SELECT 1";
+
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
     number: u32,
@@ -47,6 +50,14 @@ impl Worker {
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
         self.connection.unprepared()
+    }
+
+    /// Sends the smallest of statements so many times.
+    pub(crate) fn round_trips(&mut self, count: u32) -> Result<()> {
+        for _ in 0..count {
+            self.connection.hot.query(EMPTY).map_err(|error| Error::query(EMPTY, error))?;
+        }
+        Ok(())
     }
 
     /// Runs events until the run is over, counts them, and returns when the last one ended.

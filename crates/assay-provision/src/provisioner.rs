@@ -131,7 +131,7 @@ impl Provisioner {
         let wanted = match &spec.origin {
             Origin::Version(wanted) => wanted,
             Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
-            Origin::Git(_) => return Err(Error::Unsupported(spec.to_string())),
+            Origin::Url(_) | Origin::Git(_) => return Err(Error::Unsupported(spec.to_string())),
         };
         if self.options.offline {
             let prefix = self.newest_cached(spec, wanted)?;

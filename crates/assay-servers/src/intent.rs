@@ -2,8 +2,7 @@
 
 use assay_model::{Engine, Prefix, Product};
 
-use crate::options::{MARIADB, Setting};
-use crate::postgres::options::POSTGRES;
+use crate::options::{Setting, Standing, Version, table};
 
 /// When a committed transaction is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub enum Charset {
 /// What all compared systems are meant to have in common.
 ///
 /// What has no field here is the same in every study: no binary log, no TLS, doublewrite on, no query cache,
-/// no performance schema, direct data files, no buffer pool dump. The options are listed in `options.rs`.
+/// no performance schema, direct data files, no buffer pool dump. The options are listed in `options`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Size of the engine's cache, MiB.
@@ -68,15 +67,17 @@ pub fn render(
     overrides: &[(String, String)],
 ) -> Rendered {
     let version = version_number(&prefix.version);
+    let spell = |value: &str| spelt_for(prefix.product, version, value).to_owned();
     let mut rendered = Rendered { options: Vec::new(), left_out: Vec::new() };
-    let settings = match prefix.product {
-        Product::MariaDb | Product::MySql => MARIADB,
-        Product::Postgres => POSTGRES,
-    };
-    for setting in settings.iter().filter(|it| it.engine.is_none_or(|only| only == engine)) {
-        match setting.missing(version) {
-            None => rendered.options.push(text(setting, intent)),
-            Some(why) => rendered.left_out.push(LeftOut { setting: setting.option, why }),
+    let settings = table(prefix.product).iter();
+    for setting in settings.filter(|it| it.engine.is_none_or(|only| only == engine)) {
+        match setting.standing(version) {
+            Standing::Known => rendered.options.push(text(setting, intent, spell)),
+            Standing::SaidElsewhere => {}
+            Standing::Missing(why) => {
+                let setting = plain_name(setting.option);
+                rendered.left_out.push(LeftOut { setting, why });
+            }
         }
     }
     for (name, value) in overrides {
@@ -85,24 +86,40 @@ pub fn render(
             Product::MariaDb | Product::MySql => name.replace('_', "-"),
             Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
         };
-        rendered.options.retain(|option| option_name(option) != name);
-        rendered.options.push(format!("--{name}={value}"));
+        rendered.options.retain(|option| variable_of(option) != plain_name(&name));
+        rendered.options.push(format!("--{name}={}", spell(value)));
     }
     rendered
 }
 
-fn text(setting: &Setting, intent: &Intent) -> String {
-    format!("--{}={}", setting.option, (setting.value)(intent))
+fn text(setting: &Setting, intent: &Intent, spell: impl Fn(&str) -> String) -> String {
+    format!("--{}={}", setting.option, spell(&(setting.value)(intent)))
 }
 
-/// The name in `--name=value`.
-fn option_name(option: &str) -> &str {
+/// A switch in the only spelling that all options of old versions take: MySQL 5.5 warns of `ON` and goes on with the
+/// default.
+fn spelt_for(product: Product, version: Version, value: &str) -> &str {
+    match value.to_ascii_uppercase().as_str() {
+        "ON" | "TRUE" if product == Product::MySql && version < (5, 6, 0) => "1",
+        "OFF" | "FALSE" if product == Product::MySql && version < (5, 6, 0) => "0",
+        _ => value,
+    }
+}
+
+/// What `--name=value` sets.
+fn variable_of(option: &str) -> &str {
     let option = option.trim_start_matches("--");
-    option.split_once('=').map_or(option, |(name, _)| name)
+    plain_name(option.split_once('=').map_or(option, |(name, _)| name))
+}
+
+/// An option's name without what only says how it is given.
+fn plain_name(option: &str) -> &str {
+    let option = option.strip_prefix("loose-").unwrap_or(option);
+    option.strip_prefix("skip-").unwrap_or(option)
 }
 
 /// `10.11.19` as numbers that compare in order; what is not a number counts as 0.
-pub(crate) fn version_number(version: &str) -> (u32, u32, u32) {
+pub(crate) fn version_number(version: &str) -> Version {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
     (next(), next(), next())
@@ -112,16 +129,20 @@ pub(crate) fn version_number(version: &str) -> (u32, u32, u32) {
 pub(crate) mod tests {
     use std::path::PathBuf;
 
-    use assay_model::{Build, Layout, Product};
+    use assay_model::{Build, Layout};
 
     use super::*;
 
     pub(crate) fn prefix(version: &str) -> Prefix {
+        product_prefix(Product::MariaDb, version)
+    }
+
+    fn product_prefix(product: Product, version: &str) -> Prefix {
         let path = PathBuf::from("/p");
         Prefix {
             path: path.clone(),
             sha256: version.to_owned(),
-            product: Product::MariaDb,
+            product,
             version: version.to_owned(),
             build: Build {
                 source: "apt".to_owned(),
@@ -160,7 +181,7 @@ pub(crate) mod tests {
     #[test]
     fn each_version_gets_the_options_it_knows_and_the_rest_is_reported() {
         let names = |rendered: &Rendered| -> Vec<String> {
-            rendered.options.iter().map(|option| option_name(option).to_owned()).collect()
+            rendered.options.iter().map(|option| variable_of(option).to_owned()).collect()
         };
         for (version, option, has) in [
             ("10.5.23", "innodb-change-buffering", true),
@@ -195,7 +216,7 @@ pub(crate) mod tests {
     fn override_replaces_the_intent_and_comes_last() {
         let rendered = options("10.11.19", &[("innodb_doublewrite", "OFF")]).options;
         assert_eq!(rendered.last().map(String::as_str), Some("--innodb-doublewrite=OFF"));
-        let count = rendered.iter().filter(|it| option_name(it) == "innodb-doublewrite").count();
+        let count = rendered.iter().filter(|it| variable_of(it) == "innodb-doublewrite").count();
         assert_eq!(count, 1);
     }
 
@@ -206,5 +227,49 @@ pub(crate) mod tests {
             rendered.contains(&"--plugin-load-add=ha_rocksdb.so".to_owned())
         };
         assert!(has(Engine::RocksDb) && !has(Engine::InnoDb));
+    }
+
+    fn mysql(version: &str, overrides: &[(&str, &str)]) -> Rendered {
+        let overrides: Vec<_> =
+            overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        render(&INTENT, &product_prefix(Product::MySql, version), Engine::InnoDb, &overrides)
+    }
+
+    #[test]
+    fn the_redo_log_has_the_same_size_however_a_version_divides_it() {
+        for (options, expected) in [
+            (mysql("5.5.9", &[]).options, "--innodb-log-file-size=256M"),
+            (mysql("8.0.29", &[]).options, "--innodb-log-file-size=256M"),
+            (mysql("8.0.30", &[]).options, "--innodb-redo-log-capacity=512M"),
+            (options("10.2.11", &[]).options, "--innodb-log-file-size=256M"),
+            (options("10.5.23", &[]).options, "--innodb-log-file-size=512M"),
+        ] {
+            assert!(options.contains(&expected.to_owned()), "{expected}: {options:?}");
+            let files = options.contains(&"--innodb-log-files-in-group=2".to_owned());
+            assert_eq!(files, expected.contains("256M"), "{options:?}");
+        }
+    }
+
+    #[test]
+    fn what_another_option_says_is_not_left_out() {
+        let left_out: Vec<_> = mysql("9.7.4", &[]).left_out.iter().map(|it| it.setting).collect();
+        assert_eq!(left_out, ["query-cache-type", "default-authentication-plugin"]);
+    }
+
+    #[test]
+    fn switches_of_the_oldest_versions_are_digits() {
+        let given = |version| mysql(version, &[("innodb_doublewrite", "off")]).options;
+        assert_eq!(given("5.5.9").last().map(String::as_str), Some("--innodb-doublewrite=0"));
+        assert_eq!(given("5.6.14").last().map(String::as_str), Some("--innodb-doublewrite=off"));
+        assert!(mysql("5.5.9", &[]).options.iter().all(|it| !it.ends_with("=ON")));
+    }
+
+    #[test]
+    fn an_override_replaces_an_option_however_either_is_spelt() {
+        for (name, gone) in [("log_bin", "--skip-log-bin=1"), ("ssl", "--loose-ssl=0")] {
+            assert!(mysql("5.7.22", &[]).options.contains(&gone.to_owned()));
+            let options = mysql("5.7.22", &[(name, "ON")]).options;
+            assert!(!options.contains(&gone.to_owned()), "{options:?}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
 use crate::supervise::{Ending, Sandbox, below, unique_name};
-use crate::{Error, Site, copy_tree, mysql, postgres};
+use crate::{Error, Site, copy_tree, mysql, postgres, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -238,34 +238,33 @@ impl Server {
         Error::Ended { ending, log: self.log_tail() }
     }
 
-    /// Threads that serve connections, by connection id and in that order; none where a version cannot tell.
+    /// Threads that serve connections, by connection id and in that order. A server that does not say it is watched:
+    /// `round_trips` makes a connection, by its place in the list, answer so many empty requests.
     ///
     /// # Errors
-    /// When a connection is not there, or the server cannot be asked.
-    pub fn connection_tids(&self, connections: &[u64]) -> Result<Option<Vec<i32>>, Error> {
+    /// When a connection is not there, its thread cannot be told, or the server cannot be asked.
+    pub fn connection_tids<E: From<Error>>(
+        &self,
+        connections: &[u64],
+        round_trips: impl FnMut(usize, u32) -> Result<(), E>,
+    ) -> Result<Vec<i32>, E> {
+        let options = self.connect_options();
+        threads::of_connections(self.product, self.pid, &options, connections, round_trips)
+    }
+
+    /// Gives the user `root` a password, of plain letters and digits, wherever it may log in from.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn set_password(&self, password: &str) -> Result<(), Error> {
+        let mut control = self.connect()?;
         match self.product {
-            Product::MariaDb => {}
-            Product::MySql => return Ok(None),
-            // The id is that of the process, which has one thread.
+            Product::MariaDb | Product::MySql => mysql::set_password(&mut control, password),
             Product::Postgres => {
-                let known = self.processes()?;
-                let pid = |id: &u64| {
-                    let pid = i32::try_from(*id).ok().filter(|pid| {
-                        known.iter().any(|known| known.as_raw_nonzero().get() == *pid)
-                    });
-                    pid.ok_or(Error::NoThread(*id))
-                };
-                return connections.iter().map(pid).collect::<Result<_, _>>().map(Some);
+                control.query(&format!("ALTER USER root PASSWORD '{password}'"))?;
+                Ok(())
             }
         }
-        let found = self.connect()?.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
-        let number = |row, column| found.text(row, column).and_then(|it| it.parse::<u64>().ok());
-        let tid = |id: &u64| {
-            let row = (0..found.rows.len()).find(|row| number(*row, 0) == Some(*id));
-            let tid = row.and_then(|row| number(row, 1)).and_then(|it| i32::try_from(it).ok());
-            tid.ok_or(Error::NoThread(*id))
-        };
-        connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
     }
 
     /// Confines the server's threads: all, or those that serve connections, to `cpu`; the others run anywhere.
@@ -332,12 +331,18 @@ fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
 }
 
-/// The last lines of a log, indented; empty when there is none.
+/// What a log ends with, indented, after the last errors in it; empty when there is nothing.
 pub(crate) fn log_tail(log: &Path) -> String {
+    const ERRORS: usize = 4;
     const LINES: usize = 12;
     let bytes = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    last.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LINES));
+    // A server that gives up may tell at length how it tidies up.
+    let mut errors: Vec<_> =
+        before.iter().rev().filter(|line| line.contains("[ERROR]")).take(ERRORS).collect();
+    errors.reverse();
+    let told = errors.into_iter().chain(last);
+    told.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -1,15 +1,20 @@
 //! A server's life: set up, started, asked, frozen, stopped; and what is left when it fails.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use assay_model::{CpuPlacement, Hint as _};
+use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Ending, Error, Kept, Server, collect_kept_data, copy_tree, drain, initialize, kept, maintain,
+    Ending, Error, Kept, Listen, Server, collect_kept_data, copy_tree, drain, initialize, kept,
+    maintain,
 };
-use assay_testkit::{mariadb, mariadb_version, options, prefix, site, template};
-use assay_wire::{ConnectOptions, Control};
+use assay_testkit::{
+    mariadb, options, prefix, product_prefix, site, start, start_listening, template,
+};
+use assay_wire::{Address, ConnectOptions, Control};
 use fs_err as fs;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 assay_testkit::supervisor_entry!();
 
@@ -17,11 +22,19 @@ fn count(dir: &std::path::Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
 
+/// A version of each kind, the quickest to get.
+const VERSIONS: [(Product, &str); 4] = [
+    (Product::MariaDb, "10.5"),
+    (Product::MariaDb, "10.11"),
+    (Product::MariaDb, "11.8"),
+    (Product::MySql, "5.7"),
+];
+
 #[test]
 fn initialised_started_asked_and_stopped_with_data_kept() {
-    for version in ["10.5", "10.11", "11.8"] {
+    for (product, version) in VERSIONS {
         let dir = tempfile::tempdir().unwrap();
-        let (prefix, site) = (prefix(version), site(&dir.path().join("data")));
+        let (prefix, site) = (product_prefix(product, version), site(&dir.path().join("data")));
         let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
         let mut times = Vec::new();
         let mut clock = Instant::now();
@@ -54,7 +67,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
         lap("kill");
         assert_eq!(count(&site.data_root), 0);
         assert!(!fs::exists(format!("/proc/{pid}")).unwrap());
-        println!("{}: {}", prefix.version, times.join(", "));
+        println!("{product} {}: {}", prefix.version, times.join(", "));
     }
 }
 
@@ -104,39 +117,74 @@ fn frozen_server_stands_still_and_goes_on_where_it_was() {
 
 #[test]
 fn threads_run_where_they_are_placed() {
-    let test_server = &mut mariadb();
-    let mut control = test_server.connect();
-    let id = u64::from(control.connection_id());
-    let pid = test_server.pid();
-    let server = test_server.server();
-    let tids = server.connection_tids(&[id]).unwrap().unwrap();
-    assert_eq!(tids.len(), 1);
-    assert!(fs::exists(format!("/proc/{pid}/task/{}", tids[0])).unwrap());
-    assert!(matches!(server.connection_tids(&[id, 999_999]), Err(Error::NoThread(999_999))));
-    let cpus = |tid: i32| {
-        let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
-        status.status().unwrap().cpus_allowed_list.unwrap()
-    };
-    let everywhere = cpus(pid);
-    server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
-    assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
-    server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
-    assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
-    server.place(CpuPlacement::Free, 0, &tids).unwrap();
-    assert_eq!(cpus(tids[0]), everywhere);
-    assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
-    control.query("SELECT 1").unwrap();
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let test_server = &mut start(product, version, &[]);
+        let controls = [test_server.connect(), test_server.connect()].map(RefCell::new);
+        let ids = controls.each_ref().map(|it| u64::from(it.borrow().connection_id()));
+        let pid = test_server.pid();
+        let server = test_server.server();
+        let query = |connection: usize, sql: &str| controls[connection].borrow_mut().query(sql);
+        let round_trips = |connection, count| -> Result<(), Error> {
+            (0..count).try_for_each(|_| Ok(query(connection, "SELECT 1").map(drop)?))
+        };
+        let tids = server.connection_tids(&ids, round_trips).unwrap();
+        assert!(tids[0] != tids[1]);
+        assert!(tids.iter().all(|tid| fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap()));
+        // What a connection does, its thread does.
+        let before = tids.iter().map(|tid| ticks_of(pid, *tid)).collect::<Vec<_>>();
+        query(1, "SELECT BENCHMARK(2000000, MD5('a'))").unwrap();
+        assert!(ticks_of(pid, tids[0]) <= before[0] + 1, "{product}");
+        assert!(ticks_of(pid, tids[1]) > before[1] + 10, "{product}");
+        assert!(matches!(
+            server.connection_tids(&[ids[0], 999_999], |_, _| Ok::<_, Error>(())),
+            Err(Error::NoThread(_))
+        ));
+
+        let cpus = |tid: i32| {
+            let status = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
+            status.status().unwrap().cpus_allowed_list.unwrap()
+        };
+        let everywhere = cpus(pid);
+        server.place(CpuPlacement::OneCpu, 0, &tids).unwrap();
+        assert_eq!((cpus(pid), cpus(tids[0])), (vec![(0, 0)], vec![(0, 0)]));
+        server.place(CpuPlacement::ConnectionsOnOneCpu, 0, &tids).unwrap();
+        assert_eq!((cpus(pid), cpus(tids[0])), (everywhere.clone(), vec![(0, 0)]));
+        server.place(CpuPlacement::Free, 0, &tids).unwrap();
+        assert_eq!(cpus(tids[0]), everywhere);
+        assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
+
+        // However client and server share the CPUs.
+        for (placement, cpus) in [(CpuPlacement::OneCpu, &[0][..]), (CpuPlacement::Free, &[0, 1])] {
+            server.place(placement, 0, &tids).unwrap();
+            let mut own = CpuSet::new();
+            cpus.iter().for_each(|cpu| own.set(*cpu));
+            sched_setaffinity(None, &own).unwrap();
+            for _ in 0..10 {
+                let again = server.connection_tids(&ids, round_trips).unwrap();
+                assert_eq!(again, tids, "{product}");
+            }
+        }
+    }
+}
+
+/// CPU time of a thread so far, clock ticks.
+fn ticks_of(pid: i32, tid: i32) -> u64 {
+    let task = procfs::process::Process::new(pid).unwrap().task_from_tid(tid).unwrap();
+    let stat = task.stat().unwrap();
+    stat.utime + stat.stime
 }
 
 #[test]
 fn maintained_server_is_drained_and_as_it_was() {
-    for version in ["10.5", "10.11", "11.8"] {
-        let test = mariadb_version(version, &[]);
+    for (product, version) in VERSIONS {
+        let test = start(product, version, &[]);
         let mut control = test.connect();
         control.query("CREATE TABLE t (id INT PRIMARY KEY, k INT, KEY (k), c CHAR(200))").unwrap();
-        control
-            .query("INSERT INTO t SELECT seq, seq, REPEAT('c', 200) FROM seq_1_to_20000")
-            .unwrap();
+        control.query("INSERT INTO t VALUES (1, 1, REPEAT('c', 200))").unwrap();
+        for _ in 0..14 {
+            let doubled = "INSERT INTO t SELECT id + (SELECT MAX(id) FROM t), k, c FROM t";
+            control.query(doubled).unwrap();
+        }
         for _ in 0..3 {
             control.query("UPDATE t SET k = k + 1").unwrap();
         }
@@ -162,21 +210,40 @@ fn maintained_server_is_drained_and_as_it_was() {
 
 #[test]
 fn server_that_does_not_start_says_why_and_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let (prefix, site) = (prefix("10.11"), site(dir.path()));
-    let mut options = options(&prefix);
-    options.push("--no-such-option=1".to_owned());
-    let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
-    let text = error.to_string();
-    assert!(matches!(error, Error::Ended { .. }), "{text}");
-    assert!(text.contains("no-such-option"), "{text}");
-    assert_eq!(error.hints().len(), 1);
-    assert_eq!(count(dir.path()), 0);
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let dir = tempfile::tempdir().unwrap();
+        let (prefix, site) = (product_prefix(product, version), site(dir.path()));
+        let mut options = options(&prefix);
+        options.push("--no-such-option=1".to_owned());
+        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(error, Error::Ended { .. }), "{text}");
+        assert!(text.contains("no-such-option"), "{text}");
+        assert_eq!(error.hints().len(), 1);
+        assert_eq!(count(dir.path()), 0);
 
-    let target = dir.path().join("never");
-    let error = initialize(&site, &prefix, &options, &target).unwrap_err();
-    assert!(error.to_string().contains("no-such-option"), "{error}");
-    assert_eq!(count(dir.path()), 0);
+        let target = dir.path().join("never");
+        let error = initialize(&site, &prefix, &options, &target).unwrap_err();
+        assert!(error.to_string().contains("no-such-option"), "{error}");
+        assert_eq!(error.hints().len(), 1);
+        assert_eq!(count(dir.path()), 0);
+    }
+}
+
+#[test]
+fn a_password_is_asked_for_wherever_root_comes_from() {
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
+        let mut test = start_listening(product, version, &[], Listen::Loopback(0));
+        let port = test.connect().query("SELECT @@port").unwrap().first_string().unwrap();
+        test.server().set_password("secret42").unwrap();
+        let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: port.parse().unwrap() };
+        for address in [tcp, Address::Unix(test.server().socket())] {
+            let stranger = ConnectOptions::new(address, "root");
+            assert!(Control::connect(&stranger).is_err(), "{product}, {stranger:?}");
+            let owner = ConnectOptions { password: Some("secret42".to_owned()), ..stranger };
+            Control::connect(&owner).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod common;
 
+use assay_model::Product;
 use common::Place;
 use serde_json::Value;
 
@@ -65,6 +66,24 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("assay server stop one"));
     assert_eq!(place.run_to_end(&["server", "stop", "one"]).status.code(), Some(0));
     assert_eq!(json(&place, &["server", "list", "--format", "json"]), serde_json::json!([]));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_sandbox_of_mysql_asks_for_its_password_at_the_port() {
+    let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
+    let place = Place::new();
+    let start = ["server", "start", "mysql@5.7", "--offline", "--format", "json", "--name", "m"];
+    let server = json(&place, &[&start[..], &["--port", "0"]].concat());
+    let (url, port) = (server["url"].as_str().unwrap(), server["port"].as_u64().unwrap());
+    json(&place, &["load", url, "--tables", "1", "--rows", "1000", "--format", "json"]);
+    let login = url.split_once("@/").unwrap().0;
+    for (login, code) in [("mysql://root", Some(2)), (login, Some(0))] {
+        let tcp = format!("{login}@127.0.0.1:{port}/sbtest");
+        let bench = ["bench", &tcp, "--time", "0.2", "--test", "read-write_range=10"];
+        assert_eq!(place.run_to_end(&bench).status.code(), code, "{tcp}");
+    }
+    assert_eq!(place.run_to_end(&["server", "stop", "m"]).status.code(), Some(0));
     place.assert_nothing_left();
 }
 

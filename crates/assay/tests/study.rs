@@ -8,8 +8,7 @@ use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use assay_model::Slice;
-
+use assay_model::{Product, Slice};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -93,6 +92,44 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         assert_eq!(first.stdout, second.stdout, "{format}");
     }
     place.assert_nothing_left();
+}
+
+#[test]
+fn mysql_is_compared_with_mariadb() {
+    let _alone = ALONE.lock();
+    let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
+    let place = Place::new();
+    let words = ["compare", "mariadb@10.11", "mysql@5.7", "--preset", "smoke", "--offline"];
+    let tests = ["--tests", "update-index,read-write_range=10,point-query,insert"];
+    let (code, result, _) = json(&place, &[&words[..], &tests, &["--format", "json"]].concat());
+    assert_eq!(code, 0);
+    assert!(result["systems"][1]["version"].as_str().unwrap().starts_with("5.7."));
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 8);
+    for cell in cells {
+        assert_eq!(cell["errors"], 0, "{cell}");
+        assert_ne!(cell["verdict"], "failed", "{cell}");
+    }
+    // The same events left the same rows.
+    let text = String::from_utf8(place.run_to_end(&["report"]).stdout).unwrap();
+    assert_eq!(text.matches("the same on all systems").count(), 2, "{text}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_option_that_no_version_knows_is_told_by_every_family() {
+    let _alone = ALONE.lock();
+    let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
+    for system in ["mariadb@10.11+no_such_option=1", "mysql@5.7+no_such_option=1"] {
+        let place = Place::new();
+        let output =
+            place.run_to_end(&["compare", system, system, "--preset", "smoke", "--offline"]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(told.contains("no-such-option"), "{told}");
+        assert!(told.contains("hint: this version does not know the option"), "{told}");
+        place.assert_nothing_left();
+    }
 }
 
 /// All slices of the latest study of the place.

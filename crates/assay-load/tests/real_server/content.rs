@@ -1,6 +1,6 @@
 //! What the tables hold, as the server and as the client see it.
 
-use assay_load::{Bound, Content, Session, content};
+use assay_load::{Bound, Content, Session, Work, content};
 use assay_model::{
     Class, DataSet, IdKey, Microbenchmark, Product, Setup, StartFrom, StatementMode,
 };
@@ -13,20 +13,24 @@ const DATA: DataSet = DataSet { tables: 3, rows: 5000 };
 #[test]
 fn versions_keys_and_character_sets_hold_what_was_sent() {
     let mut contents = Vec::new();
-    for (version, charset) in [("10.11", "latin1"), ("11.8", "latin1"), ("11.8", "utf8mb4")] {
-        let mut bed = Bed::of_version(version);
+    for (product, version, charset) in [
+        (Product::MariaDb, "10.11", "latin1"),
+        (Product::MariaDb, "11.8", "latin1"),
+        (Product::MariaDb, "11.8", "utf8mb4"),
+        (Product::MySql, "5.7", "latin1"),
+    ] {
+        let mut bed = Bed::of(product, version);
         bed.control.query(&format!("ALTER DATABASE test CHARACTER SET {charset}")).unwrap();
         for id_key in [IdKey::Primary, IdKey::Secondary] {
             let report = bed.load_keyed(id_key, DATA, SEED);
             assert_eq!(bed.content(DATA), report.content, "{version}, {charset}, {id_key:?}");
             contents.push(report.content);
         }
-        let collation = bed.rows(
-            "SELECT CCSA.CHARACTER_SET_NAME FROM information_schema.TABLES T \
-            JOIN information_schema.COLLATION_CHARACTER_SET_APPLICABILITY CCSA \
-            ON CCSA.FULL_COLLATION_NAME = T.TABLE_COLLATION WHERE TABLE_NAME = 'sbtest1'",
+        let of_column = bed.rows(
+            "SELECT CHARACTER_SET_NAME FROM information_schema.COLUMNS \
+             WHERE TABLE_NAME = 'sbtest1' AND COLUMN_NAME = 'c'",
         );
-        assert_eq!(collation, [[charset]]);
+        assert_eq!(of_column, [[charset]]);
     }
     assert_eq!(contents[0].rows, 15_000);
     assert_eq!(contents[0].checksum.len(), 16);
@@ -60,23 +64,25 @@ fn every_column_and_the_table_of_a_row_count() {
 /// One client, so that the order of events is fixed.
 #[test]
 fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
-    let aged = |version, id_key, statements| -> Content {
-        let bed = Bed::of_version(version);
+    let aged = |product, version, id_key, statements| -> Content {
+        let bed = Bed::of(product, version);
         bed.load_keyed(id_key, DATA, SEED);
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
         let aging = Microbenchmark::SET_32
             .into_iter()
             .filter(|test| test.class() == Class::Write && test.start_from() == StartFrom::Fresh);
         for test in aging {
-            let work = work(test, setup, statements);
+            let work = Work { product, ..work(test, setup, statements) };
             let mut session = Session::open(&bed.options, &work, None).unwrap();
             session.run(0, Bound::Events(100)).unwrap();
         }
         bed.content(DATA)
     };
-    let first = aged("10.11", IdKey::Primary, StatementMode::Prepared);
-    assert_eq!(first, aged("11.8", IdKey::Primary, StatementMode::Prepared));
-    assert_eq!(first, aged("11.8", IdKey::Secondary, StatementMode::Text));
+    let (maria, mysql) = (Product::MariaDb, Product::MySql);
+    let first = aged(maria, "10.11", IdKey::Primary, StatementMode::Prepared);
+    assert_eq!(first, aged(maria, "11.8", IdKey::Primary, StatementMode::Prepared));
+    assert_eq!(first, aged(maria, "11.8", IdKey::Secondary, StatementMode::Text));
+    assert_eq!(first, aged(mysql, "5.7", IdKey::Primary, StatementMode::Prepared));
 }
 
 #[test]

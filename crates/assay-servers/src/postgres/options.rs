@@ -34,7 +34,7 @@ pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("max_parallel_workers_per_gather", |_| "0".to_owned()),
     Setting {
         // Default on from 12.
-        missing: &[((0, 0, 0), (11, 0, 0), "has no compiler of expressions, as asked for")],
+        missing: &[((0, 0, 0), (11, 0, 0), Some("has no compiler of expressions, as asked for"))],
         ..Setting::of("jit", |_| "off".to_owned())
     },
     Setting::of("autovacuum", |_| "on".to_owned()),

@@ -1,50 +1,21 @@
 //! What is particular to the programs of the MySQL family: command lines and system tables.
 
+mod initialize;
+mod maintain;
+pub(crate) mod options;
+
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use assay_model::Prefix;
-use fs_err as fs;
+use assay_wire::Control;
+
+pub(crate) use initialize::initialize_job;
+pub(crate) use maintain::{drain, maintain};
 
 use crate::Error;
 use crate::server::Listen;
 use crate::supervise::Job;
-
-/// Scripts with the system tables, each under its new or old name, in order. Help texts are left out.
-const SCRIPTS: [[&str; 2]; 5] = [
-    ["mariadb_system_tables.sql", "mysql_system_tables.sql"],
-    ["mariadb_performance_tables.sql", "mysql_performance_tables.sql"],
-    ["mariadb_system_tables_data.sql", "mysql_system_tables_data.sql"],
-    ["maria_add_gis_sp_bootstrap.sql", "maria_add_gis_sp_bootstrap.sql"],
-    ["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
-];
-
-/// One statement a line: a bootstrapping server takes what shares a line for one statement.
-const PRELUDE: &str = "create database if not exists mysql;
-use mysql;
-SET @auth_root_socket=NULL;
-SET @skip_auth_anonymous=1;
-";
-
-/// The job that makes an empty data directory. `options` are those that servers on it will run with.
-pub(crate) fn initialize_job(
-    prefix: &Prefix,
-    data_dir: &Path,
-    run_dir: &Path,
-    options: &[String],
-) -> Result<Job, Error> {
-    fs::create_dir_all(data_dir.join("mysql"))?;
-    let script = run_dir.join("bootstrap.sql");
-    write_script(&prefix.layout.share_dir, &script)?;
-    let tmp_dir = run_dir.join("tmp");
-    fs::create_dir(&tmp_dir)?;
-    let mut argv = command(prefix, data_dir, &tmp_dir);
-    argv.extend(["--bootstrap", "--enforce-storage-engine="].map(OsString::from));
-    argv.extend(["--max-allowed-packet=8M", "--net-buffer-length=16K"].map(OsString::from));
-    argv.extend(options.iter().map(OsString::from));
-    Ok(Job { stdin: Some(script), ..Job::new(argv, run_dir.join("log")) })
-}
 
 /// The socket in a run directory.
 pub(crate) fn socket_in(run_dir: &Path) -> PathBuf {
@@ -70,10 +41,28 @@ pub(crate) fn server_job(
             argv.push(format!("--port={port}").into());
         }
     }
-    // No statement reads or writes files elsewhere.
-    argv.push(with_path("--secure-file-priv=", tmp_dir));
     argv.extend(options.iter().map(OsString::from));
     Job::new(argv, run_dir.join("log"))
+}
+
+/// The server's error for a statement that it does not know.
+const PARSE_ERROR: u32 = 1064;
+
+/// See [`crate::Server::set_password`]. Old versions have `root` once for every name of the machine.
+pub(crate) fn set_password(control: &mut Control, password: &str) -> Result<(), Error> {
+    let found = control.query("SELECT Host FROM mysql.user WHERE User = 'root'")?;
+    for row in 0..found.rows.len() {
+        let Some(host) = found.text(row, 0) else { continue };
+        let user = format!("'root'@'{host}'");
+        match control.query(&format!("ALTER USER {user} IDENTIFIED BY '{password}'")) {
+            // Before MySQL 5.7.6 and MariaDB 10.2.0.
+            Err(error) if error.server_code() == Some(PARSE_ERROR) => {
+                control.query(&format!("SET PASSWORD FOR {user} = PASSWORD('{password}')"))?;
+            }
+            done => drop(done?),
+        }
+    }
+    Ok(())
 }
 
 /// The command line that every use of a server program begins with.
@@ -96,6 +85,8 @@ fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
         ("--lc-messages-dir=", &layout.share_dir),
         ("--character-sets-dir=", &layout.charsets_dir),
         ("--plugin-dir=", &layout.plugin_dir),
+        // No statement reads or writes files elsewhere. Some builds name a directory that is not there.
+        ("--secure-file-priv=", tmp_dir),
     ];
     argv.extend(paths.map(|(option, path)| with_path(option, path)));
     if rustix::process::geteuid().is_root() {
@@ -109,17 +100,4 @@ pub(crate) fn with_path(option: &str, path: &Path) -> OsString {
     let mut word = OsString::from(option);
     word.push(path);
     word
-}
-
-fn write_script(share_dir: &Path, script: &Path) -> Result<(), Error> {
-    let mut out = fs::File::create(script)?;
-    out.write_all(PRELUDE.as_bytes())?;
-    for names in SCRIPTS {
-        let mut paths = names.iter().map(|name| share_dir.join(name));
-        if let Some(path) = paths.find(|path| path.exists()) {
-            out.write_all(&fs::read(path)?)?;
-            out.write_all(b"\n")?;
-        }
-    }
-    Ok(())
 }

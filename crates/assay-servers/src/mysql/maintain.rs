@@ -1,0 +1,206 @@
+//! Maintenance of the MySQL family: statistics, purge, changed pages; what MyRocks has in memory, and its compaction.
+
+use std::time::{Duration, Instant};
+
+use assay_wire::Control;
+
+use crate::{Drained, Error};
+
+/// Between two looks at what is still to be done.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Global variables that make a server write everything now, in the order in which they are set, with the values.
+///
+/// Without the higher capacity a server writes as many pages a second as it is configured for, whatever the disk could
+/// do. Without the higher frequency the history of what is purged is kept until more has been purged. Not every version
+/// has all.
+const HURRY: [(&str, &str); 5] = [
+    ("innodb_purge_rseg_truncate_frequency", "1"),
+    ("innodb_io_capacity_max", "100000"),
+    ("innodb_io_capacity", "100000"),
+    ("innodb_max_dirty_pages_pct_lwm", "0"),
+    ("innodb_max_dirty_pages_pct", "0"),
+];
+
+/// What MariaDB 10.1 takes instead of a share of 0, which it refuses with [`WRONG_VALUE`].
+const HARDLY_ANY: &str = "0.001";
+
+/// The server's error for a value that a variable cannot have.
+const WRONG_VALUE: u32 = 1231;
+
+/// A change after all others. The purge of MySQL 5.5 says how far it is by the last transaction that it found, however
+/// many without changes came after that.
+const MARK: [&str; 2] =
+    ["CREATE TABLE mysql.assay_mark (a INT) ENGINE=InnoDB", "DROP TABLE mysql.assay_mark"];
+
+/// Makes MyRocks write its memory to files of level 0, and merge those into level 1.
+const COMPACT: [&str; 2] = ["rocksdb_force_flush_memtable_now", "rocksdb_compact_lzero_now"];
+
+/// See [`crate::maintain`].
+pub(crate) fn maintain(
+    control: &mut Control,
+    tables: &[String],
+    limit: Duration,
+) -> Result<Drained, Error> {
+    for table in tables {
+        control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
+    }
+    drain(control, limit)
+}
+
+/// See [`crate::drain`].
+pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
+    let began = Instant::now();
+    let mut before = Vec::new();
+    for (name, value) in HURRY {
+        if let Some(old) = variable(control, name)? {
+            match set(control, name, value) {
+                Err(error) if error.server_code() == Some(WRONG_VALUE) => {
+                    set(control, name, HARDLY_ANY)?;
+                }
+                done => done?,
+            }
+            before.push((name, old));
+        }
+    }
+    let drained = compact(control).and_then(|()| wait(control, began, limit));
+    // In the opposite order: a maximum is lowered after what it bounds.
+    for (name, value) in before.iter().rev() {
+        set(control, name, value)?;
+    }
+    drained
+}
+
+fn set(control: &mut Control, name: &str, value: &str) -> Result<(), assay_wire::Error> {
+    control.query(&format!("SET GLOBAL {name} = {value}")).map(drop)
+}
+
+/// A global variable, where the version has it.
+fn variable(control: &mut Control, name: &str) -> Result<Option<String>, Error> {
+    let found = control.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+    Ok(found.text(0, 1).map(str::to_owned))
+}
+
+/// Does nothing where MyRocks is not loaded.
+fn compact(control: &mut Control) -> Result<(), Error> {
+    for name in COMPACT {
+        if variable(control, name)?.is_some() {
+            set(control, name, "1")?;
+        }
+    }
+    Ok(())
+}
+
+fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Drained, Error> {
+    let has_rocksdb = variable(control, "rocksdb_block_cache_size")?.is_some();
+    let History { next_transaction: until, tells_state, .. } = History::read(control)?;
+    if !tells_state {
+        MARK.iter().try_for_each(|sql| control.query(sql).map(drop))?;
+    }
+    loop {
+        let history_length = History::read(control)?.left(until);
+        let dirty_pages = dirty_pages(control)?;
+        let is_compact = !has_rocksdb || rocksdb_is_at_rest(control)?;
+        let took = began.elapsed();
+        let is_complete = history_length == Some(0) && dirty_pages == 0 && is_compact;
+        if is_complete || took > limit {
+            return Ok(Drained { is_complete, history_length, dirty_pages, took });
+        }
+        // MySQL 5.5 purges only while somebody works, and its master thread sleeps while nobody does.
+        control.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        control.query("COMMIT")?;
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn dirty_pages(control: &mut Control) -> Result<u64, Error> {
+    let found = control.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
+    Ok(found.text(0, 1).and_then(|it| it.parse().ok()).unwrap_or(0))
+}
+
+/// Whether MyRocks neither writes memory to files nor merges files, nor is about to.
+fn rocksdb_is_at_rest(control: &mut Control) -> Result<bool, Error> {
+    let found = control.query(
+        "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS \
+         WHERE STAT_TYPE IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')",
+    )?;
+    let pending = found.text(0, 0).is_some_and(|it| it != "0");
+    let running = control.query("SHOW GLOBAL STATUS LIKE 'Rocksdb_num%compactions_running'")?;
+    Ok(!pending && (0..running.rows.len()).all(|row| running.text(row, 1) == Some("0")))
+}
+
+/// How far the purge of InnoDB is, of `SHOW ENGINE INNODB STATUS`: the only place where every version tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct History {
+    /// Transactions in the history list. Versions before 5.7 leave what is purged in it for a while.
+    length: Option<u64>,
+    /// The number that the next transaction gets.
+    next_transaction: Option<u64>,
+    /// All transactions with lower numbers are purged.
+    purged_below: Option<u64>,
+    /// Whether the purge says what it is doing; it does since it is a thread of its own, in 5.6.
+    tells_state: bool,
+}
+
+impl History {
+    fn read(control: &mut Control) -> Result<Self, Error> {
+        let found = control.query("SHOW ENGINE INNODB STATUS")?;
+        Ok(Self::parse(found.text(0, 2).unwrap_or_default()))
+    }
+
+    fn parse(status: &str) -> Self {
+        let mut history = Self::default();
+        for line in status.lines() {
+            if let Some(rest) = line.strip_prefix("History list length ") {
+                history.length = rest.trim().parse().ok();
+            } else if let Some(rest) = line.strip_prefix("Trx id counter ") {
+                history.next_transaction = number(rest);
+            } else if let Some(rest) = line.strip_prefix("Purge done for trx's n:o < ") {
+                history.purged_below = number(rest);
+                history.tells_state = rest.contains("state:");
+            }
+        }
+        history
+    }
+
+    /// Transactions that are not purged, of those before `until`.
+    fn left(&self, until: Option<u64>) -> Option<u64> {
+        let is_purged = until.is_some() && self.purged_below >= until;
+        if is_purged { Some(0) } else { self.length }
+    }
+}
+
+/// The first word of a text as a number of a transaction. They are hexadecimal in 5.5 and decimal later; all that is
+/// done with them is to compare two of one server, which taking them all for hexadecimal does not change.
+fn number(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.split_whitespace().next()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATUS: &str = "------------
+TRANSACTIONS
+------------
+Trx id counter 5D6
+Purge done for trx's n:o < 5D5 undo n:o < D57
+History list length 101
+LIST OF TRANSACTIONS FOR EACH SESSION:
+";
+
+    #[test]
+    fn history_is_read_from_the_status() {
+        let history = History::parse(STATUS);
+        assert_eq!(history.left(history.next_transaction), Some(101));
+        let later = "< 5D6 undo n:o < 0 state: running but idle";
+        let later = History::parse(&STATUS.replace("< 5D5 undo n:o < D57", later));
+        assert_eq!(later.left(history.next_transaction), Some(0));
+        assert_eq!((history.tells_state, later.tells_state), (false, true));
+    }
+
+    #[test]
+    fn status_without_a_history_tells_nothing() {
+        assert_eq!(History::parse("InnoDB is off").left(None), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! The options of MariaDB.
+//!
+//! Sources: `mariadbd --verbose --help` of 10.1.23, 10.2.11, 10.5.23, 10.11.5, 10.11.19, 11.4.5 and 11.8.6, and the
+//! MariaDB documentation for the release in which an option or a default came or went.
+
+use assay_model::Engine::{InnoDb, RocksDb};
+
+use super::{cache, charset, collation, commit, connections, fixed, half_of_log, log};
+use crate::options::{FIRST, NEVER, Setting};
+
+/// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
+const NO_SNAPSHOT_ISOLATION: Option<&str> =
+    Some("never refuses to write over a row changed since the snapshot");
+
+/// Taken away with the new log format of 10.8, given back by MDEV-33894.
+const BLOCK_OF_THE_DEVICE: Option<&str> = Some("writes blocks of the device's size to the log");
+
+/// All of them.
+pub(crate) const OPTIONS: &[Setting] = &[
+    Setting::of("innodb-buffer-pool-size", cache).only(InnoDb),
+    // For the few tables of the server itself.
+    Setting::of("innodb-buffer-pool-size", fixed!("64M")).only(RocksDb),
+    // Two files before 10.5.0.
+    Setting::of("innodb-log-file-size", half_of_log).missing(&[((10, 5, 0), NEVER, None)]),
+    Setting::of("innodb-log-files-in-group", fixed!("2")).missing(&[((10, 5, 0), NEVER, None)]),
+    Setting::of("innodb-log-file-size", log).missing(&[(FIRST, (10, 5, 0), None)]),
+    Setting::of("innodb-flush-log-at-trx-commit", commit),
+    Setting::of("character-set-server", charset),
+    Setting::of("collation-server", collation),
+    // Default without a strict mode before 10.2.4, with more modes since.
+    Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
+    Setting::of("max-connections", connections),
+    // Default 0 before 10.2.0, later by the number of connections.
+    Setting::of("thread-cache-size", connections),
+    Setting::of("innodb-doublewrite", fixed!("ON")),
+    // Default `fsync` before 10.6.0.
+    Setting::of("innodb-flush-method", fixed!("O_DIRECT")),
+    Setting::of("innodb-io-capacity", fixed!("2000")),
+    Setting::of("innodb-flush-neighbors", fixed!("0")),
+    // Later versions have a form of CRC-32 by default.
+    Setting::of("innodb-checksum-algorithm", fixed!("crc32")).missing(&[((10, 2, 2), NEVER, None)]),
+    Setting::of("innodb-log-checksum-algorithm", fixed!("crc32")).missing(&[(
+        (10, 2, 2),
+        NEVER,
+        None,
+    )]),
+    // Default 8192 until 10.7, 512 later: a partial block of the log is read before it is written.
+    Setting::of("innodb-log-write-ahead-size", fixed!("4096")).missing(&[
+        (FIRST, (10, 2, 2), Some("writes blocks of 512 bytes to the log")),
+        ((10, 8, 0), (10, 11, 9), BLOCK_OF_THE_DEVICE),
+        ((11, 0, 0), (11, 1, 6), BLOCK_OF_THE_DEVICE),
+        ((11, 2, 0), (11, 2, 5), BLOCK_OF_THE_DEVICE),
+        ((11, 3, 0), (11, 4, 3), BLOCK_OF_THE_DEVICE),
+    ]),
+    // Default ON before 10.5.0.
+    Setting::of("innodb-adaptive-hash-index", fixed!("OFF")),
+    // Default `all` before 10.5.15.
+    Setting::of("innodb-change-buffering", fixed!("none")).missing(&[(
+        (11, 0, 0),
+        NEVER,
+        Some("has no change buffer, as asked for"),
+    )]),
+    Setting::of("innodb-log-file-buffering", fixed!("ON")).missing(&[(
+        FIRST,
+        (10, 8, 4),
+        Some("always buffers the log, as asked for"),
+    )]),
+    // Default ON from 11.6.2.
+    Setting::of("innodb-snapshot-isolation", fixed!("OFF")).missing(&[
+        (FIRST, (10, 6, 18), NO_SNAPSHOT_ISOLATION),
+        ((10, 7, 0), (10, 11, 8), NO_SNAPSHOT_ISOLATION),
+        ((11, 0, 0), (11, 0, 6), NO_SNAPSHOT_ISOLATION),
+        ((11, 1, 0), (11, 1, 5), NO_SNAPSHOT_ISOLATION),
+        ((11, 2, 0), (11, 2, 4), NO_SNAPSHOT_ISOLATION),
+        ((11, 4, 0), (11, 4, 2), NO_SNAPSHOT_ISOLATION),
+    ]),
+    // What an instance has in its cache shall come from the study alone.
+    Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")),
+    Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")),
+    Setting::of("query-cache-type", fixed!("0")),
+    Setting::of("query-cache-size", fixed!("0")),
+    Setting::of("performance-schema", fixed!("OFF")),
+    Setting::of("skip-log-bin", fixed!("1")),
+    // Default ON from 11.4.
+    Setting::of("ssl", fixed!("OFF")),
+    Setting::of("plugin-load-add", fixed!("ha_rocksdb.so")).only(RocksDb),
+    Setting::of("rocksdb-block-cache-size", cache).only(RocksDb),
+    Setting::of("rocksdb-max-total-wal-size", log).only(RocksDb),
+    Setting::of("rocksdb-flush-log-at-trx-commit", commit).only(RocksDb),
+    // Rows as they are, as InnoDB stores them.
+    Setting::of("rocksdb-default-cf-options", fixed!("compression=kNoCompression")).only(RocksDb),
+    // Past the page cache, as InnoDB with O_DIRECT.
+    Setting::of("rocksdb-use-direct-reads", fixed!("ON")).only(RocksDb),
+    Setting::of("rocksdb-use-direct-io-for-flush-and-compaction", fixed!("ON")).only(RocksDb),
+];

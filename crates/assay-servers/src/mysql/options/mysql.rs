@@ -1,0 +1,101 @@
+//! The options of MySQL.
+//!
+//! Sources: `mysqld --verbose --help` of 5.5.9, 5.5.34, 5.6.14, 5.7.22, 8.0.12, 8.0.15, 8.0.33 and 9.7.4, and the
+//! MySQL reference manual and release notes for the release in which an option or a default came or went.
+
+use assay_model::Engine::InnoDb;
+
+use super::{cache, charset, collation, commit, connections, fixed, half_of_log, log};
+use crate::options::{FIRST, NEVER, Setting};
+
+/// All of them.
+pub(crate) const OPTIONS: &[Setting] = &[
+    Setting::of("innodb-buffer-pool-size", cache),
+    // Default OFF before 5.6.6.
+    Setting::of("innodb-file-per-table", fixed!("ON")),
+    // Until 8.0.29 two files by default, and any number of them; since 8.0.30 as many as are needed.
+    Setting::of("innodb-log-file-size", half_of_log).missing(&[((8, 0, 30), NEVER, None)]),
+    Setting::of("innodb-log-files-in-group", fixed!("2")).missing(&[((8, 0, 30), NEVER, None)]),
+    Setting::of("innodb-redo-log-capacity", log).missing(&[(FIRST, (8, 0, 30), None)]),
+    Setting::of("innodb-flush-log-at-trx-commit", commit),
+    Setting::of("character-set-server", charset),
+    Setting::of("collation-server", collation),
+    // Default without a strict mode before 5.7, with many modes since.
+    Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
+    Setting::of("max-connections", connections),
+    // Default 0 in 5.5, later by the number of connections.
+    Setting::of("thread-cache-size", connections),
+    Setting::of("innodb-doublewrite", fixed!("ON")),
+    Setting::of("innodb-flush-method", fixed!("O_DIRECT")),
+    // Default 200, since 8.4.0 10000.
+    Setting::of("innodb-io-capacity", fixed!("2000")),
+    // Default ON before 8.0.0.
+    Setting::of("innodb-flush-neighbors", fixed!("0")).missing(&[(
+        FIRST,
+        (5, 6, 3),
+        Some("writes the changed neighbours of a page together with it"),
+    )]),
+    // Default `innodb` before 5.7.7.
+    Setting::of("innodb-checksum-algorithm", fixed!("crc32")).missing(&[(
+        FIRST,
+        (5, 6, 3),
+        Some("has the older checksum of pages only, which costs more CPU than CRC-32"),
+    )]),
+    Setting::of("innodb-log-write-ahead-size", fixed!("4096")).missing(&[(
+        FIRST,
+        (5, 7, 4),
+        Some("writes blocks of 512 bytes to the log"),
+    )]),
+    // Default ON before 8.4.0 and, since, on machines with many CPUs: other versions write the log where they commit.
+    Setting::of("innodb-log-writer-threads", fixed!("OFF")).missing(&[
+        (FIRST, (8, 0, 11), Some("writes the log in the committing thread, as asked for")),
+        ((8, 0, 11), (8, 0, 22), Some("always writes the log in threads of its own")),
+    ]),
+    // Default ON before 8.4.0.
+    Setting::of("innodb-adaptive-hash-index", fixed!("OFF")),
+    // Default `all` before 8.4.0.
+    Setting::of("innodb-change-buffering", fixed!("none")),
+    // Default ON since 8.0.2: a truncation is work in the background at a time of its own.
+    Setting::of("innodb-undo-log-truncate", fixed!("OFF")).missing(&[(
+        FIRST,
+        (5, 7, 5),
+        Some("never truncates undo logs, as asked for"),
+    )]),
+    // What an instance has in its cache shall come from the study alone.
+    Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")).missing(&[(
+        FIRST,
+        (5, 6, 3),
+        Some("never saves what the buffer pool holds, as asked for"),
+    )]),
+    Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")).missing(&[(
+        FIRST,
+        (5, 6, 3),
+        None,
+    )]),
+    // Default ON since 8.4.0, where the build has it.
+    Setting::of("loose-innodb-numa-interleave", fixed!("OFF")).only(InnoDb).missing(&[(
+        FIRST,
+        (5, 6, 27),
+        Some("takes memory where the kernel gives it, as asked for"),
+    )]),
+    Setting::of("query-cache-type", fixed!("0")).missing(&[(
+        (8, 0, 3),
+        NEVER,
+        Some("has no query cache, as asked for"),
+    )]),
+    Setting::of("query-cache-size", fixed!("0")).missing(&[((8, 0, 3), NEVER, None)]),
+    // Default ON since 5.6.6.
+    Setting::of("performance-schema", fixed!("OFF")),
+    // Default off before 8.0.1.
+    Setting::of("skip-log-bin", fixed!("1")),
+    // The builds of 5.5 may come without TLS.
+    Setting::of("loose-ssl", fixed!("0")).missing(&[((8, 0, 26), NEVER, None)]),
+    Setting::of("tls-version", fixed!("")).missing(&[(FIRST, (8, 0, 26), None)]),
+    // A second port and its threads; a plugin that is not loaded before.
+    Setting::of("mysqlx", fixed!("OFF")).missing(&[(FIRST, (8, 0, 11), None)]),
+    // Logins are not measured; this one needs neither TLS nor a key for a password.
+    Setting::of("default-authentication-plugin", fixed!("mysql_native_password")).missing(&[
+        (FIRST, (8, 0, 4), None),
+        ((8, 4, 0), NEVER, Some("logs in by `caching_sha2_password`; logins are not measured")),
+    ]),
+];

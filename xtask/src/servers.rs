@@ -1,0 +1,180 @@
+//! Every server that can be had: got, started and compared, by the program itself.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A server of each family and one through each client, the smallest there are.
+const SHORT: [&str; 5] =
+    ["mariadb@10.11", "mysql@5.7", "postgres@15", "postgres@17.10", "postgres@18.4"];
+
+/// What the servers of each family are compared with.
+const BASES: [(&str, &str); 3] =
+    [("mariadb", "mariadb@10.11"), ("mysql", "mysql@5.7"), ("postgres", "postgres@16")];
+
+/// Storage engines that come with some of the servers.
+const ENGINES: [&str; 2] = ["mariadb@10.11/rocksdb", "mariadb@11.8/rocksdb"];
+
+/// Enough to load, change and read every kind of thing.
+const TESTS: &str = "update-index,read-write_range=100,scan,point-query,delete,insert";
+
+/// Passed on to the program.
+const EXPIRED: &str = "--accept-expired-index";
+
+/// Gets servers, starts each on a new data directory, compares each with one of its family, and prints a Markdown
+/// table: `[--all] [--accept-expired-index] [SYSTEM...]`.
+///
+/// # Errors
+/// When any of them could not be had, started or compared; the table says which.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub fn run(arguments: &[String]) -> Result<()> {
+    let flag = |name: &str| arguments.iter().any(|word| word == name);
+    let assay = Assay::build(flag(EXPIRED))?;
+    let mut systems: Vec<String> =
+        arguments.iter().filter(|word| !word.starts_with("--")).cloned().collect();
+    if systems.is_empty() && flag("--all") {
+        for (product, _) in BASES {
+            systems.extend(assay.available(product)?);
+        }
+        systems.extend(ENGINES.map(str::to_owned));
+    } else if systems.is_empty() {
+        systems.extend(SHORT.map(str::to_owned));
+    }
+    println!("| system | source | build | size, MB | first query after | smoke compare |");
+    println!("|---|---|---|---:|---:|---|");
+    let mut failed = 0;
+    for system in systems {
+        let row = assay.row(&system).unwrap_or_else(|error| {
+            failed += 1;
+            format!("| {system} | | | | | {} |", format!("{error:#}").replace(['|', '\n'], " "))
+        });
+        println!("{row}");
+    }
+    ensure!(failed == 0, "{failed} servers could not be had, started or compared");
+    Ok(())
+}
+
+/// The program, with a cache of its own in which only the servers are those of the user's cache.
+struct Assay {
+    program: PathBuf,
+    accepts_expired: bool,
+    place: TempDir,
+}
+
+impl Assay {
+    fn build(accepts_expired: bool) -> Result<Self> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let build = ["build", "--quiet", "--package", "assay", "--message-format", "json"];
+        let output = Command::new(cargo).args(build).stderr(Stdio::inherit()).output()?;
+        ensure!(output.status.success(), "the program does not build");
+        let messages = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+        let executable = |it: Value| Some(PathBuf::from(it["executable"].as_str()?));
+        let program = messages.filter_map(|it| it.ok().and_then(executable)).last();
+        let program = program.context("cargo does not say where the program is")?;
+        Ok(Self { program, accepts_expired, place: TempDir::new()? })
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(words).stdin(Stdio::null());
+        command
+    }
+
+    /// Output of a command that succeeds.
+    fn done(mut command: Command) -> Result<Output> {
+        let output = command.output()?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr);
+            let error = told.lines().find(|line| line.starts_with("error"));
+            bail!("{}: {}", output.status, error.unwrap_or_default());
+        }
+        Ok(output)
+    }
+
+    /// Versions of a product whose bytes are known beforehand.
+    fn available(&self, product: &str) -> Result<Vec<String>> {
+        let list = ["server", "list", "--available", product, "--format", "json"];
+        let found: Value = serde_json::from_slice(&Self::done(self.command(&list))?.stdout)?;
+        let verified = found.as_array().into_iter().flatten().filter(|it| it["verified"] == true);
+        let mut systems: Vec<_> =
+            verified.filter_map(|it| Some(it["system"].as_str()?.to_owned())).collect();
+        systems.dedup();
+        Ok(systems)
+    }
+
+    fn row(&self, system: &str) -> Result<String> {
+        let got = self.get(system)?;
+        let text = |name: &str| got[name].as_str().unwrap_or_default().to_owned();
+        let server = PathBuf::from(text("server"));
+        let in_cache = |it: &&Path| it.parent().is_some_and(|it| it.ends_with("prefixes"));
+        let prefix = server.ancestors().find(in_cache).context("the server is in no cache")?;
+        let prefixes = prefix.parent().context("a cache of servers")?;
+        let megabytes = bytes(prefix)? >> 20;
+        let seconds = self.start(system, prefixes)?;
+        self.compare(system)?;
+        let (source, build) = (text("source"), text("build"));
+        let (client, place) = source.split_once(' ').unwrap_or((&source, ""));
+        Ok(format!(
+            "| {system} | {client} `{place}` | `{build}` | {megabytes} | {seconds:.1} s | ok |"
+        ))
+    }
+
+    fn get(&self, system: &str) -> Result<Value> {
+        let mut command = self.command(&["server", "get", system, "--quiet", "--format", "json"]);
+        command.args(self.accepts_expired.then_some(EXPIRED));
+        let output = Self::done(command).context("cannot be had")?;
+        let got: Value = serde_json::from_slice(&output.stdout)?;
+        Ok(got[0].clone())
+    }
+
+    /// In this cache.
+    fn here(&self, words: &[&str]) -> Command {
+        let mut command = self.command(words);
+        command.env("ASSAY_CACHE", self.place.path());
+        command.env("XDG_STATE_HOME", self.place.path().join("state"));
+        command.env("ASSAY_LEDGER", self.place.path().join("ledger.db"));
+        command
+    }
+
+    /// Seconds until a server without a data directory answers.
+    fn start(&self, system: &str, prefixes: &Path) -> Result<f64> {
+        let link = self.place.path().join("prefixes");
+        if !link.exists() {
+            symlink(prefixes, link)?;
+        }
+        let began = Instant::now();
+        let start = ["server", "start", system, "--name", "one", "--quiet", "--offline"];
+        Self::done(self.here(&start)).context("does not start")?;
+        let seconds = began.elapsed().as_secs_f64();
+        Self::done(self.here(&["server", "stop", "one"])).context("does not stop")?;
+        Ok(seconds)
+    }
+
+    fn compare(&self, system: &str) -> Result<()> {
+        let base = BASES.iter().find(|(product, _)| system.starts_with(product));
+        let (_, base) = base.context("a system without a family")?;
+        let mut compare = self.here(&["compare", base, system, "--preset", "smoke"]);
+        compare.args(["--tests", TESTS, "--quiet", "--offline"]);
+        Self::done(compare).context("cannot be compared")?;
+        Ok(())
+    }
+}
+
+fn bytes(directory: &Path) -> Result<u64> {
+    let mut sum = 0;
+    for entry in fs_err::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sum += bytes(&entry.path())?;
+        } else if kind.is_file() {
+            sum += entry.metadata()?.len();
+        }
+    }
+    Ok(sum)
+}
