@@ -152,9 +152,11 @@ fn c_library(files: &BTreeSet<PathBuf>) -> Result<Option<String>, Error> {
     Ok(Some(if words.is_empty() { file_name(path).to_owned() } else { words }))
 }
 
-/// Libraries from outside the server's own tree, where it has a C library of its own; a server without one uses the
-/// machine's.
+/// Libraries from outside the server's own tree. A server without a loader of its own runs on the machine's.
 fn foreign_libraries(files: &BTreeSet<PathBuf>, prefix: &Prefix) -> Vec<String> {
+    if prefix.layout.loader.is_none() {
+        return vec!["those of the machine".to_owned()];
+    }
     let root = fs::canonicalize(&prefix.path).unwrap_or_else(|_| prefix.path.clone());
     let foreign = files.iter().filter(|path| !path.starts_with(&root));
     foreign.map(|path| path.display().to_string()).collect()

@@ -17,6 +17,8 @@ fn audit(base: &str, other: &str) -> Vec<Value> {
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
     place.assert_nothing_left();
+    assert!(document["compared"]["settings"].as_u64().unwrap() > 500, "{document}");
+    assert!(document["compared"]["plans"].as_u64().unwrap() >= 32, "{document}");
     serde_json::from_value(document["audit"].take()).unwrap()
 }
 

@@ -136,9 +136,9 @@ pub(crate) fn start_one(
         started_ms: now_ms(),
         start_took_ms: began.elapsed().as_millis() as u64,
     })?;
-    if !recorder.is_audited(system) {
+    if !recorder.is_audited(system, phase.data) {
         let facts = audit(system, &server, phase.data, field, recorder)?;
-        recorder.facts(system, facts)?;
+        recorder.facts(system, phase.data, facts)?;
     }
     Ok(server)
 }

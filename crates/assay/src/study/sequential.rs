@@ -47,14 +47,15 @@ pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
 
 /// Asks every system for its settings first: one that was measured before an interruption is not started again.
 fn audit(field: &Field, recorder: &mut Recorder) -> Result<()> {
-    let Some(data) = data_sets(recorder).first().copied() else { return Ok(()) };
-    let phase = Phase { data, start_from: StartFrom::Fresh };
-    for (index, participant) in field.participants.iter().enumerate() {
-        let template = field.templates.of(index, data)?;
-        let server = template::start(participant, template, phase, recorder.study(), field)?;
-        let facts = block::audit(index, &server, data, field, recorder)?;
-        recorder.facts(index, facts)?;
-        server.stop()?;
+    for data in data_sets(recorder) {
+        let phase = Phase { data, start_from: StartFrom::Fresh };
+        for (index, participant) in field.participants.iter().enumerate() {
+            let template = field.templates.of(index, data)?;
+            let server = template::start(participant, template, phase, recorder.study(), field)?;
+            let facts = block::audit(index, &server, data, field, recorder)?;
+            recorder.facts(index, data, facts)?;
+            server.stop()?;
+        }
     }
     Ok(())
 }
