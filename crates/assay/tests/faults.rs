@@ -283,7 +283,10 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let kept = place.slices();
     fs_err::remove_file(&filler).unwrap();
     let (code, result) = finished(child);
-    assert_some_failed(code, &result, "full");
+    assert_some_failed(code, &result, "");
+    // What the server makes of it: InnoDB refuses the row, or ends where it cannot write its log.
+    let told = result.to_string();
+    assert!(told.contains("is full") || told.contains("operating system error 28"), "{result:#}");
     assert!(place.slices() >= kept);
     place.assert_nothing_left();
 }
