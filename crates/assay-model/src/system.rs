@@ -72,6 +72,8 @@ pub enum Origin {
     Dir(PathBuf),
     /// A source tree and, after `#`, the ref to build.
     Git(String),
+    /// A server that is running already, by its URL without password.
+    Url(String),
 }
 
 /// A system as the user named it: `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096`.
@@ -100,8 +102,12 @@ impl SystemSpec {
 
 impl fmt::Display for SystemSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Origin::Url(url) = &self.origin {
+            return f.write_str(url);
+        }
         write!(f, "{}@", self.product)?;
         match &self.origin {
+            Origin::Url(_) => {}
             Origin::Version(version) => f.write_str(version)?,
             Origin::Dir(path) => write!(f, "dir:{}", path.display())?,
             Origin::Git(reference) => write!(f, "git:{reference}")?,

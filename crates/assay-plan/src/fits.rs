@@ -15,9 +15,14 @@ pub(crate) fn check_machine(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let memory_have = machine.memory_mb * 7 / 10;
-    let resident = if experiment == Experiment::Sequential { 1 } else { systems.len() as u64 };
+    // What is running already has its memory, and its data are elsewhere.
+    let started = systems.iter().filter(|system| system.url.is_none());
+    let resident = match experiment {
+        Experiment::Sequential => 1,
+        Experiment::Interleaved => started.clone().count() as u64,
+    };
     // The same system twice, such as a twin, shares its templates.
-    let distinct = systems.iter().map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
+    let distinct = started.map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| resident * (buffer_pool_mb(setup) + SERVER_BASE_MB);
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
     let template_mb = |setup: Setup| loaded_mb(setup) + redo_log_mb(largest) + EMPTY_DATA_MB;

@@ -92,6 +92,14 @@ pub enum Error {
         /// What was expected, with an example.
         what: &'static str,
     },
+    /// Something that cannot be done with a server that is running already.
+    #[error("`{name}` cannot take part: {why}")]
+    Running {
+        /// The system, without password.
+        name: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// The machine is too small.
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, this machine has {have_mb} MB to give"

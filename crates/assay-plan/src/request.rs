@@ -1,15 +1,18 @@
 //! What was asked, checked against what makes sense and what the machine can hold.
 
+use std::collections::HashSet;
+
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Microbenchmark, PlannedCell,
-    Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Microbenchmark, Origin,
+    PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
 };
 
 use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
 use crate::limits::{CLIENTS, ROWS, TABLES, in_range};
 use crate::{
-    Error, buffer_pool_mb, loaded_mb, parse_system, redo_log_mb, select_tests, write_study,
+    Error, ServerUrl, buffer_pool_mb, loaded_mb, parse_system, parse_url, redo_log_mb,
+    select_tests, write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
@@ -71,6 +74,15 @@ impl SystemRequest {
     #[must_use]
     pub fn of(words: &str) -> Self {
         Self { words: words.to_owned(), ..Self::default() }
+    }
+
+    /// The same in words that may be kept and shown: a URL without its password.
+    fn without_password(&self) -> Self {
+        let url = parse_url(&self.words).ok();
+        Self {
+            words: url.map_or_else(|| self.words.clone(), |url| url.to_string()),
+            ..self.clone()
+        }
     }
 }
 
@@ -143,6 +155,8 @@ pub struct PlannedSystem {
     pub spec: SystemSpec,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
+    /// Where it runs already and how to log in, with the password that was given; none for what assay starts.
+    pub url: Option<ServerUrl>,
 }
 
 /// Turns words into a checked plan.
@@ -156,8 +170,16 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let setups = setups(request, &effort)?;
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
+    check_running(&systems, effort.experiment, request.placement)?;
     check_machine(largest, &setups, &systems, effort.experiment, machine)?;
 
+    // What others use is not pinned, and the rest is treated alike.
+    let is_attached = systems.iter().any(|system| system.url.is_some());
+    let request = &Request {
+        placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
+        systems: request.systems.iter().map(SystemRequest::without_password).collect(),
+        ..request.clone()
+    };
     let cells = cells(request, &effort, &tests, &setups);
     let study = Study {
         id: String::new(),
@@ -205,15 +227,45 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
         };
         let is_taken = |name: &String| systems.iter().any(|other| other.name == *name);
         let name = (1..).map(numbered).find(|name| !is_taken(name)).unwrap_or(given.clone());
-        systems.push(PlannedSystem { name, spec, is_twin: false });
+        let url = match spec.origin {
+            Origin::Url(_) => Some(parse_url(&asked.words)?),
+            _ => None,
+        };
+        systems.push(PlannedSystem { name, spec, is_twin: false, url });
     }
-    if request.twin.unwrap_or(twin_by_preset)
+    // One that runs already cannot be had twice.
+    let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
+    if request.twin.unwrap_or(by_preset)
         && let Some(base) = systems.first().cloned()
     {
         let name = format!("{} (twin)", base.name);
         systems.push(PlannedSystem { name, is_twin: true, ..base });
     }
     Ok(systems)
+}
+
+/// What cannot be done with servers that are running already.
+fn check_running(
+    systems: &[PlannedSystem],
+    experiment: Experiment,
+    placement: Option<CpuPlacement>,
+) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    for system in systems.iter().filter(|system| system.url.is_some()) {
+        let why = if experiment == Experiment::Sequential {
+            "preset published starts its servers itself"
+        } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
+            "a server that is running already is not confined to a CPU"
+        } else if !system.spec.overrides.is_empty() {
+            "a server that is running already has its options"
+        } else if !seen.insert(&system.spec.origin) {
+            "one database cannot take part twice: a twin needs a base that assay starts"
+        } else {
+            continue;
+        };
+        return Err(Error::Running { name: system.name.clone(), why });
+    }
+    Ok(())
 }
 
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
@@ -332,6 +384,40 @@ mod tests {
         assert_eq!(plan.study.cells.len(), 32);
         assert_eq!(plan.study.setups, [Setup { clients: 1, tables: 1, rows: 100_000 }]);
         assert!(plan.study.blocks >= 4);
+    }
+
+    #[test]
+    fn servers_that_run_already_keep_their_password_out_of_what_is_kept() {
+        let mut request = request();
+        let url = "mysql://me:secret@db.example/sbtest";
+        request.systems = vec![SystemRequest::of(url), SystemRequest::of("mysql@8.0")];
+        request.preset = Preset::Standard;
+        let plan = plan(&request, MachineFacts { memory_mb: 64_000, ..MACHINE }).unwrap();
+        assert_eq!(plan.systems.len(), 2, "a twin of what runs already");
+        assert_eq!(plan.systems[0].name, "mysql://me@db.example:3306/sbtest");
+        assert_eq!(plan.systems[0].url.as_ref().unwrap().password.as_ref().unwrap().0, "secret");
+        assert!(plan.study.recipe.contains("me@db.example"));
+        assert!(!format!("{plan:?}").contains("secret"));
+        assert!(plan.study.cells.iter().all(|cell| cell.placement == CpuPlacement::Free));
+    }
+
+    #[test]
+    fn what_runs_already_cannot_do_everything() {
+        let url = SystemRequest::of("postgres://me@db.example/sbtest");
+        let other = SystemRequest::of("postgres@16");
+        let refused = |change: &dyn Fn(&mut Request)| {
+            let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
+            change(&mut request);
+            matches!(plan(&request, MACHINE), Err(Error::Running { .. }))
+        };
+        assert!(!refused(&|_| ()));
+        assert!(refused(&|request| request.twin = Some(true)));
+        assert!(refused(&|request| request.systems[1] = url.clone()));
+        assert!(refused(&|request| request.preset = Preset::Published));
+        assert!(refused(&|request| request.placement = Some(CpuPlacement::OneCpu)));
+        assert!(refused(&|request| {
+            request.systems[0].options.push(("jit".to_owned(), "on".to_owned()));
+        }));
     }
 
     #[test]

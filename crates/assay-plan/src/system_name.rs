@@ -4,14 +4,24 @@ use std::ops::Range;
 
 use assay_model::{Engine, Origin, Product, SystemSpec};
 
-use crate::Error;
 use crate::nearest::nearest;
+use crate::{Error, parse_url};
 
-/// Reads a system name.
+/// Reads a system name, or the URL of a server that is running already.
 ///
 /// # Errors
-/// [`Error::SystemName`] when the name is not of the form `product@version[/engine][+option=value]...`.
+/// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
+/// when the name is not of the form `product@version[/engine][+option=value]...`.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
+    if name.contains("://") {
+        let url = parse_url(name)?;
+        return Ok(SystemSpec {
+            product: url.product,
+            engine: SystemSpec::default_engine(url.product),
+            origin: Origin::Url(url.to_string()),
+            overrides: Vec::new(),
+        });
+    }
     let fail = |part: &str, why: String| Error::SystemName {
         name: name.to_owned(),
         at: place(name, part),

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use assay_probe::{Probe, ProbeConfig};
+use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use rustix::io::pread;
 use rustix::process::getpid;
 use rustix::thread::gettid;
@@ -35,9 +35,11 @@ fn measure() -> Result<(), Box<dyn Error>> {
     };
     let mut probe = Probe::new(ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
-        server_pid,
-        connection_tids: None,
-        data_dir: std::env::current_dir()?,
+        server: Some(WatchedServer {
+            pid: server_pid,
+            connection_tids: None,
+            data_dir: std::env::current_dir()?,
+        }),
     })?;
     let began = Instant::now();
     for _ in 0..SNAPSHOTS {

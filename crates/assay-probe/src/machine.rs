@@ -41,12 +41,16 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Opens the counters of the machine and of the device that holds `data_dir`.
-    pub(crate) fn open(data_dir: &Path, buffer: &mut Buffer, tick_ns: u64) -> Result<Self, Error> {
+    /// Opens the counters of the machine and, if it is known, of the device that holds `data_dir`.
+    pub(crate) fn open(
+        data_dir: Option<&Path>,
+        buffer: &mut Buffer,
+        tick_ns: u64,
+    ) -> Result<Self, Error> {
         let mut machine = Self {
             stat: KernelFile::open_existing("/proc/stat".into())?,
             usage: None,
-            device: match block_device(data_dir)? {
+            device: match data_dir.map(block_device).transpose()?.flatten() {
                 Some(statistics) => KernelFile::open(statistics)?,
                 None => None,
             },

@@ -17,8 +17,16 @@ use crate::trouble::{Accounting, Interval, trouble};
 pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
     pub client_tids: Vec<i32>,
-    /// Root of the server's process tree; its descendants are found by the probe.
-    pub server_pid: i32,
+    /// The server; none where its processes are on another machine or may not be read: then all its
+    /// counters are zero, which no server's are.
+    pub server: Option<WatchedServer>,
+}
+
+/// A server on this machine.
+#[derive(Debug, Clone)]
+pub struct WatchedServer {
+    /// Root of its process tree; its descendants are found by the probe.
+    pub pid: i32,
     /// Kernel ids of the threads (or backend processes) that serve the measured connections.
     ///
     /// None when the server cannot tell: then every thread of the server counts as serving them
@@ -41,7 +49,7 @@ pub struct ProbeConfig {
 #[derive(Debug)]
 pub struct Probe {
     clients: Vec<Task>,
-    server: Tree,
+    server: Option<Tree>,
     machine: Machine,
     buffer: Buffer,
     tick_ns: u64,
@@ -99,10 +107,12 @@ impl Probe {
                 Task::open(directory)?.ok_or(Error::NoSuchTask(tid))
             })
             .collect::<Result<_, _>>()?;
+        let data_dir = config.server.as_ref().map(|server| server.data_dir.clone());
+        let open_tree = |server: WatchedServer| Tree::open(server.pid, server.connection_tids);
         let mut probe = Self {
             clients,
-            server: Tree::open(config.server_pid, config.connection_tids)?,
-            machine: Machine::open(&config.data_dir, &mut buffer, tick_ns)?,
+            server: config.server.map(open_tree).transpose()?,
+            machine: Machine::open(data_dir.as_deref(), &mut buffer, tick_ns)?,
             buffer,
             tick_ns,
             cpus: crate::host::online_cpus(),
@@ -128,7 +138,10 @@ impl Probe {
         Ok(Snapshot {
             clocks,
             clients,
-            server: self.server.read(&mut self.buffer, self.tick_ns)?,
+            server: match &mut self.server {
+                Some(server) => server.read(&mut self.buffer, self.tick_ns)?,
+                None => ServerCounters::default(),
+            },
             own_cpu_ns: now_ns(ClockId::ProcessCPUTime),
             machine: self.machine.read(&mut self.buffer)?,
             accounting: self.machine.accounting(),

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 
 use assay_model::Hint;
-use assay_probe::{Error, Probe, ProbeConfig};
+use assay_probe::{Error, Probe, ProbeConfig, WatchedServer};
 use rustix::thread::gettid;
 
 /// A shell that does what it is told line by line, killed with all it started when dropped.
@@ -60,10 +60,19 @@ const WORK: &str = "for ((i = 0; i < 30000; i++)); do :; done";
 fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
     ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
-        server_pid,
-        connection_tids: None,
-        data_dir: data_dir.to_owned(),
+        server: Some(WatchedServer {
+            pid: server_pid,
+            connection_tids: None,
+            data_dir: data_dir.to_owned(),
+        }),
     }
+}
+
+/// Of a server with these threads for its connections.
+fn serving(pid: i32, tids: Vec<i32>) -> ProbeConfig {
+    let connection_tids = Some(tids);
+    let server = WatchedServer { pid, connection_tids, data_dir: here() };
+    ProbeConfig { server: Some(server), ..config(pid, &here()) }
 }
 
 fn here() -> PathBuf {
@@ -95,10 +104,8 @@ fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
 #[test]
 fn threads_that_do_not_serve_are_background() {
     let mut shell = Shell::start();
-    let background =
-        ProbeConfig { connection_tids: Some(Vec::new()), ..config(shell.pid(), &here()) };
-    let connection =
-        ProbeConfig { connection_tids: Some(vec![shell.pid()]), ..config(shell.pid(), &here()) };
+    let background = serving(shell.pid(), Vec::new());
+    let connection = serving(shell.pid(), vec![shell.pid()]);
     let mut probes = [Probe::new(background).unwrap(), Probe::new(connection).unwrap()];
     let before = probes.each_mut().map(|probe| probe.snapshot().unwrap());
     shell.run(WORK);
@@ -229,4 +236,17 @@ fn what_is_not_there_is_an_error_at_once() {
     assert!(matches!(Probe::new(client).unwrap_err(), Error::NoSuchTask(id) if id == tid));
     let missing = config(shell.pid(), Path::new("/no/such/directory"));
     assert!(Probe::new(missing).unwrap_err().to_string().contains("/no/such/directory"));
+}
+
+#[test]
+fn a_server_elsewhere_has_no_counters_and_clients_have_theirs() {
+    let client_tids = vec![gettid().as_raw_nonzero().get()];
+    let mut probe = Probe::new(ProbeConfig { client_tids, server: None }).unwrap();
+    let before = probe.snapshot().unwrap();
+    let busy = (0..2_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
+    std::hint::black_box(busy);
+    let usage = probe.snapshot().unwrap().since(&before);
+    assert!(usage.client.tasks.cpu_ns > 0);
+    assert_eq!(usage.server, assay_model::ServerCounters::default());
+    assert_eq!(usage.host.device_reads, 0);
 }

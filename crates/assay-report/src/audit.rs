@@ -3,6 +3,7 @@
 use assay_model::{AuditClass, AuditFinding, System};
 use serde::Serialize;
 
+use crate::findings::{by_kind, shown};
 use crate::json::{self, AuditPart, SystemPart};
 
 /// Raised when the shape below breaks.
@@ -12,49 +13,63 @@ const SCHEMA: u32 = 1;
 struct Document<'a> {
     schema: u32,
     systems: Vec<SystemPart<'a>>,
+    compared: Compared,
     audit: Vec<AuditPart<'a>>,
+}
+
+/// How much was compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// Settings and other facts, over all systems each name once.
+    pub settings: usize,
+    /// Plans of statements of one system.
+    pub plans: usize,
 }
 
 /// The differences in the shape that reports have them in.
 #[must_use]
-pub fn audit_json(systems: &[System], findings: &[AuditFinding]) -> String {
+pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
     let document = Document {
         schema: SCHEMA,
         systems: json::systems(systems),
+        compared,
         audit: json::audit(systems, findings),
     };
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-/// The differences in words: suspicious ones first, each with its values and why it matters.
+/// The differences in words: suspicious ones first, each with its values and why it matters, and what to do.
 #[must_use]
-pub fn audit_text(systems: &[System], findings: &[AuditFinding]) -> String {
+pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
     let count = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} settings differ suspiciously, {} as asked, {} harmlessly\n",
+        "{}: {} settings and {} plans compared; of the differences {} suspicious, {} asked for, {} harmless\n",
         names.join(", "),
+        compared.settings,
+        compared.plans,
         count(AuditClass::Suspicious),
         count(AuditClass::Expected),
         count(AuditClass::Harmless),
     );
     let classes = [
         (AuditClass::Suspicious, "suspicious"),
-        (AuditClass::Expected, "as asked"),
+        (AuditClass::Expected, "asked for"),
         (AuditClass::Harmless, "harmless"),
     ];
     for (class, word) in classes {
-        let of_class: Vec<_> = findings.iter().filter(|finding| finding.class == class).collect();
-        if of_class.is_empty() {
-            continue;
-        }
-        text += &format!("\n{word}\n");
-        for finding in of_class {
-            let values: Vec<&str> =
-                finding.values.iter().map(|value| value.as_deref().unwrap_or("none")).collect();
-            text += &format!("  {} = {}\n", finding.setting, values.join(" → "));
-            text += &format!("    {}\n", finding.why);
+        for (kind, entries) in by_kind(findings, class) {
+            text += &format!("\n{word}: {}\n", kind.title());
+            for entry in entries {
+                let values = entry.finding.values.iter().map(|value| shown(value.as_deref()));
+                let values: Vec<&str> = values.collect();
+                text += &format!("  {} = {}\n", entry.name(), values.join(" → "));
+                text += &format!("    {}\n", entry.finding.why);
+            }
+            if class == AuditClass::Suspicious {
+                text += &format!("  to do: {}\n", kind.remedy());
+            }
         }
     }
     text

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{AuditClass, DataContent, Experiment, StudyRecord, System, Verdict};
+use assay_model::{DataContent, Experiment, StudyRecord, System, Verdict};
 use assay_verdict::{Judgement, SystemSummary};
 
+use crate::findings;
 use crate::number::{change, duration, share};
 use crate::words::{base_index, source, system_name};
 
@@ -166,17 +167,9 @@ fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
 }
 
 fn stamp(record: &StudyRecord) -> Option<String> {
-    let settings: Vec<&str> = record
-        .audit
-        .iter()
-        .filter(|finding| finding.class == AuditClass::Suspicious)
-        .map(|finding| finding.setting.as_str())
-        .collect();
-    (!settings.is_empty()).then(|| {
-        format!(
-            "suspicious: settings that matter differ between the systems: {}",
-            settings.join(", ")
-        )
+    let what = findings::suspicious(&record.audit);
+    (!what.is_empty()).then(|| {
+        format!("suspicious: the systems differ in what matters, unasked: {}", what.join(", "))
     })
 }
 

@@ -1,9 +1,10 @@
 //! Terminal table, HTML page, Markdown, CSV and JSON from a study and its judgement. Pure: data in, text out.
 //!
-//! One module per format; what formats share is in `number` and `words`.
+//! One module per format; what formats share is in `number`, `words` and `findings`.
 
 mod audit;
 mod csv;
+mod findings;
 mod headline;
 mod html;
 mod json;
@@ -13,7 +14,7 @@ mod studies;
 mod text;
 mod words;
 
-pub use audit::{audit_json, audit_text};
+pub use audit::{Compared, audit_json, audit_text};
 pub use studies::studies;
 
 use assay_model::StudyRecord;

@@ -317,7 +317,7 @@ fn json_has_the_shape_of_schema_1() {
         ["build", "engine", "is_base", "is_twin", "name", "product", "sha256", "source", "version"]
     );
     assert_eq!(base["source"], "apt bookworm-security");
-    assert_eq!(keys(&document["audit"][0]), ["class", "setting", "values", "why"]);
+    assert_eq!(keys(&document["audit"][0]), ["class", "kind", "setting", "values", "why"]);
     assert_eq!(document["audit"][0]["values"]["mariadb@11.8"], "O_DIRECT");
     assert_eq!(keys(&document["events"][0]), ["system", "what", "when"]);
 }

@@ -3,7 +3,10 @@
 //! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] turns an instance's data into the next template.
 
+mod attached;
 pub mod audit;
+mod binary;
+mod builds;
 mod copy;
 mod error;
 mod initialize;
@@ -12,6 +15,7 @@ mod kept;
 mod maintain;
 mod mysql;
 mod options;
+mod plans;
 mod postgres;
 mod server;
 mod settings;
@@ -20,12 +24,15 @@ mod threads;
 
 use std::path::{Path, PathBuf};
 
+pub use attached::Attached;
+pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
 pub use error::Error;
 pub use initialize::initialize;
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
 pub use maintain::{Drained, drain, maintain};
+pub use plans::explain;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;
 pub use supervise::{Ending, Supervisor, collect_garbage};

@@ -1,36 +1,269 @@
-//! The audit of real servers of three versions with the options of one intent.
+//! The audit of real servers: one intent leaves nothing suspicious, and each trap is found where servers differ in it.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use assay_model::AuditClass;
-use assay_servers::{audit, effective_settings};
-use assay_testkit::{mariadb_version, prefix};
+use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
+use assay_servers::audit::{Audited, Facts, Plan, compare};
+use assay_servers::{build_facts, effective_settings, explain, mapped_files};
+use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
+use assay_wire::{Control, Hot};
 
 assay_testkit::supervisor_entry!();
 
+/// A statement that reads a range of a secondary index and rows that are not in it.
+const RANGE: &str = "SELECT c FROM sbtest1 WHERE k BETWEEN 50 AND 60";
+
+fn spec(overrides: &[(&str, &str)]) -> SystemSpec {
+    SystemSpec {
+        product: Product::MariaDb,
+        origin: Origin::Version("10.11".to_owned()),
+        engine: Engine::InnoDb,
+        overrides: overrides
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect(),
+    }
+}
+
+fn fill(control: &mut Control) {
+    for sql in [
+        "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120)) ENGINE = InnoDB",
+        "INSERT INTO sbtest1 SELECT seq, seq, seq FROM seq_1_to_2000",
+        "CREATE INDEX k_1 ON sbtest1 (k)",
+        "ANALYZE TABLE sbtest1",
+    ] {
+        control.query(sql).unwrap();
+    }
+}
+
+fn facts_of(server: &TestServer, version: &str, control: &mut Control) -> Facts {
+    let mut settings = effective_settings(control).unwrap();
+    settings.extend(build_facts(server.pid(), &prefix(version)).unwrap());
+    let plan = explain(control, Product::MariaDb, RANGE).unwrap().unwrap();
+    let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
+    Facts { settings, plans: vec![Plan { test, statement, plan }] }
+}
+
+/// What is known of a server of a version that runs with these options besides the intent's.
+fn facts(version: &str, options: &[&str]) -> Facts {
+    let server = mariadb_version(version, options);
+    let mut control = server.connect();
+    fill(&mut control);
+    facts_of(&server, version, &mut control)
+}
+
+fn compared(a: &Facts, b: &Facts, asked: &[(&str, &str)]) -> Vec<AuditFinding> {
+    let (plain, asked) = (spec(&[]), spec(asked));
+    compare(&[Audited { spec: &plain, facts: a }, Audited { spec: &asked, facts: b }])
+}
+
+fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
+    let of_class = findings.iter().filter(|it| it.class == AuditClass::Suspicious);
+    of_class.map(|it| it.setting.as_str()).collect()
+}
+
+/// What is suspicious between two servers of a version of which one has options that nobody asked for.
+fn trap(version: &str, options: &[&str]) -> Vec<String> {
+    let findings = compared(&facts(version, &[]), &facts(version, options), &[]);
+    suspicious(&findings).into_iter().map(str::to_owned).collect()
+}
+
 #[test]
-fn one_intent_leaves_nothing_suspicious_between_versions_and_an_override_is_expected() {
-    let versions = ["10.5", "10.11", "11.8"];
-    let builds = versions.map(prefix);
-    let settings: Vec<_> = (versions.iter())
-        .map(|version| {
-            let server = mariadb_version(version, &[]);
-            let mut control = server.connect();
-            control.query("CREATE TABLE t (id INT PRIMARY KEY) ENGINE = InnoDB").unwrap();
-            effective_settings(&mut control).unwrap()
-        })
-        .collect();
-    for settings in &settings {
+fn one_intent_leaves_nothing_suspicious_between_versions() {
+    let all = ["10.5", "10.11", "11.8"].map(|version| facts(version, &[]));
+    for Facts { settings, .. } in &all {
         assert_eq!(settings["table.collation"], "latin1_swedish_ci");
+        assert_eq!(settings["table.charset"], "latin1");
+        assert_eq!(settings["schema.charset"], "latin1");
         assert_eq!(settings["session.character_set_client"], "latin1");
         assert_eq!(settings["session.ssl_cipher"], "");
+        assert_eq!(settings["session.auth_plugin"], "mysql_native_password");
         assert_eq!(settings["performance_schema"], "OFF");
         assert_eq!(settings["log_bin"], "OFF");
         assert_eq!(settings["innodb_doublewrite"], "ON");
     }
-    let findings = audit::compare(&settings, &builds.each_ref(), &[&[], &[], &[]]);
-    for finding in &findings {
-        println!("{:?} {} {:?}: {}", finding.class, finding.setting, finding.values, finding.why);
+    let spec = spec(&[]);
+    let findings = compare(&all.each_ref().map(|facts| Audited { spec: &spec, facts }));
+    assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
+}
+
+#[test]
+fn another_default_charset_is_found_in_server_schema_and_table() {
+    let found =
+        trap("10.11", &["--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci"]);
+    for setting in [
+        "character_set_server",
+        "collation_server",
+        "schema.charset",
+        "schema.collation",
+        "table.charset",
+        "table.collation",
+    ] {
+        assert!(found.iter().any(|it| it == setting), "{setting} in {found:?}");
     }
-    let suspicious: Vec<_> =
-        findings.iter().filter(|it| it.class == AuditClass::Suspicious).collect();
-    assert!(suspicious.is_empty(), "{suspicious:#?}");
+}
+
+#[test]
+fn a_server_that_encrypts_is_found() {
+    // Versions that make their own certificate offer encryption by default.
+    assert_eq!(trap("11.8", &["--ssl=ON"]), ["have_ssl"]);
+}
+
+#[test]
+fn another_block_size_of_the_log_is_found() {
+    let found = trap("10.5", &["--innodb-log-write-ahead-size=8192"]);
+    assert_eq!(found, ["innodb_log_write_ahead_size"]);
+}
+
+#[test]
+fn a_doublewrite_that_is_off_is_found() {
+    assert_eq!(trap("10.11", &["--innodb-doublewrite=OFF"]), ["innodb_doublewrite"]);
+}
+
+#[test]
+fn a_binary_log_is_found() {
+    assert_eq!(trap("10.11", &["--log-bin=b"]), ["log_bin"]);
+}
+
+#[test]
+fn a_commit_that_waits_for_the_disk_is_found() {
+    let found = trap("10.11", &["--innodb-flush-log-at-trx-commit=1"]);
+    assert_eq!(found, ["innodb_flush_log_at_trx_commit"]);
+}
+
+#[test]
+fn a_plan_that_differs_is_found_with_the_switch_that_makes_it() {
+    let found = trap("10.11", &["--optimizer-switch=index_condition_pushdown=off"]);
+    assert_eq!(found, ["optimizer_switch.index_condition_pushdown", "plan.range-notcovered-si"]);
+}
+
+#[test]
+fn a_lost_index_is_found_by_its_plan() {
+    let whole = facts("10.11", &[]);
+    let server = mariadb_version("10.11", &[]);
+    let mut control = server.connect();
+    fill(&mut control);
+    control.query("DROP INDEX k_1 ON sbtest1").unwrap();
+    let findings = compared(&whole, &facts_of(&server, "10.11", &mut control), &[]);
+    assert_eq!(suspicious(&findings), ["plan.range-notcovered-si"]);
+    assert_eq!(findings[0].values[1].as_deref(), Some("whole table"));
+}
+
+#[test]
+fn what_follows_from_what_was_asked_for_is_suspicious_all_the_same() {
+    let asked = [("character_set_server", "utf8mb4")];
+    let other =
+        facts("10.11", &["--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin"]);
+    let findings = compared(&facts("10.11", &[]), &other, &asked);
+    let class = |name: &str| findings.iter().find(|it| it.setting == name).map(|it| it.class);
+    assert_eq!(class("character_set_server"), Some(AuditClass::Expected));
+    assert_eq!(class("table.charset"), Some(AuditClass::Suspicious), "{findings:#?}");
+}
+
+#[test]
+fn builds_of_different_people_are_told_apart_by_their_files() {
+    let (vendor, debian) = (facts("10.11.5", &[]), facts("10.11", &[]));
+    let of = |facts: &Facts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
+    assert_eq!(of(&vendor, "build.compiler"), "GCC 4.8.5");
+    assert_eq!(of(&vendor, "build.stripped"), "no");
+    assert_eq!(of(&debian, "build.stripped"), "yes");
+    let findings = compared(&vendor, &debian, &[]);
+    let found = suspicious(&findings);
+    for setting in ["build.source", "build.compiler"] {
+        assert!(found.contains(&setting), "{setting} in {found:?}");
+    }
+}
+
+#[test]
+fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
+    for version in ["10.5", "10.11", "11.8", "10.11.5"] {
+        let (server, prefix) = (mariadb_version(version, &[]), prefix(version));
+        let files = mapped_files(server.pid()).unwrap();
+        assert!(files.len() > 5, "{files:?}");
+        for file in &files {
+            assert!(file.starts_with(&prefix.path), "{version} uses `{}`", file.display());
+        }
+        let settings = build_facts(server.pid(), &prefix).unwrap();
+        assert_eq!(settings["build.foreign-libraries"], "", "{version}");
+        assert!(settings["build.c-library"].contains("GLIBC 2."), "{settings:?}");
+        assert!(settings["build.c++-library"].starts_with("libstdc++.so.6.0."), "{settings:?}");
+    }
+}
+
+/// What the audit reads of its own session holds of those that are measured: their connections are made alike, and
+/// every session variable is the same in both.
+#[test]
+fn the_measured_session_is_as_the_one_that_is_asked() {
+    let server = mariadb_version("11.8", &[]);
+    let options = server.connect_options();
+    let (mut control, mut hot) = (server.connect(), Hot::connect(&options).unwrap());
+    let of = |session: Option<&assay_wire::mysql::Session>| {
+        session.map(|it| (it.capabilities(), it.auth_plugin().to_owned(), it.charset())).unwrap()
+    };
+    assert_eq!(of(control.mysql_session()), of(hot.mysql_session()));
+    // The measured kind of connection keeps no rows: the server writes them down.
+    let noted = "CREATE TABLE hot_session AS SELECT VARIABLE_NAME, VARIABLE_VALUE \
+                 FROM information_schema.SESSION_VARIABLES";
+    hot.query(noted.as_bytes()).unwrap();
+    let differing = control
+        .query(
+            "SELECT VARIABLE_NAME, h.VARIABLE_VALUE, c.VARIABLE_VALUE FROM hot_session h \
+             JOIN information_schema.SESSION_VARIABLES c USING (VARIABLE_NAME) \
+             WHERE h.VARIABLE_VALUE <> c.VARIABLE_VALUE AND VARIABLE_NAME NOT IN \
+             ('PSEUDO_THREAD_ID', 'TIMESTAMP', 'RAND_SEED1', 'RAND_SEED2', 'IN_TRANSACTION')",
+        )
+        .unwrap();
+    let names: Vec<_> = (0..differing.rows.len()).map(|row| differing.text(row, 0)).collect();
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn the_rules_in_the_docs_are_the_rules() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/equal-terms.md");
+    let page = fs_err::read_to_string(docs).unwrap();
+    let (_, table) = page.split_once("<!-- rules -->\n").unwrap();
+    let rules = assay_servers::audit::rule_table();
+    assert!(table == rules, "the table in `docs/equal-terms.md` shall be:\n{rules}");
+}
+
+/// What is known of a Postgres server with these options besides the intent's.
+fn postgres(version: &str, options: &[&str]) -> Facts {
+    let server = start(Product::Postgres, version, options);
+    let mut control = server.connect();
+    for sql in [
+        "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120))",
+        "INSERT INTO sbtest1 SELECT seq, seq, seq FROM generate_series(1, 20000) AS seq",
+        "CREATE INDEX k_1 ON sbtest1 (k)",
+        "VACUUM ANALYZE sbtest1",
+    ] {
+        control.query(sql).unwrap();
+    }
+    let prefix = product_prefix(Product::Postgres, version);
+    for file in mapped_files(server.pid()).unwrap() {
+        assert!(file.starts_with(&prefix.path), "{version} uses `{}`", file.display());
+    }
+    let mut settings = effective_settings(&mut control).unwrap();
+    settings.extend(build_facts(server.pid(), &prefix).unwrap());
+    let covered = "SELECT k FROM sbtest1 WHERE k BETWEEN 50 AND 60";
+    let plan = explain(&mut control, Product::Postgres, covered).unwrap().unwrap();
+    let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
+    Facts { settings, plans: vec![Plan { test, statement, plan }] }
+}
+
+#[test]
+fn traps_of_postgres_are_found() {
+    let usual = postgres("16", &[]);
+    assert_eq!(usual.settings["database.locale"], "C");
+    assert_eq!(usual.settings["session.ssl_cipher"], "");
+    let spec = SystemSpec { product: Product::Postgres, ..spec(&[]) };
+    for (option, expected) in [
+        ("--jit=on", &["jit"][..]),
+        ("--max_parallel_workers_per_gather=2", &["max_parallel_workers_per_gather"]),
+        ("--synchronous_commit=on", &["synchronous_commit"]),
+        ("--full_page_writes=off", &["full_page_writes"]),
+        ("--enable_indexonlyscan=off", &["enable_indexonlyscan", "plan.range-covered-si"]),
+    ] {
+        let other = postgres("16", &[option]);
+        let findings = compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }));
+        assert_eq!(suspicious(&findings), expected, "{option}");
+    }
 }

@@ -1,11 +1,17 @@
-//! `assay audit`: starts systems and compares their effective settings. No load.
+//! `assay audit`: starts systems and compares their settings, builds and plans. No load but a small table.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_model::System;
+use assay_load::{Content, Tables};
+use assay_model::{DataSet, IdKey, Microbenchmark, StartFrom, StatementMode, System};
 use assay_plan::Request;
+use assay_report::Compared;
 use assay_servers::Server;
+use assay_servers::audit::Audited;
+use assay_wire::Control;
 
 use crate::cli::{Audit, ShapeWord};
 use crate::exit::Exit;
@@ -13,7 +19,12 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
-use crate::study::{Stage, empty_template, participants};
+use crate::study::{
+    Instance, Questions, Stage, data_fact, empty_template, facts, participants, tables,
+};
+
+/// The table that statements are explained on: large enough for indexes to be worth their while.
+const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 /// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -26,23 +37,63 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let stage = Stage::new(&env)?;
     stage.collect_garbage()?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
-    let mut settings = Vec::with_capacity(systems.len());
-    for system in &systems {
+    let tests = Microbenchmark::SET_32;
+    let questions = Questions {
+        data: DATA,
+        tests: &tests,
+        statements: StatementMode::default(),
+        seed: plan.study.seed,
+    };
+    let mut all_facts = Vec::with_capacity(systems.len());
+    for participant in &participants {
         env.interrupt.check()?;
+        let system = &participant.system;
+        progress.update(&format!("asking {}", system.name));
+        if let Some(attached) = &participant.attached {
+            // Its tables are left alone, so there is nothing to explain statements on.
+            let instance = Instance::Attached(attached.clone());
+            all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
+            continue;
+        }
         let empty = empty_template(&env, &system.prefix, &system.options, &system.name)?;
-        progress.update(&format!("starting {}", system.name));
         let server = Server::start(&stage.site, &system.prefix, &system.options, &empty)
             .with_context(|| format!("cannot start `{}`", system.name))?;
-        settings.push(assay_servers::effective_settings(&mut server.connect()?)?);
-        server.stop()?;
+        let instance = Instance::Started(server);
+        let content = load(&instance, system, plan.study.seed)?;
+        let mut facts = facts(&instance, system, &questions)?;
+        facts.settings.extend([data_fact(DATA, StartFrom::Fresh, content.rows, &content.checksum)]);
+        all_facts.push(facts);
+        instance.stop()?;
     }
     progress.finish();
-    let builds: Vec<_> = systems.iter().map(|system| &system.prefix).collect();
-    let overrides: Vec<_> = systems.iter().map(|it| it.spec.overrides.as_slice()).collect();
-    let findings = assay_servers::audit::compare(&settings, &builds, &overrides);
+    let audited = systems.iter().zip(&all_facts);
+    let audited: Vec<_> =
+        audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
+    let findings = assay_servers::audit::compare(&audited);
+    let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
+    let plans = all_facts.iter().map(|it| it.plans.len()).max().unwrap_or(0);
+    let compared = Compared { settings: names.len(), plans };
     report::write_stdout(&match args.shape.format {
-        ShapeWord::Text => assay_report::audit_text(&systems, &findings),
-        ShapeWord::Json => assay_report::audit_json(&systems, &findings),
+        ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
+        ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
     })?;
     Ok(Exit::Done)
+}
+
+/// Fills the table and takes its statistics; gives what the server then has.
+fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
+    server.create_database()?;
+    let table = Tables {
+        product: system.spec.product,
+        engine: system.spec.engine,
+        id_key: IdKey::default(),
+        data: DATA,
+        seed,
+    };
+    let options = server.connect_options();
+    assay_load::fill(&options, &table, &mut |_| {})?;
+    // Statistics are what is wanted: nobody waits for pages to be written.
+    let mut control = Control::connect(&options)?;
+    assay_servers::maintain(&mut control, &tables(DATA), Duration::ZERO)?;
+    Ok(assay_load::content(&options, system.spec.product, DATA)?)
 }

@@ -135,12 +135,16 @@ fn measure(
         }
     };
     let record = ledger.read(&id).context("cannot read back what was measured")?;
-    let exit = report::write(&record, &args.output)?;
+    let written = report::write(&record, &args.output);
     if interrupted {
+        // Whoever ended it may have taken the terminal along.
+        if let Err(error) = written {
+            print(&format!("note: {error:#}"));
+        }
         print(&format!("interrupted: `assay resume {id}` goes on"));
         return Ok(Exit::Interrupted);
     }
-    Ok(exit)
+    written
 }
 
 fn made(dir: std::path::PathBuf) -> Result<std::path::PathBuf> {

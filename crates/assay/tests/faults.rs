@@ -9,11 +9,14 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_wire::{ConnectOptions, Control};
 use common::Place;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 
 /// One study at a time: they wait for each other anyway.
@@ -254,6 +257,89 @@ fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("error: ") && !stderr.contains("panicked"), "{stderr}");
     place.assert_nothing_left();
+}
+
+#[test]
+fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    // Templates become instances by a rename: they are on one file system. The servers can stay where they are.
+    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
+    let Some(_disk) = SmallDisk::mount(place.cache(), 5 << 30) else { return };
+    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--offline"];
+    let more =
+        ["--tests", "insert,point-query", "--budget", "40s", "--blocks", "2", "--format", "json"];
+    let mut command = place.command(&[&args[..], &more].concat());
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let filler = place.cache().join("filler");
+    let free = |path: &PathBuf| rustix::fs::statvfs(path).unwrap().f_bavail;
+    until_a_test_fails(&place, &mut child, || {
+        // All that is free, again and again: log files that are written anew give some back.
+        let file = fs_err::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
+        let block = vec![1; 1 << 20];
+        while free(&place.cache()) > 0 && std::io::Write::write(&mut file.file(), &block).is_ok() {}
+    });
+    let kept = place.slices();
+    fs_err::remove_file(&filler).unwrap();
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "");
+    // What the server makes of it: InnoDB refuses the row, or ends where it cannot write its log.
+    let told = result.to_string();
+    assert!(told.contains("is full") || told.contains("operating system error 28"), "{result:#}");
+    assert!(place.slices() >= kept);
+    place.assert_nothing_left();
+}
+
+/// A terminal whose window is closed: the program at its other end, and its servers, are gone.
+#[test]
+fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let open =
+        || fs_err::OpenOptions::new().read(true).write(true).open(&name).unwrap().into_parts().0;
+    let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
+    let ordinary = place.command(&args);
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait"]).arg(ordinary.get_program()).args(ordinary.get_args());
+    for (name, value) in ordinary.get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    command.stdin(open()).stdout(open()).stderr(open());
+    let mut child = command.spawn().unwrap();
+    // The other ends of the terminal are this process's too.
+    drop(command);
+    let closing = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // What is written must be read, or the program would wait.
+        scope.spawn(|| {
+            let mut file = std::fs::File::from(terminal);
+            let mut shown = [0; 4096];
+            while !closing.load(Ordering::Relaxed) {
+                let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+                if poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&timeout)).unwrap() > 0 {
+                    assert_ne!(file.read(&mut shown).unwrap(), 0);
+                }
+            }
+        });
+        place.wait_for_slices(3, &mut child);
+        closing.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    place.assert_nothing_left();
+    let slices = place.slices();
+    assert!(slices > 3);
+    let resumed = place.run_to_end(&["resume", "--offline"]);
+    assert!(
+        matches!(resumed.status.code(), Some(0)),
+        "{}",
+        String::from_utf8_lossy(&resumed.stderr)
+    );
+    assert!(place.slices() > slices);
 }
 
 #[test]

@@ -1,20 +1,20 @@
 //! The answer in words: what a reader must know first.
 
-use assay_model::{AuditClass, StudyRecord, Verdict};
+use assay_model::{StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Judgement, SystemSummary};
 
 use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
-use crate::headline;
 use crate::number::change;
 use crate::words::{base_index, source, symbol, system_name};
+use crate::{findings, headline};
 
 /// How many of the largest changes are told at the top.
 const LARGEST: usize = 4;
 
 /// The top of the page.
 pub(crate) struct Answer {
-    /// Settings that matter and differ without having been asked for.
+    /// What matters and differs without having been asked for.
     pub(crate) suspicious: Vec<String>,
     /// Other reasons for caution.
     pub(crate) warnings: Vec<String>,
@@ -63,7 +63,7 @@ impl Answer {
             .iter()
             .partition(|it| record.systems.get(it.system).is_some_and(|system| system.is_twin));
         Self {
-            suspicious: suspicious(record),
+            suspicious: findings::suspicious(&record.audit),
             warnings: warnings(record, judgement),
             systems: others.into_iter().map(|s| system(record, judgement, s, scale)).collect(),
             twins: twins
@@ -86,11 +86,6 @@ fn unbroken(text: &str) -> String {
 pub(crate) fn anchor(record: &StudyRecord, judged: &CellJudgement) -> String {
     let index = record.study.cells.iter().position(|cell| cell.id == judged.cell);
     format!("test-{}", index.unwrap_or(0) + 1)
-}
-
-fn suspicious(record: &StudyRecord) -> Vec<String> {
-    let of_class = record.audit.iter().filter(|finding| finding.class == AuditClass::Suspicious);
-    of_class.map(|finding| finding.setting.clone()).collect()
 }
 
 fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {

@@ -4,6 +4,7 @@ use assay_model::{AuditClass, StudyRecord, System};
 use assay_verdict::Judgement;
 
 use super::figure::setup_words;
+use crate::findings::{Entry, by_kind, shown};
 use crate::number::{NONE, duration, share, thousands};
 use crate::text::conditions::data;
 use crate::words::{rfc3339, source};
@@ -15,7 +16,7 @@ pub(crate) struct Conditions {
     pub(crate) systems: Vec<SystemFacts>,
     /// Names of the systems that the audit compares.
     pub(crate) audited: Vec<String>,
-    pub(crate) audit: Vec<Finding>,
+    pub(crate) audit: Vec<Findings>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -32,11 +33,19 @@ pub(crate) struct SystemFacts {
     pub(crate) options: Vec<String>,
 }
 
+/// What differs of one kind, to be read in one way.
+pub(crate) struct Findings {
+    pub(crate) class: &'static str,
+    pub(crate) kind: &'static str,
+    /// What to do about it; empty where nothing is to be done.
+    pub(crate) remedy: &'static str,
+    pub(crate) entries: Vec<Finding>,
+}
+
 /// A setting that differs.
 pub(crate) struct Finding {
     pub(crate) setting: String,
     pub(crate) values: Vec<String>,
-    pub(crate) class: &'static str,
     pub(crate) why: String,
 }
 
@@ -131,34 +140,42 @@ fn system(system: &System) -> SystemFacts {
         engine: system.spec.engine.word(),
         package: prefix.build.package_version.clone(),
         source: source(system),
-        sha256: prefix.sha256.chars().take(12).collect(),
+        sha256: crate::words::binaries(prefix).trim_start_matches("binaries ").to_owned(),
         notes,
         options: system.options.clone(),
     }
 }
 
 /// What spoils a comparison first.
-fn audit(record: &StudyRecord) -> Vec<Finding> {
+fn audit(record: &StudyRecord) -> Vec<Findings> {
     [AuditClass::Suspicious, AuditClass::Expected, AuditClass::Harmless]
         .into_iter()
-        .flat_map(|class| record.audit.iter().filter(move |finding| finding.class == class))
-        .map(|finding| {
-            let audited = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
-            let value = |index: usize| finding.values.get(index).cloned().flatten();
-            Finding {
-                setting: finding.setting.clone(),
-                values: audited
-                    .map(|(index, _)| value(index).unwrap_or_else(|| NONE.to_owned()))
-                    .collect(),
-                class: match finding.class {
-                    AuditClass::Expected => "expected",
-                    AuditClass::Harmless => "harmless",
-                    AuditClass::Suspicious => "suspicious",
-                },
-                why: finding.why.clone(),
-            }
+        .flat_map(|class| {
+            by_kind(&record.audit, class).into_iter().map(move |group| (class, group))
+        })
+        .map(|(class, (kind, entries))| Findings {
+            class: match class {
+                AuditClass::Expected => "expected",
+                AuditClass::Harmless => "harmless",
+                AuditClass::Suspicious => "suspicious",
+            },
+            kind: kind.title(),
+            remedy: if class == AuditClass::Suspicious { kind.remedy() } else { "" },
+            entries: entries.iter().map(|entry| finding(record, entry)).collect(),
         })
         .collect()
+}
+
+fn finding(record: &StudyRecord, entry: &Entry) -> Finding {
+    let audited = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
+    let value = |index: usize| entry.finding.values.get(index).and_then(Option::as_deref);
+    Finding {
+        setting: entry.name(),
+        values: audited
+            .map(|(index, _)| value(index).map_or(NONE, |value| shown(Some(value))).to_owned())
+            .collect(),
+        why: entry.finding.why.clone(),
+    }
 }
 
 fn events(record: &StudyRecord) -> Vec<Event> {

@@ -5,6 +5,7 @@ use assay_model::{
 };
 use assay_verdict::Judgement;
 
+use crate::findings::{self, Kind};
 use crate::number::{duration, share, thousands};
 use crate::words::{command, minute, rfc3339, source, system_name};
 
@@ -98,10 +99,10 @@ fn host(record: &StudyRecord) -> String {
 fn systems(record: &StudyRecord) -> Vec<String> {
     let mut lines = Vec::new();
     for system in record.systems.iter().filter(|system| !system.is_twin) {
-        let sha256: String = system.prefix.sha256.chars().take(12).collect();
+        let binaries = crate::words::binaries(&system.prefix);
         let role = if system.is_base { " (base)" } else { "" };
         lines.push(format!(
-            "  {}{role}: {} {}, {}, package {} from {}, binaries {sha256}",
+            "  {}{role}: {} {}, {}, package {} from {}, {binaries}",
             system.name,
             system.prefix.product,
             system.prefix.version,
@@ -189,20 +190,24 @@ fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 fn audit(record: &StudyRecord) -> Vec<String> {
     let count = |class| record.audit.iter().filter(|finding| finding.class == class).count();
     let mut lines = vec![format!(
-        "  audit: {} settings differ as asked, {} harmlessly, {} suspiciously",
+        "  audit: of the differences {} asked for, {} harmless, {} suspicious",
         count(AuditClass::Expected),
         count(AuditClass::Harmless),
         count(AuditClass::Suspicious),
     )];
-    for finding in record.audit.iter().filter(|f| f.class == AuditClass::Suspicious) {
-        let values: Vec<&str> =
-            finding.values.iter().map(|value| value.as_deref().unwrap_or("none")).collect();
-        lines.push(format!(
-            "    suspicious: {} = {}: {}",
-            finding.setting,
-            values.join(" → "),
-            finding.why
-        ));
+    for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Suspicious) {
+        for entry in entries {
+            let values: Vec<&str> = entry
+                .finding
+                .values
+                .iter()
+                .map(|value| findings::shown(value.as_deref()))
+                .collect();
+            let of = if kind == Kind::Plans { "plan of " } else { "" };
+            let (name, values, why) = (entry.name(), values.join(" → "), &entry.finding.why);
+            lines.push(format!("    suspicious: {of}{name} = {values}: {why}"));
+        }
+        lines.push(format!("    to do about {}: {}", kind.title(), kind.remedy()));
     }
     lines
 }

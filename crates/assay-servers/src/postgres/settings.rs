@@ -1,40 +1,45 @@
 //! What a running Postgres server really does, as it says itself.
 
-use std::collections::BTreeMap;
-
 use assay_wire::Control;
 
 use crate::Error;
+use crate::audit::Settings;
+use crate::settings::pairs;
 
-/// Every setting in effect, by name, with its unit; the state of this very session below `session.`, what the
-/// tables of its database are made of below `table.`.
-///
-/// # Errors
-/// When the server cannot be asked.
-pub(crate) fn effective_settings(control: &mut Control) -> Result<BTreeMap<String, String>, Error> {
-    let mut settings = BTreeMap::new();
-    let mut add = |sql: &str, prefix: &str| -> Result<(), Error> {
-        let found = control.query(sql)?;
-        for row in 0..found.rows.len() {
-            if let (Some(name), value) = (found.text(row, 0), found.text(row, 1)) {
-                let name = format!("{prefix}{}", name.to_ascii_lowercase());
-                settings.insert(name, value.unwrap_or_default().to_owned());
-            }
-        }
-        Ok(())
-    };
-    add("SELECT name, concat(setting, ' ' || unit) FROM pg_settings", "")?;
-    add(
-        "SELECT 'client_encoding', current_setting('client_encoding') \
-         UNION ALL SELECT 'transaction_isolation', current_setting('transaction_isolation') \
-         UNION ALL SELECT 'ssl', coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)::text",
-        "session.",
+const SESSION: &str = "SELECT name, current_setting(name, true) FROM pg_settings WHERE name IN \
+    ('client_encoding', 'transaction_isolation', 'plan_cache_mode', 'jit')";
+
+const DATABASE: &str = "SELECT *, pg_encoding_to_char(encoding) AS encoding_name FROM pg_database \
+    WHERE datname = current_database()";
+
+/// What a database of Postgres is made for, and the columns that tell it, the first that there is.
+const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
+    ("database.locale", &["datlocale", "daticulocale", "datcollate"]),
+    ("database.encoding", &["encoding_name"]),
+    ("database.ctype", &["datctype"]),
+    ("database.locale_provider", &["datlocprovider"]),
+];
+
+/// Settings with their units, the database below `database.`, the session below `session.`.
+pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
+    // With its unit, as the unit of a setting changes between versions.
+    let mut settings =
+        pairs(control, "SELECT name, current_setting(name, true) FROM pg_settings", "")?;
+    // Columns come and go with the version.
+    let database = control.query(DATABASE)?;
+    for (name, columns) in OF_POSTGRES_DATABASE {
+        let value = columns.iter().find_map(|column| database.named(0, column));
+        settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
+    }
+    settings.extend(pairs(control, SESSION, "session.")?);
+    let session =
+        control.query("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
+    let cipher = session.text(0, 1).unwrap_or_default().to_owned();
+    settings.insert("session.ssl_cipher".to_owned(), cipher);
+    let tables = control.query(
+        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \
+         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
     )?;
-    add(
-        "SELECT 'encoding', pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database() \
-         UNION ALL SELECT 'collation', datcollate FROM pg_database WHERE datname = current_database() \
-         UNION ALL SELECT 'ctype', datctype FROM pg_database WHERE datname = current_database()",
-        "table.",
-    )?;
+    settings.extend(tables.first_string().map(|it| ("table.persistence".to_owned(), it)));
     Ok(settings)
 }

@@ -2,6 +2,8 @@
 
 mod block;
 mod calibrate;
+mod inspect;
+mod instance;
 mod participant;
 mod recorder;
 mod schedule;
@@ -21,10 +23,10 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
+pub(crate) use self::inspect::{Questions, data_fact, facts};
+pub(crate) use self::instance::{DATABASE, Instance};
 use self::participant::Participant;
-pub(crate) use self::participant::{
-    Stage, create_database, fetch, get as participants, provisioner,
-};
+pub(crate) use self::participant::{Stage, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;

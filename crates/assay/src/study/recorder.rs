@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Block, CellId, DataContent, Instance, Slice, Study, StudyEvent, StudyRecord};
+use assay_model::{
+    Block, CellId, DataContent, DataSet, Instance, Slice, Study, StudyEvent, StudyRecord,
+};
+use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
 
+use super::inspect::data_fact;
 use super::participant::Participant;
-
-/// What a server says of its own settings, by name.
-type Settings = BTreeMap<String, String>;
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -21,8 +22,8 @@ pub(crate) struct Recorder<'a> {
     began: Instant,
     /// Seconds spent by earlier runs.
     earlier_s: f64,
-    /// Effective settings by system, until all are known.
-    settings: BTreeMap<usize, Settings>,
+    /// What the audit compares, by data set and system.
+    facts: BTreeMap<(DataSet, usize), Facts>,
 }
 
 /// Milliseconds since the Unix epoch.
@@ -69,7 +70,7 @@ impl<'a> Recorder<'a> {
 
     fn of(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
         let earlier_s = record.elapsed_s();
-        Self { ledger, record, began: Instant::now(), earlier_s, settings: BTreeMap::new() }
+        Self { ledger, record, began: Instant::now(), earlier_s, facts: BTreeMap::new() }
     }
 
     /// Seconds spent on the study, those of earlier runs included.
@@ -124,25 +125,43 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Whether a system's effective settings are known.
-    pub(crate) fn is_audited(&self, system: usize) -> bool {
-        self.settings.contains_key(&system)
+    /// Whether what the audit compares is known of a system that holds these data.
+    pub(crate) fn is_audited(&self, system: usize, data: DataSet) -> bool {
+        self.facts.contains_key(&(data, system))
     }
 
-    /// Notes a system's effective settings; once all are known, their differences are the audit.
-    pub(crate) fn settings(&mut self, system: usize, settings: Settings) -> Result<()> {
-        self.settings.insert(system, settings);
+    /// Notes what the audit compares of a system; once it is known of all, their differences are the audit.
+    pub(crate) fn facts(&mut self, system: usize, data: DataSet, mut facts: Facts) -> Result<()> {
+        if self.record.study.setups.iter().any(|setup| setup.data() != data) {
+            facts.plans.iter_mut().for_each(|plan| plan.test += &format!(" on {data}"));
+        }
+        for content in self.record.data.iter().filter(|content| content.system == system) {
+            let DataContent { data, start_from, rows, ref checksum, .. } = *content;
+            facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
+        }
+        self.facts.insert((data, system), facts);
         let systems = &self.record.systems;
-        if self.settings.len() < systems.len() {
+        if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
             return Ok(());
         }
-        let settings: Vec<_> = self.settings.values().cloned().collect();
-        let builds: Vec<_> = systems.iter().map(|system| &system.prefix).collect();
-        let overrides: Vec<_> = systems.iter().map(|it| it.spec.overrides.as_slice()).collect();
-        let findings = assay_servers::audit::compare(&settings, &builds, &overrides);
+        let facts: Vec<Facts> = (0..systems.len()).map(|system| self.facts_of(system)).collect();
+        let audited: Vec<_> = (systems.iter().zip(&facts))
+            .map(|(system, facts)| Audited { spec: &system.spec, facts })
+            .collect();
+        let findings = assay_servers::audit::compare(&audited);
         self.ledger.set_audit(&self.record.study.id, &findings)?;
         self.record.audit = findings;
         Ok(())
+    }
+
+    /// What is known of a system on all data sets.
+    fn facts_of(&self, system: usize) -> Facts {
+        let mut all = Facts::default();
+        for (_, facts) in self.facts.iter().filter(|((_, of), _)| *of == system) {
+            all.settings.extend(facts.settings.clone());
+            all.plans.extend_from_slice(&facts.plans);
+        }
+        all
     }
 
     /// Notes, once for each, statements that a system would not prepare: unequal conditions are shown.

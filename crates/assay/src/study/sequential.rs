@@ -7,15 +7,15 @@ use assay_model::{
     CellId, Class, DataSet, Microbenchmark, PlannedCell, Setup, Slice, SliceOutcome, StartFrom,
 };
 use assay_plan::{Step, sequence};
-use assay_servers::Server;
 use assay_wire::Control;
 
-use super::block::{Field, start_one};
+use super::block::{self, Field, start_one};
+use super::instance::Instance;
 use super::participant;
 use super::recorder::Recorder;
 use super::schedule::Phase;
 use super::station::{self, Place};
-use super::template::empty_template;
+use super::template;
 use crate::progress::{Standing, Tally};
 
 /// Rest between two systems at most: what the published harness waits.
@@ -47,12 +47,15 @@ pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
 
 /// Asks every system for its settings first: one that was measured before an interruption is not started again.
 fn audit(field: &Field, recorder: &mut Recorder) -> Result<()> {
-    for (index, participant) in field.participants.iter().enumerate() {
-        let system = &participant.system;
-        let empty = empty_template(field.env, &system.prefix, &system.options, &system.name)?;
-        let server = Server::start(&field.stage.site, &system.prefix, &system.options, &empty)?;
-        recorder.settings(index, assay_servers::effective_settings(&mut server.connect()?)?)?;
-        server.stop()?;
+    for data in data_sets(recorder) {
+        let phase = Phase { data, start_from: StartFrom::Fresh };
+        for (index, participant) in field.participants.iter().enumerate() {
+            let template = field.templates.of(index, data)?;
+            let server = template::start(participant, template, phase, recorder.study(), field)?;
+            let facts = block::audit(index, &server, data, field, recorder)?;
+            recorder.facts(index, data, facts)?;
+            server.stop()?;
+        }
     }
     Ok(())
 }
@@ -125,7 +128,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn measure(&self, cell: &PlannedCell, server: &Server, recorder: &mut Recorder) -> Result<()> {
+    fn measure(
+        &self,
+        cell: &PlannedCell,
+        server: &Instance,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
         let is_done = self.has(cell.id, recorder);
         if is_done && (cell.id.test.class() == Class::Read || self.has_failed(cell.id, recorder)) {
             return Ok(());
@@ -152,7 +160,8 @@ impl Run<'_> {
             recorder.event(Some(self.system), what)?;
             recorder.slice(slice)?;
             // Of a server that is gone nothing more is to be recorded: resumed, the study goes on with the next test.
-            server.connect().with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
+            Control::connect(&server.connect_options())
+                .with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
             return Ok(());
         }
         recorder.slice(slice)
@@ -161,7 +170,7 @@ impl Run<'_> {
     fn connect(
         &self,
         cell: &PlannedCell,
-        server: &Server,
+        server: &Instance,
         recorder: &mut Recorder,
     ) -> Result<station::Station> {
         let system = &self.field.participants[self.system].system;
@@ -176,7 +185,7 @@ impl Run<'_> {
         test: Microbenchmark,
         clients: u32,
         seconds: u32,
-        server: &Server,
+        server: &Instance,
         recorder: &mut Recorder,
     ) -> Result<()> {
         let DataSet { tables, rows } = self.data;
@@ -195,11 +204,11 @@ impl Run<'_> {
     }
 
     /// Statistics and writing of pages, then rest until the time is over.
-    fn maintain(&self, seconds: u32, server: &Server) -> Result<()> {
+    fn maintain(&self, seconds: u32, server: &Instance) -> Result<()> {
         let began = Instant::now();
         let name = &self.field.participants[self.system].system.name;
         self.field.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
-        let mut control = Control::connect(&participant::connect_options(server))?;
+        let mut control = Control::connect(&server.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
         assay_servers::maintain(&mut control, &participant::tables(self.data), limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))

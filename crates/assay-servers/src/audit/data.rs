@@ -1,0 +1,30 @@
+//! Rows and checksums of the data.
+
+use std::collections::BTreeSet;
+
+use assay_model::{AuditClass, AuditFinding};
+
+use super::{Audited, differ, finding};
+
+/// What is known of data stands below this word.
+const WORD: &str = "data.";
+
+/// Findings about tables that do not hold the same.
+pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
+    let names: BTreeSet<&String> = systems
+        .iter()
+        .flat_map(|it| it.facts.settings.keys())
+        .filter(|it| it.starts_with(WORD))
+        .collect();
+    let mut findings = Vec::new();
+    for name in names {
+        let values: Vec<_> =
+            systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
+        // Data that a system has not loaded yet are no other data.
+        if differ(values.iter().flatten()) {
+            let why = "the tables do not hold the same rows: the work is another one";
+            findings.push(finding(name, values, AuditClass::Suspicious, why));
+        }
+    }
+    findings
+}

@@ -1,0 +1,57 @@
+//! Plans that differ.
+
+use std::collections::BTreeSet;
+
+use assay_model::{AuditClass, AuditFinding, Product};
+
+use super::{Asked, Audited, differ, finding};
+
+/// What a plan rests on besides the statement, for those who look for the cause.
+const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics, a switch \
+                   of the optimiser or the version's planner";
+
+/// One finding for each microbenchmark of which a statement is carried out in different ways.
+///
+/// Plans of Postgres are in words of their own: they are compared among themselves only.
+pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
+    if differ(systems.iter().map(|it| it.spec.product == Product::Postgres)) {
+        return Vec::new();
+    }
+    let mut tests: Vec<&str> = Vec::new();
+    for plan in systems.iter().flat_map(|it| &it.facts.plans) {
+        if !tests.contains(&plan.test.as_str()) {
+            tests.push(&plan.test);
+        }
+    }
+    tests.into_iter().filter_map(|test| of_test(test, systems, asked)).collect()
+}
+
+fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFinding> {
+    let plan = |system: &Audited, statement: &str| {
+        let mut plans = system.facts.plans.iter();
+        plans.find(|it| it.test == test && it.statement == statement).map(|it| it.plan.clone())
+    };
+    let all = systems.iter().flat_map(|it| &it.facts.plans);
+    let mut seen = BTreeSet::new();
+    let statements: Vec<&str> = all
+        .filter(|it| it.test == test && seen.insert(it.statement.as_str()))
+        .map(|it| it.statement.as_str())
+        // What a version cannot explain is no other plan.
+        .filter(|statement| differ(systems.iter().filter_map(|it| plan(it, statement))))
+        .collect();
+    if statements.is_empty() {
+        return None;
+    }
+    let value = |system: &Audited| {
+        let plans: Vec<String> = statements.iter().filter_map(|it| plan(system, it)).collect();
+        (!plans.is_empty()).then(|| plans.join(" | "))
+    };
+    let told: Vec<String> = statements.iter().map(|it| format!("`{it}`")).collect();
+    let (class, why) = if asked.engines_differ {
+        (AuditClass::Expected, "planned for another storage engine, which was asked for")
+    } else {
+        (AuditClass::Suspicious, WHY)
+    };
+    let values = systems.iter().map(value).collect();
+    Some(finding(&format!("plan.{test}"), values, class, &format!("{}: {why}", told.join(", "))))
+}

@@ -1,0 +1,240 @@
+//! Rules about storage: caches, logs, what a commit waits for, how pages reach the disk. Data.
+
+use super::{Rule, Settings, Variable, plain, spelling};
+
+const LOG_SIZE: &str = "a smaller redo log makes a server write its pages more often";
+const MEMORY: &str = "sizes decide what is found in memory";
+const COMMIT: &str = "it decides what a commit waits for";
+const CHECKSUM: &str = "checksums cost CPU for every page that is read or written";
+const CACHED: &str =
+    "it decides whether files go through the page cache of the kernel, and what is flushed";
+const WRITE_BACK: &str =
+    "it decides how fast changed pages are written, beside the statements measured";
+const STATISTICS: &str = "plans follow from statistics, which are kept or taken anew differently";
+const BACKGROUND: &str = "how many threads work in the background: the version's own default";
+
+const MARIADB: &str = "MariaDB documentation, InnoDB system variables";
+const LOG_RENAMED: &str =
+    "MySQL 8.0.30 release notes; MariaDB documentation, innodb_log_files_in_group";
+const ADDED_IN_11_0: &str = "MariaDB documentation, system variables added in MariaDB 11.0";
+const MYSQL: &str = "MySQL reference manual, InnoDB system variables";
+const BOTH: &str = "MariaDB and MySQL documentation, InnoDB system variables";
+const MYROCKS: &str = "MariaDB documentation, MyRocks system variables";
+
+/// Before MySQL 8.0.30 a number of files of one size; in MariaDB one file since 10.5.
+const LOG: &[Variable] = &[
+    plain("innodb_redo_log_capacity"),
+    Variable { name: "innodb_log_file_size", meaning: log_files },
+    Variable { name: "max_wal_size", meaning: bytes },
+];
+
+fn log_files(size: &str, settings: &Settings) -> String {
+    let files = settings.get("innodb_log_files_in_group").map_or("1", String::as_str);
+    match (size.parse::<u64>(), files.parse::<u64>()) {
+        (Ok(size), Ok(files)) => size.saturating_mul(files).to_string(),
+        _ => size.to_owned(),
+    }
+}
+
+/// A size with its unit, as Postgres writes it, in bytes.
+fn bytes(value: &str, _: &Settings) -> String {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match value.get(digits.len()..) {
+        Some("kB") => 10,
+        Some("MB") => 20,
+        Some("GB") => 30,
+        Some("TB") => 40,
+        _ => 0,
+    };
+    let size = digits.parse::<u64>().ok().and_then(|size| size.checked_mul(1 << shift));
+    size.map_or_else(|| value.to_owned(), |size| size.to_string())
+}
+
+const CACHE: &[Variable] =
+    &[plain("innodb_buffer_pool_size"), Variable { name: "shared_buffers", meaning: bytes }];
+
+const DURABILITY: &[Variable] = &[
+    Variable {
+        name: "innodb_flush_log_at_trx_commit",
+        meaning: |value, _| match value {
+            "1" => "FLUSHED AT COMMIT".to_owned(),
+            "2" | "0" => format!("FLUSHED EACH SECOND ({value})"),
+            other => other.to_owned(),
+        },
+    },
+    Variable {
+        name: "synchronous_commit",
+        meaning: |value, _| match value {
+            "on" | "local" | "remote_write" | "remote_apply" => "FLUSHED AT COMMIT".to_owned(),
+            // The log writer flushes within moments; the server writes nothing at commit, as with 2.
+            "off" => "FLUSHED EACH SECOND (2)".to_owned(),
+            other => other.to_owned(),
+        },
+    },
+];
+
+const TORN_PAGES: &[Variable] = &[
+    Variable {
+        name: "innodb_doublewrite",
+        // `fast` is MariaDB's word since 11.0.6 for what others call on without its extra flush.
+        meaning: |value, _| spelling(value),
+    },
+    plain("full_page_writes"),
+];
+
+const DATA_BUFFERING: &[Variable] = &[
+    plain("innodb_data_file_buffering"),
+    Variable { name: METHOD, meaning: |it, _| on(!it.starts_with("O_DIRECT")) },
+];
+
+const DATA_THROUGH: &[Variable] = &[
+    plain("innodb_data_file_write_through"),
+    Variable { name: METHOD, meaning: |_, _| on(false) },
+];
+
+const LOG_THROUGH: &[Variable] = &[
+    plain("innodb_log_file_write_through"),
+    Variable { name: METHOD, meaning: |it, _| on(it == "O_DSYNC") },
+];
+
+const METHOD: &str = "innodb_flush_method";
+
+fn on(is_on: bool) -> String {
+    if is_on { "ON" } else { "OFF" }.to_owned()
+}
+
+/// `try` says nothing of what was got; what was got is known since Postgres 17.
+const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
+
+/// Servers do not ask for them themselves, so `madvise` is as `never`, which newer versions of MariaDB choose.
+const TRANSPARENT: &[Variable] = &[Variable {
+    name: "process.transparent-huge-pages",
+    meaning: |value, _| on(value == "always"),
+}];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::trap("buffer_pool_size", MEMORY, BOTH).from(CACHE),
+    Rule::trap("log_size", LOG_SIZE, LOG_RENAMED).from(LOG),
+    Rule::trap("durability", COMMIT, BOTH).from(DURABILITY),
+    Rule::trap("doublewrite", "it doubles the writes of pages", BOTH).from(TORN_PAGES),
+    Rule::trap("huge_pages", "huge pages make memory accesses cheaper", BOTH).from(HUGE),
+    Rule::trap(
+        "process.transparent-huge-pages",
+        "huge pages that the kernel makes by itself make memory accesses cheaper",
+        "Linux documentation, transparent hugepage support",
+    )
+    .from(TRANSPARENT),
+    Rule::trap(
+        "innodb_log_write_ahead_size",
+        "blocks smaller than those of the page cache or the device are read before they are written",
+        "MDEV-14425; MDEV-33894; MySQL 5.7.4 release notes",
+    )
+    // Versions without it write blocks of 512 bytes, unless the log bypasses the page cache.
+    .else_("512"),
+    Rule::trap("innodb_log_buffer_size", "a full log buffer is written before the commit", BOTH),
+    // Since MySQL 8.0.22; with many clients threads of its own help, with few they cost.
+    Rule::trap(
+        "innodb_log_writer_threads",
+        "who writes the log: threads of its own that a commit waits for, or the committing one",
+        MYSQL,
+    )
+    .else_("OFF"),
+    Rule::trap("innodb_log_checksums", CHECKSUM, BOTH).else_("ON"),
+    Rule::trap("innodb_log_compressed_pages", "compressed pages are written to the log too", BOTH),
+    Rule::trap("innodb_flush_method", CACHED, BOTH),
+    Rule::trap("innodb_log_file_buffering", CACHED, "MariaDB 10.8.4 and 10.9.2 release notes")
+        .else_("ON"),
+    Rule::trap("innodb_log_file_mmap", "the log is written and read by memory accesses", MARIADB)
+        .else_("OFF"),
+    // Since MariaDB 11.0.1 in place of the method.
+    Rule::trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
+    Rule::trap("data_file_write_through", CACHED, ADDED_IN_11_0).from(DATA_THROUGH),
+    Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
+    Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
+    Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
+    Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
+    // Off by default since MariaDB 10.5.4 and MySQL 8.4.0.
+    Rule::trap(
+        "innodb_adaptive_hash_index",
+        "it shortens reads by key, slows writes, and its latches make threads wait",
+        BOTH,
+    )
+    .else_("OFF"),
+    // Removed in MariaDB 11.0.2 (MDEV-29694); off by default since 10.5.15 and MySQL 8.4.0.
+    Rule::trap(
+        "innodb_change_buffering",
+        "it defers changes of secondary indexes to later reads",
+        "MDEV-29694; MDEV-27734; MySQL 8.4.0 release notes",
+    )
+    .else_("NONE"),
+    Rule::trap(
+        "innodb_snapshot_isolation",
+        "transactions fail that would not otherwise",
+        "MDEV-35124",
+    )
+    .else_("OFF"),
+    // `full_crc32` since MariaDB 10.4.3, the default since 10.5.0.
+    Rule::trap("innodb_checksum_algorithm", CHECKSUM, BOTH).else_("FULL_CRC32"),
+    Rule::trap("innodb_checksums", CHECKSUM, BOTH).else_("ON"),
+    Rule::trap(
+        "innodb_page_size",
+        "the page size decides how much is read and written at a time",
+        BOTH,
+    ),
+    Rule::trap("innodb_compression_default", "pages are compressed", MARIADB).else_("OFF"),
+    Rule::trap("innodb_encrypt_tables", "pages are encrypted", MARIADB).else_("OFF"),
+    Rule::trap("innodb_encrypt_log", "the log is encrypted", MARIADB).else_("OFF"),
+    Rule::trap("innodb_numa_interleave", "memory is spread over nodes differently", BOTH)
+        .else_("OFF"),
+    Rule::trap(
+        "innodb_use_native_aio",
+        "asynchronous input and output is done by the kernel or by threads",
+        BOTH,
+    ),
+    Rule::trap("innodb_io_capacity", WRITE_BACK, BOTH),
+    Rule::trap("innodb_flush_neighbors", "it decides how many pages are written at a time", BOTH),
+    Rule::trap("innodb_flush_sync", WRITE_BACK, BOTH),
+    Rule::trap("innodb_max_dirty_pages_pct", WRITE_BACK, BOTH),
+    Rule::trap("innodb_adaptive_flushing", WRITE_BACK, BOTH),
+    Rule::trap("innodb_thread_concurrency", "threads wait to enter the engine", BOTH).else_("0"),
+    Rule::trap("innodb_random_read_ahead", "pages are read that nobody asked for", BOTH),
+    Rule::trap("innodb_read_ahead_threshold", "pages are read that nobody asked for", BOTH),
+    Rule::trap("innodb_stats_persistent", STATISTICS, BOTH),
+    Rule::trap("innodb_stats_auto_recalc", STATISTICS, BOTH),
+    Rule::trap("innodb_stats_persistent_sample_pages", STATISTICS, BOTH),
+    Rule::trap("innodb_autoinc_lock_mode", "how long inserts hold the counter of a table", BOTH),
+    Rule::trap("innodb_deadlock_detect", "locks that wait are searched for cycles", BOTH),
+    Rule::trap("innodb_print_all_deadlocks", "deadlocks are written to the log", BOTH),
+    Rule::trap("innodb_status_output", "the state of the engine is written to the log", BOTH),
+    Rule::harmless(
+        "innodb_buffer_pool_chunk_size",
+        "in which steps the cache could be resized",
+        BOTH,
+    ),
+    Rule::harmless(
+        "innodb_buffer_pool_instances",
+        "into how many parts the cache is divided: the version's own default",
+        "MDEV-15058; MySQL reference manual, InnoDB system variables",
+    ),
+    Rule::harmless("innodb_io_capacity_max", "the bounds are spelt differently", BOTH),
+    Rule::harmless(
+        "innodb_undo_tablespaces",
+        "where old row versions are stored: the version's own default",
+        BOTH,
+    ),
+    Rule::harmless("innodb_purge_threads", BACKGROUND, BOTH),
+    Rule::harmless("innodb_page_cleaners", BACKGROUND, BOTH),
+    Rule::harmless("innodb_read_io_threads", BACKGROUND, BOTH),
+    Rule::harmless("innodb_write_io_threads", BACKGROUND, BOTH),
+    Rule::trap("rocksdb_block_cache_size", MEMORY, MYROCKS),
+    Rule::trap("rocksdb_flush_log_at_trx_commit", COMMIT, MYROCKS),
+    Rule::trap("rocksdb_write_disable_wal", COMMIT, MYROCKS),
+    Rule::trap("rocksdb_use_direct_reads", CACHED, MYROCKS),
+    Rule::trap("rocksdb_use_direct_io_for_flush_and_compaction", CACHED, MYROCKS),
+    Rule::trap(
+        "rocksdb_default_cf_options",
+        "how rows are compressed, filtered and laid out",
+        MYROCKS,
+    ),
+    Rule::trap("rocksdb_max_background_jobs", WRITE_BACK, MYROCKS),
+];

@@ -1,0 +1,213 @@
+//! Findings of made-up systems.
+
+use assay_model::{Engine, Origin};
+
+use super::*;
+
+fn spec(product: Product, overrides: &[(&str, &str)]) -> SystemSpec {
+    SystemSpec {
+        product,
+        origin: Origin::Version("1".to_owned()),
+        engine: Engine::InnoDb,
+        overrides: overrides
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect(),
+    }
+}
+
+fn facts(settings: &[(&str, &str)]) -> Facts {
+    let owned = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Facts { settings: owned.collect(), plans: Vec::new() }
+}
+
+fn audit_of(specs: [&SystemSpec; 2], facts: [&Facts; 2]) -> Vec<AuditFinding> {
+    let audited = |at: usize| Audited { spec: specs[at], facts: facts[at] };
+    compare(&[audited(0), audited(1)])
+}
+
+fn audit(a: &[(&str, &str)], b: &[(&str, &str)], asked: &[(&str, &str)]) -> Vec<AuditFinding> {
+    let (plain, asked) = (spec(Product::MariaDb, &[]), spec(Product::MariaDb, asked));
+    audit_of([&plain, &asked], [&facts(a), &facts(b)])
+}
+
+fn classes(findings: &[AuditFinding]) -> Vec<(&str, AuditClass)> {
+    findings.iter().map(|it| (it.setting.as_str(), it.class)).collect()
+}
+
+const SUSPICIOUS: AuditClass = AuditClass::Suspicious;
+
+#[test]
+fn equal_settings_give_no_finding() {
+    let same = [("innodb_doublewrite", "ON"), ("table.collation", "latin1_swedish_ci")];
+    assert_eq!(audit(&same, &same, &[]), []);
+}
+
+#[test]
+fn known_traps_are_suspicious_and_come_first() {
+    let found = audit(
+        &[("binlog_row_image", "FULL"), ("session.ssl_cipher", ""), ("sql_mode", "A")],
+        &[("binlog_row_image", "NOBLOB"), ("session.ssl_cipher", "AES"), ("sql_mode", "B")],
+        &[],
+    );
+    assert_eq!(
+        classes(&found),
+        [
+            ("session.ssl_cipher", SUSPICIOUS),
+            ("sql_mode", SUSPICIOUS),
+            ("binlog_row_image", AuditClass::Harmless),
+        ]
+    );
+}
+
+#[test]
+fn what_was_asked_for_is_expected_however_it_is_spelt() {
+    let off = [("innodb_doublewrite", "OFF"), ("log_bin", "OFF"), ("optimizer_switch", "mrr=off")];
+    let on = [("innodb_doublewrite", "ON"), ("log_bin", "ON"), ("optimizer_switch", "mrr=on")];
+    let asked =
+        [("innodb-doublewrite", "OFF"), ("skip-log-bin", "0"), ("optimizer-switch", "mrr=on")];
+    let mut found = audit(&off, &on, &asked);
+    found.sort_by(|a, b| a.setting.cmp(&b.setting));
+    let names: Vec<&str> = found.iter().map(|it| it.setting.as_str()).collect();
+    assert_eq!(names, ["innodb_doublewrite", "log_bin", "optimizer_switch.mrr"]);
+    assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
+}
+
+#[test]
+fn a_version_without_the_setting_counts_as_what_it_does_instead() {
+    let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
+    assert_eq!(none, []);
+    let all = audit(&[("innodb_change_buffering", "all")], &[], &[]);
+    assert_eq!(classes(&all), [("innodb_change_buffering", SUSPICIOUS)]);
+}
+
+#[test]
+fn where_nothing_is_known_of_versions_without_a_setting_it_is_told_but_not_suspicious() {
+    let found = audit(&[("innodb_flush_neighbors", "0")], &[], &[]);
+    assert_eq!(classes(&found), [("innodb_flush_neighbors", AuditClass::Harmless)]);
+    assert!(found[0].why.contains("only some"), "{found:?}");
+}
+
+#[test]
+fn spelling_does_not_matter() {
+    let one =
+        [("performance_schema", "OFF"), ("character_set_server", "utf8"), ("knob", "0.000000")];
+    let other = [("performance_schema", "0"), ("character_set_server", "utf8mb3"), ("knob", "0")];
+    assert_eq!(audit(&one, &other, &[]), []);
+}
+
+#[test]
+fn paths_identities_and_settings_of_one_version_only_are_not_told() {
+    let one =
+        [("socket", "/a"), ("version", "10.5"), ("ssl_ca", "/a"), ("new_knob", "1"), ("x", "/a")];
+    let other = [("socket", "/b"), ("version", "11.8"), ("ssl_ca", "/b"), ("x", "/b")];
+    assert_eq!(audit(&one, &other, &[]), []);
+}
+
+#[test]
+fn one_thing_under_several_names_is_one_thing() {
+    let old = [("innodb_log_file_size", "50331648"), ("innodb_log_files_in_group", "2")];
+    let new = [("innodb_redo_log_capacity", "100663296")];
+    assert_eq!(audit(&old, &new, &[]), []);
+    let found = audit(&old, &[("innodb_redo_log_capacity", "1")], &[]);
+    assert_eq!(classes(&found), [("log_size", SUSPICIOUS)]);
+    let isolation = audit(&[("tx_isolation", "X")], &[("transaction_isolation", "X")], &[]);
+    assert_eq!(isolation, []);
+    let asked =
+        audit(&old, &[("innodb_redo_log_capacity", "1")], &[("innodb-redo-log-capacity", "1")]);
+    assert_eq!(classes(&asked), [("log_size", AuditClass::Expected)]);
+}
+
+#[test]
+fn products_are_compared_in_what_both_have() {
+    let mariadb = facts(&[
+        ("innodb_flush_log_at_trx_commit", "2"),
+        ("innodb_buffer_pool_size", "134217728"),
+        ("innodb_doublewrite", "ON"),
+        ("innodb_page_size", "16384"),
+        ("transaction_isolation", "REPEATABLE-READ"),
+    ]);
+    let postgres = facts(&[
+        ("synchronous_commit", "off"),
+        ("shared_buffers", "128MB"),
+        ("full_page_writes", "on"),
+        ("jit", "off"),
+        ("transaction_isolation", "read committed"),
+    ]);
+    let specs = [&spec(Product::MariaDb, &[]), &spec(Product::Postgres, &[])];
+    let found = audit_of(specs, [&mariadb, &postgres]);
+    assert_eq!(classes(&found), [("transaction_isolation", SUSPICIOUS)]);
+}
+
+#[test]
+fn builds_of_different_sources_are_suspicious_of_different_releases_are_told() {
+    let debian = [
+        ("build.source", "apt"),
+        ("build.compiler", "GCC 12"),
+        ("build.pie", "yes"),
+        ("build.stripped", "yes"),
+    ];
+    let newer = [("build.source", "apt"), ("build.compiler", "GCC 14"), ("build.pie", "yes")];
+    let found = audit(&debian, &newer, &[]);
+    assert_eq!(classes(&found), [("build.compiler", AuditClass::Harmless)]);
+    let vendor = [
+        ("build.source", "maven"),
+        ("build.compiler", "GCC 4"),
+        ("build.pie", "no"),
+        ("build.stripped", "no"),
+        ("build.lto", "no"),
+    ];
+    let found = audit(&debian, &vendor, &[]);
+    assert_eq!(
+        classes(&found),
+        [
+            ("build.source", SUSPICIOUS),
+            ("build.compiler", SUSPICIOUS),
+            ("build.pie", SUSPICIOUS),
+            ("build.stripped", AuditClass::Harmless),
+        ]
+    );
+}
+
+fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
+    let plan = |(test, statement, plan): &(&str, &str, &str)| Plan {
+        test: (*test).to_owned(),
+        statement: (*statement).to_owned(),
+        plan: (*plan).to_owned(),
+    };
+    Facts { plans: plans.iter().map(plan).collect(), ..Facts::default() }
+}
+
+#[test]
+fn a_plan_that_differs_is_told_with_its_test_and_statement_and_no_other() {
+    let one = with_plans(&[("a", "S1", "range k"), ("a", "S2", "range k"), ("b", "S1", "range k")]);
+    let other = with_plans(&[("a", "S1", "range k"), ("a", "S2", "whole table"), ("b", "S3", "x")]);
+    let plain = spec(Product::MariaDb, &[]);
+    let found = audit_of([&plain, &plain], [&one, &other]);
+    assert_eq!(classes(&found), [("plan.a", SUSPICIOUS)]);
+    assert_eq!(found[0].values, [Some("range k".to_owned()), Some("whole table".to_owned())]);
+    assert!(found[0].why.starts_with("`S2`"), "{found:?}");
+    let postgres = spec(Product::Postgres, &[]);
+    assert_eq!(audit_of([&plain, &postgres], [&one, &other]), []);
+}
+
+#[test]
+fn another_engine_was_asked_for_and_its_plans_with_it() {
+    let mut one = with_plans(&[("a", "S1", "range k")]);
+    let mut other = with_plans(&[("a", "S1", "ref k")]);
+    one.settings.insert("table.engine".to_owned(), "InnoDB".to_owned());
+    other.settings.insert("table.engine".to_owned(), "ROCKSDB".to_owned());
+    let innodb = spec(Product::MariaDb, &[]);
+    let rocksdb = SystemSpec { engine: Engine::RocksDb, ..innodb.clone() };
+    let found = audit_of([&innodb, &rocksdb], [&one, &other]);
+    assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
+    assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn data_that_differ_are_suspicious_and_data_not_loaded_yet_are_not() {
+    let loaded = [("data.1 × 10 as loaded", "10 rows, checksum a")];
+    let other = [("data.1 × 10 as loaded", "9 rows, checksum b"), ("data.1 × 10 aged", "9 rows")];
+    assert_eq!(classes(&audit(&loaded, &other, &[])), [("data.1 × 10 as loaded", SUSPICIOUS)]);
+    assert_eq!(audit(&[], &other, &[]), []);
+}

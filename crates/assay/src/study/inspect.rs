@@ -1,0 +1,154 @@
+//! Everything that the audit compares, read from a running server that holds data.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_load::{Session, Work};
+use assay_model::{DataSet, Microbenchmark, Setup, StartFrom, StatementMode, System};
+use assay_servers::audit::{Facts, Plan};
+use assay_wire::Control;
+use assay_workloads::{Client, EventBuf, Operation, Program};
+
+use super::instance::Instance;
+
+/// What is to be asked about.
+pub(crate) struct Questions<'a> {
+    /// The data in the tables.
+    pub(crate) data: DataSet,
+    /// The microbenchmarks whose statements matter.
+    pub(crate) tests: &'a [Microbenchmark],
+    /// How statements are sent.
+    pub(crate) statements: StatementMode,
+    /// Seed of the values in statements.
+    pub(crate) seed: u64,
+}
+
+/// Asks a server. Its tables are not changed.
+pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
+    let mut control = Control::connect(&server.connect_options())?;
+    let mut settings = assay_servers::effective_settings(&mut control)?;
+    // Of a server elsewhere nothing is known.
+    if let Some(pid) = server.pid() {
+        settings.extend(assay_servers::build_facts(pid, &system.prefix)?);
+    }
+    let refused = unprepared(server, system, asked)?;
+    let (work, control_of): (Vec<_>, Vec<_>) = refused.into_iter().partition(|it| is_work(it));
+    settings.insert("session.unprepared".to_owned(), work.join(", "));
+    settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
+    let mut plans = Vec::new();
+    for test in asked.tests {
+        explain(*test, system, asked, &mut control, &mut plans)?;
+    }
+    Ok(Facts { settings, plans })
+}
+
+/// What tables hold, as the audit compares it.
+pub(crate) fn data_fact(
+    data: DataSet,
+    state: StartFrom,
+    rows: u64,
+    checksum: &str,
+) -> (String, String) {
+    let state = match state {
+        StartFrom::Fresh => "as loaded",
+        StartFrom::Aged => "aged",
+    };
+    (format!("data.{data} {state}"), format!("{rows} rows, checksum {checksum}"))
+}
+
+/// Whether a statement is about rows; the others begin and end transactions, and have no plan.
+fn is_work(sql: &str) -> bool {
+    sql.contains("sbtest")
+}
+
+/// Clients and tables do not change how a statement is carried out.
+fn setup(data: DataSet) -> Setup {
+    Setup { clients: 1, tables: 1, rows: data.rows }
+}
+
+/// Statements that the server refuses to prepare, as the clients that are measured find out.
+fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Vec<String>> {
+    let mut refused: Vec<String> = Vec::new();
+    for test in asked.tests {
+        let work = Work {
+            product: system.spec.product,
+            test: *test,
+            setup: setup(asked.data),
+            statements: asked.statements,
+            seed: asked.seed,
+        };
+        refused
+            .extend_from_slice(Session::open(&server.connect_options(), &work, None)?.unprepared());
+    }
+    refused.sort_unstable();
+    refused.dedup();
+    Ok(refused)
+}
+
+/// The plans of a microbenchmark's statements, with the values of its first event.
+fn explain(
+    test: Microbenchmark,
+    system: &System,
+    asked: &Questions,
+    control: &mut Control,
+    plans: &mut Vec<Plan>,
+) -> Result<()> {
+    let product = system.spec.product;
+    let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));
+    let mut event = EventBuf::default();
+    Client::new(Arc::clone(&program), asked.seed, 0).write_event(0, 0, &mut event);
+    let mut explained = Vec::new();
+    for operation in event.operations() {
+        let Operation::Query { statement, sql } = operation else { continue };
+        let Some(pattern) = program.statements().get(statement) else { continue };
+        if explained.contains(&statement) || !is_work(&pattern.sql) {
+            continue;
+        }
+        explained.push(statement);
+        let sql = String::from_utf8_lossy(sql);
+        if let Some(plan) = assay_servers::explain(control, product, &sql)? {
+            plans.push(Plan { test: test.name(), statement: shortened(&pattern.sql), plan });
+        }
+    }
+    Ok(())
+}
+
+/// A statement with one mark for each list of parameters, in the terms of MySQL whatever the product.
+fn shortened(sql: &str) -> String {
+    let sql = without_numbers(sql);
+    let mut short = String::with_capacity(sql.len());
+    for piece in sql.split_inclusive(['(', ')']) {
+        let list = piece.strip_suffix(')').unwrap_or_default();
+        let marks = list.split(',').filter(|mark| mark.trim() == "?");
+        if list.len() > "?, ?".len() && marks.count() == list.split(',').count() {
+            short.push_str("?, ...)");
+        } else {
+            short.push_str(piece);
+        }
+    }
+    short
+}
+
+/// `?` for `$1`.
+fn without_numbers(sql: &str) -> String {
+    let mut pieces = sql.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text.push('?');
+        text.push_str(piece.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn lists_of_parameters_are_shortened_and_the_rest_is_left() {
+        let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
+        assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
+        assert_eq!(shortened("id > $12 AND k IN ($1,$2,$3)"), "id > ? AND k IN (?, ...)");
+        assert_eq!(shortened("SELECT LENGTH(c) FROM t"), "SELECT LENGTH(c) FROM t");
+    }
+}

@@ -1,0 +1,87 @@
+//! Traps that people fell into, through the whole program: what is asked for is expected, what comes with it is not.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+const BASE: &str = "mariadb@10.11";
+
+/// The findings of `assay audit` about two systems.
+#[track_caller]
+fn audit(base: &str, other: &str) -> Vec<Value> {
+    let place = Place::new();
+    let output = place.run_to_end(&["audit", base, other, "--offline", "--format", "json"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    place.assert_nothing_left();
+    assert!(document["compared"]["settings"].as_u64().unwrap() > 500, "{document}");
+    assert!(document["compared"]["plans"].as_u64().unwrap() >= 32, "{document}");
+    serde_json::from_value(document["audit"].take()).unwrap()
+}
+
+fn of_class<'a>(findings: &'a [Value], class: &str) -> Vec<&'a str> {
+    let of_class = findings.iter().filter(|it| it["class"] == class);
+    of_class.map(|it| it["setting"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn another_charset_is_expected_and_tables_that_follow_are_suspicious() {
+    let other = "mariadb@10.11+character_set_server=utf8mb4+collation_server=utf8mb4_general_ci";
+    let findings = audit(BASE, other);
+    let expected = of_class(&findings, "expected");
+    assert!(expected.contains(&"character_set_server"), "{expected:?}");
+    let suspicious = of_class(&findings, "suspicious");
+    for setting in ["schema.charset", "table.charset", "table.collation"] {
+        assert!(suspicious.contains(&setting), "{setting} in {suspicious:?}");
+    }
+}
+
+#[test]
+fn a_binary_log_that_is_asked_for_is_expected() {
+    let findings = audit(BASE, "mariadb@10.11+log_bin=binlog");
+    assert_eq!(of_class(&findings, "expected"), ["log_bin"]);
+    assert_eq!(of_class(&findings, "suspicious"), [""; 0]);
+}
+
+#[test]
+fn a_switch_that_is_asked_for_is_expected_and_the_plan_that_follows_names_its_test() {
+    let findings = audit(BASE, "mariadb@10.11+optimizer_switch=index_condition_pushdown=off");
+    let expected = of_class(&findings, "expected");
+    assert_eq!(expected, ["optimizer_switch.index_condition_pushdown"]);
+    let suspicious = of_class(&findings, "suspicious");
+    assert!(suspicious.contains(&"plan.range-notcovered-si"), "{suspicious:?}");
+    let plan = findings.iter().find(|it| it["setting"] == "plan.range-notcovered-si").unwrap();
+    assert_eq!(plan["kind"], "plans");
+    assert_eq!(plan["values"][BASE], "range k_1, index condition");
+    assert!(plan["why"].as_str().unwrap().contains("sbtest1"), "{plan}");
+}
+
+#[test]
+fn one_version_from_two_builders_is_suspicious() {
+    let findings = audit("mariadb@10.11.5", BASE);
+    let suspicious = of_class(&findings, "suspicious");
+    for setting in ["build.source", "build.compiler", "innodb_log_write_ahead_size"] {
+        assert!(suspicious.contains(&setting), "{setting} in {suspicious:?}");
+    }
+}
+
+#[test]
+fn a_study_explains_its_tests_on_its_own_data_and_stamps_its_report() {
+    let place = Place::new();
+    let other = "mariadb@10.11+optimizer_switch=index_condition_pushdown=off";
+    let words = ["compare", BASE, other, "--preset", "smoke", "--offline"];
+    let tests = ["--tests", "range-notcovered-si,point-query", "--format", "json"];
+    let output = place.run_to_end(&[&words[..], &tests[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let study: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = study["audit"].as_array().unwrap();
+    assert_eq!(of_class(findings, "suspicious"), ["plan.range-notcovered-si"]);
+    let text = place.run_to_end(&["report", "--format", "text"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.starts_with("[suspicious audit]"), "{text}");
+    assert!(text.contains("the plan of range-notcovered-si"), "{text}");
+    assert!(text.contains("the same on all systems"), "{text}");
+}
