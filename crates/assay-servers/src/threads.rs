@@ -20,6 +20,9 @@ const ROUND_TRIPS: u32 = 32;
 /// Runs that the thread of a connection has at least meanwhile; it may find a request before it has gone to sleep.
 const ANSWERS: u64 = 16;
 
+/// Runs after that: it may be about to go to sleep still.
+const LAST: u64 = 1;
+
 /// How often it is tried: another thread may be busy just then.
 const ATTEMPTS: u32 = 20;
 
@@ -75,7 +78,7 @@ fn serving<E: From<Error>>(
             count(to).saturating_sub(count(from))
         };
         let mut answering = after.keys().filter(|tid| {
-            grown(tid, &before, &after) >= ANSWERS && grown(tid, &after, &silent) == 0
+            grown(tid, &before, &after) >= ANSWERS && grown(tid, &after, &silent) <= LAST
         });
         if let (Some(tid), None) = (answering.next(), answering.next()) {
             return Ok(*tid);
