@@ -1,7 +1,7 @@
 //! Which thread of a server serves a connection, told by what the threads do.
 //!
-//! Without its performance schema MySQL does not say it. But the thread of a connection runs once in every round trip and
-//! never while its client is silent; a thread that works in the background does not care.
+//! Without its performance schema MySQL does not say it. But the thread of a connection runs once in every round trip
+//! and never while its client is silent; a thread that works in the background does not care.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
