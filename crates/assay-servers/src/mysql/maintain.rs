@@ -34,7 +34,7 @@ const WRONG_VALUE: u32 = 1231;
 /// A change after all others, for versions that do not shorten the history as soon as it is purged: their purge says
 /// how far it is by the last transaction that it found, however many without changes came after that.
 const MARK: [&str; 2] =
-    ["CREATE TABLE mysql.assay_mark (a INT) ENGINE=InnoDB", "DROP TABLE mysql.assay_mark"];
+    ["CREATE TABLE sbtest_mark (a INT) ENGINE=InnoDB", "DROP TABLE sbtest_mark"];
 
 /// Makes MyRocks write its memory to files of level 0, and merge those into level 1.
 const COMPACT: &str = "rocksdb_force_flush_memtable_and_lzero_now";
