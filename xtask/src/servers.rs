@@ -89,8 +89,8 @@ impl Assay {
         let output = command.output()?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr);
-            let error = told.lines().find(|line| line.starts_with("error"));
-            bail!("{}: {}", output.status, error.unwrap_or_default());
+            let is_why = |line: &&str| line.starts_with("error") || line.contains(" failed: ");
+            bail!("{}: {}", output.status, told.lines().find(is_why).unwrap_or_default());
         }
         Ok(output)
     }
@@ -156,7 +156,7 @@ impl Assay {
         let base = BASES.iter().find(|(product, _)| system.starts_with(product));
         let (_, base) = base.context("a system without a family")?;
         let mut compare = self.command_in(place, &["compare", base, system, "--preset", "smoke"]);
-        compare.args(["--tests", TESTS, "--quiet", "--offline"]);
+        compare.args(["--tests", TESTS, "--offline"]);
         Self::done(compare).context("cannot be compared")?;
         Ok(())
     }

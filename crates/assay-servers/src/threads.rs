@@ -1,9 +1,10 @@
 //! Which thread of a server serves a connection, told by what the threads do.
 //!
-//! Without its performance schema MySQL does not say it. But the thread of a connection is woken in every round trip,
-//! and no other thread of a server that is otherwise idle is woken so often in that time.
+//! Without its performance schema MySQL does not say it. But the thread of a connection runs once in every round trip
+//! and never while its client is silent; a thread that works in the background does not care.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use assay_model::Product;
 use assay_wire::{ConnectOptions, Control};
@@ -16,8 +17,14 @@ use crate::supervise::below;
 /// Round trips that a connection is asked for.
 const ROUND_TRIPS: u32 = 32;
 
-/// How often it is tried: a background thread may be busy once.
-const ATTEMPTS: u32 = 5;
+/// Runs that the thread of a connection has at least meanwhile; it may find a request before it has gone to sleep.
+const ANSWERS: u64 = 16;
+
+/// Runs after that: it may be about to go to sleep still.
+const LAST: u64 = 1;
+
+/// How often it is tried: another thread may be busy just then.
+const ATTEMPTS: u32 = 20;
 
 /// Threads that serve connections, by connection id and in that order; see [`crate::Server::connection_tids`].
 pub(crate) fn of_connections<E: From<Error>>(
@@ -61,18 +68,20 @@ fn serving<E: From<Error>>(
 ) -> Result<i32, E> {
     for _ in 0..ATTEMPTS {
         let before = switches(pid)?;
+        let began = Instant::now();
         round_trips(ROUND_TRIPS)?;
-        let mut grown: Vec<_> = switches(pid)?
-            .into_iter()
-            .map(|(tid, count)| (count - before.get(&tid).copied().unwrap_or(0).min(count), tid))
-            .collect();
-        grown.sort_unstable();
-        let second = grown.iter().rev().nth(1).map_or(0, |(count, _)| *count);
-        match grown.last() {
-            Some((most, tid)) if *most >= u64::from(ROUND_TRIPS) / 2 && second < most / 2 => {
-                return Ok(*tid);
-            }
-            _ => {}
+        let after = switches(pid)?;
+        std::thread::sleep(began.elapsed());
+        let silent = switches(pid)?;
+        let grown = |tid: &i32, from: &BTreeMap<i32, u64>, to: &BTreeMap<i32, u64>| {
+            let count = |of: &BTreeMap<i32, u64>| of.get(tid).copied().unwrap_or(0);
+            count(to).saturating_sub(count(from))
+        };
+        let mut answering = after.keys().filter(|tid| {
+            grown(tid, &before, &after) >= ANSWERS && grown(tid, &after, &silent) <= LAST
+        });
+        if let (Some(tid), None) = (answering.next(), answering.next()) {
+            return Ok(*tid);
         }
     }
     Err(Error::NoThread(connection).into())
