@@ -26,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     ("postgres_reply", postgres::reply),
     ("quantity", text::quantity),
     ("reply", wire::reply),
+    ("source", text::source),
     ("sources", text::sources),
     ("study_file", text::study_file),
     ("system_name", text::system_name),

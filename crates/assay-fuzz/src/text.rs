@@ -59,6 +59,14 @@ pub(crate) fn catalog(bytes: &[u8]) {
     fuzzing::catalog(text);
 }
 
+/// A version of a source tree becomes a part of the names of directories.
+pub(crate) fn source(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(version) = fuzzing::source(text) {
+        assert!(!version.contains('/') && !version.starts_with('.'), "{version}");
+    }
+}
+
 pub(crate) fn sources(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     assert!(fuzzing::sources(text) <= 2 * text.lines().count());

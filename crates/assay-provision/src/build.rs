@@ -9,12 +9,13 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::apt::{Apt, Record, closure};
-use crate::catalog::{Packaged, Release};
+use crate::catalog::{Packaged, Release, Source};
+use crate::choose::Opened;
 use crate::deb;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::packages::{self, Directories};
-use crate::provisioner::{Opened, Progress, Provisioner, Read, Sources};
+use crate::provisioner::{Progress, Provisioner, Read, Sources};
 use crate::store::{read_json, write_json};
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
@@ -134,16 +135,21 @@ impl Provisioner {
             || vec!["runs on the libraries of this machine".to_owned()],
             |(_, read)| read.refreshed.notes.clone(),
         );
-        if packaged.version.sha256.is_none() {
-            notes.push("checked by its registry's checksum alone".to_owned());
+        let tarball = packaged.package.source == Source::Tarball;
+        if !packaged.is_verified() {
+            let note = match tarball {
+                true => "not verified: held to the checksum of the first download alone",
+                false => "checked by its registry's checksum alone",
+            };
+            notes.push(note.to_owned());
         }
-        let build = Build {
-            source: packaged.package.source.word().to_owned(),
-            channel: packaged.package.name.clone(),
-            package_version: packaged.package_version().to_owned(),
-            released: true,
-            notes,
+        let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+        let package_version = match tarball {
+            true => packages::stem(&file_name).to_owned(),
+            false => packaged.package_version().to_owned(),
         };
+        let (source, channel) = packaged.origin();
+        let build = Build { source, channel, package_version, released: true, notes };
         let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
         self.keep(spec, Built { tree: built, name, version, sha256, build, packages }, libraries)
     }
@@ -160,7 +166,7 @@ impl Provisioner {
         let state = self.store.path(packaged.package.source.word());
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
-        let mut seen = |done| progress(Progress::Downloading { done, total: 0 });
+        let mut seen = |done, total| progress(Progress::Downloading { done, total });
         let (file, sha256) =
             packages::fetch(packaged, known.as_deref(), directories, &sources.lock, &mut seen)?;
         if known.is_none() {
@@ -197,7 +203,12 @@ impl Provisioner {
     }
 
     /// Puts the last touches to a tree and moves it into the cache.
-    fn keep(&self, spec: &SystemSpec, built: Built, libraries: Libraries) -> Result<Prefix, Error> {
+    pub(crate) fn keep(
+        &self,
+        spec: &SystemSpec,
+        built: Built,
+        libraries: Libraries,
+    ) -> Result<Prefix, Error> {
         let Built { tree, name, version, sha256, build, packages } = built;
         let candidates = self.catalog.layout(spec.product)?;
         let mut layout = layout::find(tree.path(), candidates, &version, libraries)?;
@@ -211,13 +222,13 @@ impl Provisioner {
 }
 
 /// An unpacked tree and what is known of it.
-struct Built {
-    tree: TempDir,
-    name: String,
-    version: String,
-    sha256: String,
-    build: Build,
-    packages: Vec<Package>,
+pub(crate) struct Built {
+    pub(crate) tree: TempDir,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) sha256: String,
+    pub(crate) build: Build,
+    pub(crate) packages: Vec<Package>,
 }
 
 fn unpack_debs(
@@ -232,7 +243,7 @@ fn unpack_debs(
     Ok(())
 }
 
-fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
+pub(crate) fn prefix_name(spec: &SystemSpec, version: &str, sha256: &str) -> String {
     format!("{}-{version}-{}", spec.product, sha256.get(..16).unwrap_or(sha256))
 }
 
@@ -281,7 +292,7 @@ impl std::io::Write for HashWriter<'_> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,12 +1,14 @@
 //! The catalog: which product and series which source has. Data, read from a file compiled in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Product, SystemSpec};
+use fs_err as fs;
 use serde::Deserialize;
 
 use crate::error::Error;
+use crate::source::recipe::Row;
 use crate::version::in_series;
 
 /// The whole catalog.
@@ -21,6 +23,8 @@ pub(crate) struct Catalog {
     packages: Vec<Package>,
     runtime: Runtime,
     layout: BTreeMap<Product, Candidates>,
+    #[serde(rename = "build")]
+    pub(crate) builds: Vec<Row>,
 }
 
 /// A Debian release.
@@ -49,13 +53,15 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// A registry of packages, and the client it is asked through.
+/// A kind of place that has packages, and the client it is asked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
     Maven,
     Npm,
     Pip,
+    /// A vendor's own server, by HTTP.
+    Tarball,
 }
 
 impl Source {
@@ -64,12 +70,13 @@ impl Source {
             Self::Maven => "maven",
             Self::Npm => "npm",
             Self::Pip => "pip",
+            Self::Tarball => "tarball",
         }
     }
 }
 
-/// A package of a registry that holds a server, in several versions.
-#[derive(Debug, Deserialize)]
+/// A package that holds a server, in several versions.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Package {
     product: Product,
@@ -80,7 +87,29 @@ pub(crate) struct Package {
     pub(crate) parts: Vec<Part>,
     #[serde(default)]
     pub(crate) only: Vec<PathBuf>,
+    #[serde(default)]
+    pub(crate) engines: Vec<Engine>,
+    #[serde(default)]
     pub(crate) versions: Vec<Version>,
+    /// Where tarballs are; none for the packages of registries.
+    pub(crate) tarballs: Option<Tarballs>,
+}
+
+/// Where a vendor has the tarballs of a series, and what it calls them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tarballs {
+    /// Beginnings of the versions that are named so.
+    series: Vec<String>,
+    /// Whether versions have the number of a build after a `-`.
+    #[serde(default)]
+    builds: bool,
+    /// Versions known to be there.
+    known: Vec<String>,
+    /// Beginnings of URLs.
+    at: Vec<String>,
+    /// What follows, in the order in which it is tried.
+    files: Vec<String>,
 }
 
 /// What is unpacked of a package.
@@ -96,7 +125,7 @@ pub(crate) struct Part {
 }
 
 /// One version of a package.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Version {
     /// Of the server.
@@ -104,6 +133,16 @@ pub(crate) struct Version {
     /// Of the package, where it differs.
     package: Option<String>,
     pub(crate) sha256: Option<String>,
+}
+
+/// A user's own rows.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Additions {
+    #[serde(rename = "package", default)]
+    packages: Vec<Package>,
+    #[serde(rename = "build", default)]
+    builds: Vec<Row>,
 }
 
 /// A package in one version.
@@ -158,8 +197,9 @@ pub(crate) struct Offer<'a> {
 impl Catalog {
     /// The catalog compiled in.
     pub(crate) fn built_in() -> Result<Self, Error> {
-        let catalog: Self = toml::from_str(include_str!("catalog.toml"))
+        let mut catalog: Self = toml::from_str(include_str!("catalog.toml"))
             .map_err(|error| Error::Catalog(error.to_string()))?;
+        catalog.packages.iter_mut().try_for_each(Package::expand)?;
         let mut releases =
             catalog.servers.iter().map(|it| &it.release).chain([&catalog.runtime.release]);
         let unknown = releases.find(|release| catalog.release(release).is_none());
@@ -168,6 +208,26 @@ impl Catalog {
         }
         drop(releases);
         Ok(catalog)
+    }
+
+    /// The same with the rows of a catalog file: those of packages before its own, those of builds
+    /// after them.
+    pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
+        let wrong = |detail: String| Error::OwnCatalog { path: path.to_owned(), detail };
+        let additions = toml::from_str(&fs::read_to_string(path)?);
+        let Additions { mut packages, mut builds } =
+            additions.map_err(|error| wrong(error.to_string()))?;
+        for package in &mut packages {
+            package.expand().map_err(|error| wrong(error.to_string()))?;
+        }
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for patch in builds.iter_mut().flat_map(|row| &mut row.patches) {
+            *patch = fs::canonicalize(directory.join(&*patch))?;
+        }
+        self.builds.append(&mut builds);
+        packages.append(&mut self.packages);
+        self.packages = packages;
+        Ok(self)
     }
 
     fn release(&self, name: &str) -> Option<&Release> {
@@ -187,9 +247,14 @@ impl Catalog {
     /// Every package that holds a server of a product, version by version.
     pub(crate) fn packaged(&self, product: Product) -> impl Iterator<Item = Packaged<'_>> {
         let packages = self.packages.iter().filter(move |package| package.product == product);
-        packages.flat_map(|package| {
-            package.versions.iter().map(move |version| Packaged { package, version })
-        })
+        packages.flat_map(Package::packaged)
+    }
+
+    /// Packages for an exact version that the catalog does not know of, but that a vendor may have
+    /// published since: its tarball would have the name of the others.
+    pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<Package> {
+        let packages = self.packages.iter().filter(|package| package.product == product);
+        packages.filter_map(|package| package.guessed(wanted)).collect()
     }
 
     /// The release and its packages on which servers from other sources run.
@@ -205,7 +270,86 @@ impl Catalog {
     }
 }
 
+impl Package {
+    /// Every version of the package.
+    pub(crate) fn packaged(&self) -> impl Iterator<Item = Packaged<'_>> {
+        self.versions.iter().map(move |version| Packaged { package: self, version })
+    }
+
+    /// Whether its server has that storage engine.
+    pub(crate) fn has_engine(&self, engine: Engine) -> bool {
+        engine == SystemSpec::default_engine(self.product) || self.engines.contains(&engine)
+    }
+
+    /// Puts the versions of its tarballs to the others.
+    fn expand(&mut self) -> Result<(), Error> {
+        match (self.source, &self.tarballs) {
+            (Source::Tarball, Some(tarballs)) => {
+                for known in &tarballs.known {
+                    let versions = expanded(known).ok_or_else(|| {
+                        Error::Catalog(format!("`{known}` is neither a version nor a range"))
+                    })?;
+                    let plain = |version| Version { version, package: None, sha256: None };
+                    let is_new =
+                        |it: &String| self.versions.iter().all(|known| known.version != *it);
+                    let new: Vec<_> = versions.into_iter().filter(is_new).map(plain).collect();
+                    self.versions.extend(new);
+                }
+                Ok(())
+            }
+            (Source::Tarball, None) | (_, Some(_)) => {
+                Err(Error::Catalog(format!("`{}`: `tarballs` go with source tarball", self.name)))
+            }
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// The package in a version that is named like those known.
+    fn guessed(&self, wanted: &str) -> Option<Self> {
+        let Tarballs { series, builds, .. } = self.tarballs.as_ref()?;
+        let exact = wanted.split('.').count() >= 3 && wanted.contains('-') == *builds;
+        let is_known = self.versions.iter().any(|known| known.version == wanted);
+        let fits = exact && !is_known && series.iter().any(|series| in_series(wanted, series));
+        fits.then(|| {
+            let version = Version { version: wanted.to_owned(), package: None, sha256: None };
+            Self { versions: vec![version], ..self.clone() }
+        })
+    }
+}
+
+/// Whether a text is a user's catalog, for the fuzzer.
+pub(crate) fn is_own(text: &str) -> bool {
+    let Ok(Additions { mut packages, .. }) = toml::from_str(text) else { return false };
+    packages.iter_mut().all(|package| package.expand().is_ok())
+}
+
+/// The versions that a text of the catalog stands for: `8.0.11..13` is 8.0.11, 8.0.12 and 8.0.13.
+fn expanded(text: &str) -> Option<Vec<String>> {
+    let Some((first, last)) = text.split_once("..") else {
+        return Some(vec![text.to_owned()]);
+    };
+    let (series, first) = first.rsplit_once('.')?;
+    let (first, last): (u16, u16) = (first.parse().ok()?, last.parse().ok()?);
+    (first < last && last < 1000)
+        .then(|| (first..=last).map(|it| format!("{series}.{it}")).collect())
+}
+
 impl<'a> Packaged<'a> {
+    /// Where its tarball may be, in the order of preference; nothing for other sources.
+    pub(crate) fn urls(self) -> Vec<String> {
+        let Some(Tarballs { at, files, .. }) = &self.package.tarballs else { return Vec::new() };
+        let version = &self.version.version;
+        let series = version.splitn(3, '.').take(2).collect::<Vec<_>>().join(".");
+        let fill = |text: &String| text.replace("{version}", version).replace("{series}", &series);
+        let pairs = files.iter().flat_map(|file| at.iter().map(move |at| (at, file)));
+        pairs.map(|(at, file)| fill(at) + &fill(file)).collect()
+    }
+
+    /// Versions of the package as the catalog spells them: ranges stay ranges.
+    pub(crate) fn spelled(self) -> &'a [String] {
+        self.package.tarballs.as_ref().map_or(&[], |tarballs| &tarballs.known)
+    }
+
     /// The package's own version.
     pub(crate) fn package_version(self) -> &'a str {
         self.version.package.as_deref().unwrap_or(&self.version.version)
@@ -215,6 +359,17 @@ impl<'a> Packaged<'a> {
     pub(crate) fn parts(self) -> Vec<Part> {
         let parts = &self.package.parts;
         if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
+    }
+
+    /// Who made it, and where it is of theirs. Tarballs of two vendors have two makers.
+    pub(crate) fn origin(self) -> (String, String) {
+        let (word, name) = (self.package.source.word().to_owned(), self.package.name.clone());
+        if self.package.source == Source::Tarball { (name, word) } else { (word, name) }
+    }
+
+    /// Whether its bytes are known beforehand.
+    pub(crate) fn is_verified(self) -> bool {
+        self.version.sha256.is_some()
     }
 
     /// For errors, and to remember checksums by.
@@ -270,6 +425,79 @@ mod tests {
             }
         }
         assert!(!catalog.runtime().unwrap().1.is_empty());
+    }
+
+    /// Addresses of a version, known or guessed.
+    fn urls(catalog: &Catalog, product: Product, version: &str) -> Vec<String> {
+        let guessed = catalog.guessed(product, version);
+        let known = catalog.packaged(product).filter(|it| it.version.version == version);
+        let all = known.chain(guessed.iter().flat_map(Package::packaged));
+        all.flat_map(Packaged::urls).collect()
+    }
+
+    #[test]
+    fn tarballs_have_the_addresses_that_vendors_give_them() {
+        let catalog = Catalog::built_in().unwrap();
+        for (product, version, url) in [
+            (
+                Product::MySql,
+                "5.6.51",
+                "cdn.mysql.com/archives/mysql-5.6/mysql-5.6.51-linux-glibc2.12-x86_64.tar.gz",
+            ),
+            (
+                Product::MySql,
+                "5.7.44",
+                "cdn.mysql.com/Downloads/MySQL-5.7/mysql-5.7.44-linux-glibc2.12-x86_64.tar.gz",
+            ),
+            (
+                Product::MySql,
+                "8.0.40",
+                "cdn.mysql.com/archives/mysql-8.0/mysql-8.0.40-linux-glibc2.17-x86_64-minimal.tar.xz",
+            ),
+            (
+                Product::MySql,
+                "9.7.2",
+                "cdn.mysql.com/Downloads/MySQL-9.7/mysql-9.7.2-linux-glibc2.28-x86_64-minimal.tar.xz",
+            ),
+            (
+                Product::MySql,
+                "8.4.7-7",
+                "downloads.percona.com/downloads/Percona-Server-8.4/Percona-Server-8.4.7-7/binary/tarball/\
+                 Percona-Server-8.4.7-7-Linux.x86_64.glibc2.35-minimal.tar.gz",
+            ),
+            (
+                Product::MariaDb,
+                "10.6.21",
+                "archive.mariadb.org/mariadb-10.6.21/bintar-linux-systemd-x86_64/\
+                 mariadb-10.6.21-linux-systemd-x86_64.tar.gz",
+            ),
+            // Not in the catalog.
+            (
+                Product::MariaDb,
+                "13.1.1",
+                "archive.mariadb.org/mariadb-13.1.1/bintar-linux-systemd-x86_64/\
+                 mariadb-13.1.1-linux-systemd-x86_64.tar.gz",
+            ),
+        ] {
+            let urls = urls(&catalog, product, version);
+            assert!(urls.contains(&format!("https://{url}")), "{version}: {urls:?}");
+        }
+        for (product, version) in
+            [(Product::MySql, "8.0"), (Product::MySql, "5.1.73"), (Product::Postgres, "17.99.1")]
+        {
+            assert!(catalog.guessed(product, version).is_empty(), "{version}");
+        }
+        let builds = catalog.guessed(Product::MySql, "8.0.99-1");
+        assert!(builds.iter().all(|it| it.name == "percona.com") && builds.len() == 1);
+    }
+
+    #[test]
+    fn ranges_are_versions() {
+        assert_eq!(expanded("8.0.9..11").unwrap(), ["8.0.9", "8.0.10", "8.0.11"]);
+        assert_eq!(expanded("8.0.36-28").unwrap(), ["8.0.36-28"]);
+        for wrong in ["8.0.9..8", "8.0.x..9", "..9", "8.0.1..99999", "8.0.1.."] {
+            assert_eq!(expanded(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

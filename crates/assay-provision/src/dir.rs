@@ -1,9 +1,9 @@
 //! Servers that are already unpacked or built on this machine. They are looked at, never changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Prefix, Product};
+use assay_model::{Build, Layout, Prefix, Product};
 use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 
@@ -19,17 +19,29 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
     let wrong = |detail: String| Error::NotAServer { path: path.to_owned(), detail };
     let path = fs::canonicalize(path)?;
     let candidates = catalog.layout(product)?;
-    let mut programs = candidates.server.iter().map(|server| path.join(server));
+    let source = source_of(&path)?;
+    let built = source.as_ref().map(|_| path.join(BUILT));
+    let mut programs = candidates.server.iter().map(|server| path.join(server)).chain(built);
     let program = programs.find(|it| it.is_file());
-    let program = program.ok_or_else(|| wrong(format!("has no server program of {product}")))?;
+    let program = program.ok_or_else(|| match source {
+        Some(_) => wrong(NOT_INSTALLED.to_owned()),
+        None => wrong(format!("has no server program of {product}")),
+    })?;
     let said = said_version(&program)?;
     let (family, version) = parse(&said)
         .ok_or_else(|| wrong(format!("has a server whose version is not understood: `{said}`")))?;
     if family != product {
         return Err(wrong(format!("has a server of {family}, not of {product}")));
     }
-    let relative = layout::find(&path, candidates, &version, Libraries::Host)
-        .map_err(|error| wrong(error.to_string()))?;
+    let layout = match source {
+        Some(source) => {
+            build_tree(&path, &source).ok_or_else(|| wrong(NOT_INSTALLED.to_owned()))?
+        }
+        None => {
+            let found = layout::find(&path, candidates, &version, Libraries::Host);
+            layout::under(&path, &found.map_err(|error| wrong(error.to_string()))?)
+        }
+    };
     let mut hasher = Sha256::new();
     std::io::copy(&mut fs::File::open(&program)?, &mut HashWriter(&mut hasher))?;
     let sha256: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -45,9 +57,43 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
         },
         version,
         packages: Vec::new(),
-        layout: layout::under(&path, &relative),
+        layout,
         path,
     })
+}
+
+/// Where a build of MySQL puts the server.
+const BUILT: &str = "runtime_output_directory/mysqld";
+
+const NOT_INSTALLED: &str = "is a build directory in which not all is that a server needs: install it \
+     (`cmake --install DIRECTORY --prefix PREFIX`) and give the prefix";
+
+/// The source tree that a directory is the build directory of, if it is one.
+fn source_of(path: &Path) -> Result<Option<PathBuf>, Error> {
+    let cache = path.join("CMakeCache.txt");
+    if !cache.is_file() {
+        return Ok(None);
+    }
+    let bytes = fs::read(cache)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let source = text.lines().find_map(|line| line.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="));
+    Ok(source.map(PathBuf::from))
+}
+
+/// The layout of a build directory of MySQL 8.0 and later, whose character sets are in the source tree.
+fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
+    let layout = Layout {
+        loader: None,
+        library_path: Vec::new(),
+        server: path.join(BUILT),
+        basedir: path.to_owned(),
+        share_dir: path.join("share"),
+        charsets_dir: source.join("share/charsets"),
+        plugin_dir: path.join("plugin_output_directory"),
+    };
+    let Layout { server, share_dir, charsets_dir, plugin_dir, .. } = &layout;
+    let complete = [server, share_dir, charsets_dir, plugin_dir].into_iter().all(|it| it.exists());
+    complete.then_some(layout)
 }
 
 /// What the server says of itself, in one line.
@@ -117,6 +163,37 @@ mod tests {
         assert_eq!(version("Ver 5.6.14-log for linux"), (Product::MySql, "5.6.14".into()));
         assert_eq!(parse("ls (GNU coreutils) 9.1"), None);
         assert_eq!(parse("Ver x"), None);
+    }
+
+    /// Files by their paths; programs say that they are MySQL 8.0.44.
+    fn filled(files: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "#!/bin/sh\necho \"$0  Ver 8.0.44 for Linux on x86_64\"\n").unwrap();
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&path, executable).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_build_directory_is_a_server_where_all_of_it_is_there() {
+        let source = filled(&["share/charsets/Index.xml"]);
+        let build = filled(&[BUILT, "share/english/errmsg.sys", "plugin_output_directory/x.so"]);
+        let home = format!("//x\nCMAKE_HOME_DIRECTORY:INTERNAL={}\n", source.path().display());
+        fs::write(build.path().join("CMakeCache.txt"), home).unwrap();
+        let catalog = Catalog::built_in().unwrap();
+        let found = prefix(&catalog, Product::MySql, build.path()).unwrap();
+        assert!(found.layout.server.ends_with(BUILT));
+        assert_eq!(found.layout.charsets_dir, source.path().join("share/charsets"));
+        assert!(found.layout.share_dir.join("english").is_dir());
+        fs::remove_dir_all(source.path().join("share")).unwrap();
+        let error = prefix(&catalog, Product::MySql, build.path()).unwrap_err();
+        assert!(error.to_string().contains("cmake --install"), "{error}");
+        let error = prefix(&catalog, Product::Postgres, build.path()).unwrap_err();
+        assert!(error.to_string().ends_with("has a server of mysql, not of postgres"), "{error}");
     }
 
     #[test]

@@ -134,6 +134,24 @@ pub enum Error {
         /// The checksum it has.
         found: String,
     },
+    /// A file could not be downloaded.
+    #[error("`{url}` cannot be downloaded: {detail}")]
+    Download {
+        /// Its address.
+        url: String,
+        /// What kept it from being had.
+        detail: String,
+    },
+    /// A vendor has no tarball of that version.
+    #[error("no {name}: not there are {}{}", quoted(.places), list("; known are", .known))]
+    NotPublished {
+        /// Source, vendor and version.
+        name: String,
+        /// The addresses tried.
+        places: Vec<String>,
+        /// The vendor's versions in the catalog, some as ranges.
+        known: Vec<String>,
+    },
     /// A directory has no server in it, or not the one asked for.
     #[error("`{}` {detail}", path.display())]
     NotAServer {
@@ -168,6 +186,49 @@ pub enum Error {
     /// The catalog that came with this program is wrong.
     #[error("catalog of servers: {0}")]
     Catalog(String),
+    /// A git repository could not be read, or has not what is wanted.
+    #[error("repository `{place}`: {detail}")]
+    Git {
+        /// Path or address of the repository.
+        place: String,
+        /// git's words.
+        detail: String,
+    },
+    /// A part of a source tree that is a repository of its own is not there.
+    #[error("repository `{place}` lacks commit {commit} of its submodule `{path}`")]
+    SubmoduleMissing {
+        /// Path or address of the repository.
+        place: String,
+        /// Where the submodule is in the tree.
+        path: String,
+        /// The commit wanted of it.
+        commit: String,
+    },
+    /// A program that builds need is not installed.
+    #[error("`{0}` is not installed")]
+    ToolMissing(String),
+    /// A source tree could not be built.
+    #[error("{step} `{place}` failed ({status}); the log is `{}`{}", log.display(), indented(.lines))]
+    Build {
+        /// What was built.
+        place: String,
+        /// What failed, such as `compiling`.
+        step: &'static str,
+        /// How its program ended.
+        status: String,
+        /// The lines of the log that say why.
+        lines: Vec<String>,
+        /// All that the tools said.
+        log: PathBuf,
+    },
+    /// A user's catalog file is wrong.
+    #[error("catalog `{}`: {detail}", path.display())]
+    OwnCatalog {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and where.
+        detail: String,
+    },
     /// A file of the cache could not be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -182,6 +243,15 @@ impl Error {
 
 fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("\n    {line}")).collect()
+}
+
+fn quoted(items: &[String]) -> String {
+    let items: Vec<_> = items.iter().map(|item| format!("`{item}`")).collect();
+    items.join(", ")
 }
 
 fn why(errors: &[Error]) -> String {
@@ -202,6 +272,23 @@ impl Hint for Error {
             }
             Self::PackageChecksum { .. } => {
                 "a proxy or mirror changed the package, or its publisher did: it is not used"
+            }
+            Self::SubmoduleMissing { .. } => {
+                "run `git submodule update --init --recursive` in the repository"
+            }
+            Self::ToolMissing(_) => {
+                "install it, or name another compiler in a `[[build]]` row of a catalog of your own"
+            }
+            Self::Build { .. } => {
+                "options and patches can be added by a `[[build]]` row in a catalog of your own; \
+                 the next attempt goes on in the same build directory"
+            }
+            Self::Download { .. } => {
+                "check network and proxy; a download that broke off goes on where it ended"
+            }
+            Self::NotPublished { .. } => {
+                "`assay server list --available PRODUCT` lists what can be had; another place can be \
+                 named in a catalog of your own"
             }
             Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
             Self::NoDebianArchive(_) => {

@@ -1,5 +1,5 @@
-//! Servers from the machine's own package clients: resolved, verified, unpacked into prefixes in a
-//! cache. No root needed.
+//! Servers from the machine's own package clients and from vendors: resolved, verified, unpacked into
+//! prefixes in a cache. No root needed.
 //!
 //! The flow of [`Provisioner::get`]: catalog row → source index → packages with their libraries →
 //! download → checksums → unpack → layout → rename into the cache. Everything before the rename happens in a
@@ -9,14 +9,17 @@ mod apt;
 mod build;
 mod catalog;
 mod census;
+mod choose;
 mod deb;
 mod dir;
 mod error;
 #[doc(hidden)]
 pub mod fuzzing;
+mod http;
 mod layout;
 mod packages;
 mod provisioner;
+mod source;
 mod store;
 mod unpack;
 mod upkeep;

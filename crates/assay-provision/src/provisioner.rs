@@ -5,12 +5,13 @@ use std::path::Path;
 use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
-use crate::apt::{Apt, CURRENT_FOR, Index, Record, Refreshed};
+use crate::apt::{Apt, CURRENT_FOR, Index, Refreshed};
 use crate::catalog::{Catalog, Offer, Packaged, Release};
+use crate::choose::{Chosen, Opened, offered, survey};
 use crate::dir;
 use crate::error::Error;
 use crate::store::{Resolution, Store, age, now_seconds};
-use crate::version::{compare, in_series, upstream};
+use crate::version::{answers, compare};
 
 /// How servers may be had.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,6 +55,11 @@ pub enum Progress {
         /// Packages in all.
         total: usize,
     },
+    /// A server is being built from its source.
+    Building {
+        /// What its tool says last.
+        what: String,
+    },
     /// It was in the cache.
     Cached,
 }
@@ -65,9 +71,9 @@ pub struct Available {
     pub product: Product,
     /// Upstream version, such as `10.11.19`.
     pub version: String,
-    /// Source class, such as `apt` or `maven`.
+    /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
     pub source: String,
-    /// Where in the source, such as the suite `bookworm-security` or a package's name.
+    /// Where in the source, such as the suite `bookworm-security` or a package's name; `tarball`.
     pub channel: String,
     /// Whether the channel is a released one.
     pub released: bool,
@@ -82,21 +88,6 @@ pub struct Provisioner {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     options: Options,
-}
-
-/// A row of the catalog with its index.
-pub(crate) struct Opened<'a> {
-    pub(crate) offer: Offer<'a>,
-    pub(crate) index: Index,
-    pub(crate) refreshed: Refreshed,
-}
-
-/// What answers a request.
-enum Chosen<'a> {
-    /// A version in the index of a Debian release.
-    Debian(Box<(Opened<'a>, Record)>),
-    /// Packages of other registries with one version of the server, in the order of preference.
-    Packages(Vec<Packaged<'a>>),
 }
 
 /// The sources as they are on this machine.
@@ -117,6 +108,14 @@ impl Provisioner {
         Ok(Self { store, catalog: Catalog::built_in()?, options })
     }
 
+    /// The same with the rows of a catalog file of the user's before those that are built in.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no catalog.
+    pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
+        Ok(Self { catalog: self.catalog.with(path)?, ..self })
+    }
+
     /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.
     ///
     /// An answer is reused without network for a day; offline, whatever the cache has is used.
@@ -131,7 +130,8 @@ impl Provisioner {
         let wanted = match &spec.origin {
             Origin::Version(wanted) => wanted,
             Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
-            Origin::Url(_) | Origin::Git(_) => return Err(Error::Unsupported(spec.to_string())),
+            Origin::Git(reference) => return self.built(spec, reference, progress),
+            Origin::Url(_) => return Err(Error::Unsupported(spec.to_string())),
         };
         if self.options.offline {
             let prefix = self.newest_cached(spec, wanted)?;
@@ -153,7 +153,8 @@ impl Provisioner {
             return Ok(prefix);
         }
         let sources = self.sources(lock)?;
-        let (prefix, expired) = match self.choose(&sources, spec, wanted, progress)? {
+        let guessed = self.catalog.guessed(spec.product, wanted);
+        let (prefix, expired) = match self.choose(&sources, spec, wanted, &guessed, progress)? {
             Chosen::Debian(found) => {
                 let (opened, root) = *found;
                 let apt = sources.apt?;
@@ -197,6 +198,11 @@ impl Provisioner {
         Ok(available)
     }
 
+    /// Whether nothing may be fetched.
+    pub(crate) fn offline(&self) -> bool {
+        self.options.offline
+    }
+
     /// Every prefix in the cache.
     ///
     /// # Errors
@@ -231,7 +237,7 @@ impl Provisioner {
         let fitting = prefixes.into_iter().filter(|prefix| {
             let has_engine = spec.engine != Engine::RocksDb
                 || prefix.layout.plugin_dir.join("ha_rocksdb.so").exists();
-            has_engine && in_series(&prefix.version, wanted)
+            has_engine && answers(&prefix.version, wanted)
         });
         let newest = fitting.max_by(|a, b| {
             (a.build.released.cmp(&b.build.released))
@@ -264,7 +270,7 @@ impl Provisioner {
         Ok(Read { index: apt.index(release)?, refreshed })
     }
 
-    /// The prefix of the first package whose client is installed.
+    /// The prefix of the first package that is there and whose client is installed.
     fn fetch_first(
         &self,
         sources: &Sources<'_>,
@@ -275,74 +281,13 @@ impl Provisioner {
         let mut lack = None;
         for packaged in packages {
             match self.fetch_package(sources, spec, *packaged, progress) {
-                Err(error @ Error::ClientMissing { .. }) => lack = lack.or(Some(error)),
+                Err(error @ (Error::ClientMissing { .. } | Error::NotPublished { .. })) => {
+                    lack = lack.or(Some(error));
+                }
                 other => return other,
             }
         }
         Err(lack.unwrap_or_else(|| Error::Unsupported(spec.to_string())))
-    }
-
-    /// The newest fitting version of the released rows, else of the other registries, else of the
-    /// unreleased rows.
-    fn choose<'a>(
-        &'a self,
-        sources: &Sources<'_>,
-        spec: &SystemSpec,
-        wanted: &str,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Chosen<'a>, Error> {
-        let product = spec.product;
-        let (fitting, rest): (Vec<_>, Vec<_>) = (self.catalog.offers(product).into_iter())
-            .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
-        let (released, others): (Vec<_>, Vec<_>) =
-            fitting.into_iter().partition(|offer| offer.release.released);
-        let (mut all, mut unread) = (Vec::new(), Vec::new());
-        if let Ok(apt) = &sources.apt {
-            for offer in released {
-                all.push(self.open(apt, offer.release, progress)?.of(offer));
-            }
-        }
-        if let Some(found) = newest(&mut all, wanted) {
-            return Ok(Chosen::Debian(Box::new(found)));
-        }
-        if spec.engine == SystemSpec::default_engine(product) {
-            let packages = self.catalog.packaged(product);
-            let mut fitting: Vec<_> =
-                packages.filter(|it| in_series(&it.version.version, wanted)).collect();
-            fitting.sort_by(|a, b| {
-                let known = |it: &Packaged<'_>| it.version.sha256.is_some();
-                compare(&b.version.version, &a.version.version)
-                    .then_with(|| known(b).cmp(&known(a)))
-            });
-            if let Some(first) = fitting.first().copied() {
-                fitting.retain(|it| it.version.version == first.version.version);
-                return Ok(Chosen::Packages(fitting));
-            }
-        }
-        // What follows matters only because nothing released has it, so one that fails spoils no
-        // other.
-        let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
-            for offer in offers {
-                match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
-                    Ok(Ok(read)) => all.push(read.of(offer)),
-                    Ok(Err(error)) => unread.push(error),
-                    Err(_) => {}
-                }
-            }
-        };
-        look(others, &mut all);
-        if let Some(found) = newest(&mut all, wanted) {
-            return Ok(Chosen::Debian(Box::new(found)));
-        }
-        look(rest, &mut all);
-        let mut available = survey(product, &all);
-        available.extend(self.catalog.packaged(product).map(|it| offered(product, it)));
-        available.sort_by(|a, b| compare(&a.version, &b.version));
-        // The others are too many to be read.
-        let known = available.iter().filter(|it| it.verified);
-        let named = known.map(|it| format!("{} ({})", it.version, it.channel));
-        let (wanted, available) = (wanted.to_owned(), named.collect());
-        Err(Error::NoVersion { product, wanted, available, unread })
     }
 }
 
@@ -353,7 +298,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    fn of(self, offer: Offer<'_>) -> Opened<'_> {
+    pub(crate) fn of(self, offer: Offer<'_>) -> Opened<'_> {
         Opened { offer, index: self.index, refreshed: self.refreshed }
     }
 }
@@ -363,70 +308,8 @@ fn is_lack(error: &Error) -> bool {
     matches!(error, Error::AptMissing(_) | Error::NoDebianArchive(_))
 }
 
-impl Opened<'_> {
-    /// The versions the row stands for.
-    fn versions(&self) -> impl Iterator<Item = &Record> {
-        let root = self.offer.server.roots.first();
-        root.into_iter().flat_map(|root| self.index.versions(root))
-    }
-}
-
-/// Takes the row out of `all` that has the newest version of a series, with that version.
-fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
-    let numbered = all.iter().enumerate();
-    let versions = numbered.flat_map(|(row, opened)| opened.versions().map(move |it| (row, it)));
-    let fitting = versions.filter(|(_, it)| in_series(&upstream(&it.version), series));
-    let (row, root) = fitting.max_by(|(_, a), (_, b)| compare(&a.version, &b.version))?;
-    let root = root.clone();
-    Some((all.swap_remove(row), root))
-}
-
-/// All versions of all rows.
-fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
-    let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
-    let available = rows.map(|(opened, record)| Available {
-        product,
-        version: upstream(&record.version),
-        source: "apt".to_owned(),
-        channel: record.suite.clone(),
-        released: opened.offer.release.released,
-        verified: true,
-    });
-    available.collect()
-}
-
-fn offered(product: Product, packaged: Packaged<'_>) -> Available {
-    Available {
-        product,
-        version: packaged.version.version.clone(),
-        source: packaged.package.source.word().to_owned(),
-        channel: packaged.package.name.clone(),
-        released: true,
-        verified: packaged.version.sha256.is_some(),
-    }
-}
-
 fn as_available(prefix: Prefix) -> Available {
     let Prefix { product, version, build, .. } = prefix;
     let Build { source, channel, released, .. } = build;
     Available { product, version, source, channel, released, verified: true }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn systems_without_a_source_are_named() {
-        let home = tempfile::tempdir().unwrap();
-        let provisioner = Provisioner::new(home.path(), Options::default()).unwrap();
-        let spec = SystemSpec {
-            product: Product::MySql,
-            origin: Origin::Git("../mysql#8.0".to_owned()),
-            engine: SystemSpec::default_engine(Product::MySql),
-            overrides: Vec::new(),
-        };
-        let error = provisioner.get(&spec, &mut |_| {}).unwrap_err();
-        assert_eq!(error.to_string(), "no source provides `mysql@git:../mysql#8.0`");
-    }
 }

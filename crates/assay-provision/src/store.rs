@@ -39,6 +39,8 @@ pub(crate) struct Resolution {
 
 /// In every finished prefix; those who use it hold a lock on this file.
 pub(crate) const MANIFEST: &str = "prefix.json";
+/// In the directory of a build; who builds holds a lock on it.
+pub(crate) const BUILDING: &str = "lock";
 /// How the names of unfinished directories begin.
 pub(crate) const UNFINISHED: &str = ".new-";
 /// The same of files that are to replace others.
@@ -68,7 +70,12 @@ impl Store {
 
     /// The same, and nothing is collected.
     pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
-        let file = fs::File::create(self.path("provision.lock"))?;
+        self.lock_file(&self.path("provision.lock"), waiting)
+    }
+
+    /// The same with another file of the cache.
+    pub(crate) fn lock_file(&self, path: &Path, waiting: impl FnOnce()) -> Result<fs::File, Error> {
+        let file = fs::File::create(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

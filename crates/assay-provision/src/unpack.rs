@@ -105,10 +105,10 @@ impl Tree {
         stream: impl Read,
         selection: &Selection,
     ) -> Result<(), Error> {
-        // Headers and padding come on top of the files; a stream that is longer than that ends
-        // early, as an error.
+        // Headers and padding come on top of the files, and so does what is not wanted; a stream that
+        // is longer than that ends early, as an error.
         let headers = self.left.entries.saturating_mul(1024);
-        let stream = stream.take(self.left.bytes.saturating_add(headers));
+        let stream = stream.take(self.left.bytes.saturating_mul(4).saturating_add(headers));
         let mut archive_reader = Archive::new(stream);
         let broken = |error: io::Error| Error::malformed(format!("archive `{archive}`"), error);
         for entry in archive_reader.entries().map_err(broken)? {

@@ -12,7 +12,7 @@ use fs_err as fs;
 use crate::census::Census;
 use crate::error::Error;
 use crate::provisioner::Provisioner;
-use crate::store::{MANIFEST, UNFINISHED};
+use crate::store::{BUILDING, MANIFEST, UNFINISHED};
 use crate::unpack::remove_tree;
 
 /// Something the cache keeps.
@@ -105,7 +105,13 @@ impl Provisioner {
             };
             entries.extend(entry(kind, path)?);
         }
-        for name in ["apt", "resolved.json"] {
+        for (_, path) in listed(&self.store.path("builds"))? {
+            entries.extend(entry(EntryKind::Unfinished, path)?);
+        }
+        for (_, path) in listed(&self.store.path("tarball"))? {
+            entries.extend(entry(EntryKind::Unfinished, path)?);
+        }
+        for name in ["apt", "git", "resolved.json"] {
             entries.extend(entry(EntryKind::Indexes, self.store.path(name))?);
         }
         Ok(entries)
@@ -147,8 +153,11 @@ impl Provisioner {
             return Ok(true);
         }
         if !matches!(entry.kind, EntryKind::Prefix { .. }) {
-            remove_tree(&entry.path)?;
-            return Ok(true);
+            // A build that goes on.
+            if !entry.in_use {
+                remove_tree(&entry.path)?;
+            }
+            return Ok(!entry.in_use);
         }
         let manifest = fs::File::open(entry.path.join(MANIFEST))?;
         match manifest.file().try_lock() {
@@ -167,6 +176,9 @@ impl Provisioner {
 /// Names and paths in a directory, by name.
 fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     let mut all = Vec::new();
+    if !directory.exists() {
+        return Ok(all);
+    }
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         all.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
@@ -187,7 +199,9 @@ fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    let in_use = fs::File::open(path.join(MANIFEST))
-        .is_ok_and(|file| matches!(file.file().try_lock(), Err(TryLockError::WouldBlock)));
+    let in_use = [MANIFEST, BUILDING].iter().any(|name| {
+        fs::File::open(path.join(name))
+            .is_ok_and(|file| matches!(file.file().try_lock(), Err(TryLockError::WouldBlock)))
+    });
     Ok(Some(Entry { kind, path, bytes, last_used, in_use }))
 }

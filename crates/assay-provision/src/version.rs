@@ -22,6 +22,12 @@ pub(crate) fn in_series(version: &str, series: &str) -> bool {
     version.strip_prefix(series).is_some_and(goes_on)
 }
 
+/// Whether a server of that version is what `wanted`, a version or a series, asks for. One with the
+/// number of a vendor's own build (`8.0.36-28`) answers to nothing without it.
+pub(crate) fn answers(version: &str, wanted: &str) -> bool {
+    in_series(version, wanted) && (wanted.contains('-') || !version.contains('-'))
+}
+
 /// Debian's order of package versions (epoch, then upstream version, then revision; `~` before the
 /// end).
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
@@ -101,6 +107,13 @@ mod tests {
         assert!(in_series("10.11.19", "10"));
         assert!(!in_series("10.11.19", "10.1"));
         assert!(!in_series("10.11", "10.11.19"));
+    }
+
+    #[test]
+    fn a_vendors_own_build_answers_to_its_number_alone() {
+        assert!(answers("8.0.36", "8.0") && answers("8.0.36-28", "8.0.36-28"));
+        assert!(!answers("8.0.36-28", "8.0.36") && !answers("8.0.36-28", "8"));
+        assert!(!answers("8.0.36", "8.0.36-28") && !answers("8.0.36-28", "8.0.36-2"));
     }
 
     #[test]

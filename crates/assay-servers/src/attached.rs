@@ -14,7 +14,7 @@ use crate::{Error, threads};
 
 /// What its part in a comparison lacks, for reports.
 const LIMITS: [&str; 2] = [
-    "runs already: neither started afresh for each block nor frozen while others are measured, and not confined to a CPU",
+    "runs already: not started afresh for each block, not frozen while others are measured, not confined to a CPU",
     "its tables are dropped and loaded again for each block",
 ];
 

@@ -120,7 +120,9 @@ fn plain_name(option: &str) -> &str {
 
 /// `10.11.19` as numbers that compare in order; what is not a number counts as 0.
 pub(crate) fn version_number(version: &str) -> Version {
-    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    // A number may be followed by that of a vendor's own build: `8.0.36-28`.
+    let digits = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    let mut parts = version.split('.').map(|part| digits(part).unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
     (next(), next(), next())
 }

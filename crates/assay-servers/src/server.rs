@@ -101,7 +101,9 @@ impl Server {
             ),
         };
         let pid = sandbox.run(job)?;
-        let cpus = sched_getaffinity(raw_pid(pid)).map_err(std::io::Error::from)?;
+        // Of one that has ended already its log tells more.
+        let cpus = sched_getaffinity(raw_pid(pid)).or_else(|_| sched_getaffinity(None));
+        let cpus = cpus.map_err(std::io::Error::from)?;
         let mut server = Self { sandbox, product: prefix.product, pid, socket, instance_dir, cpus };
         server.wait_until_it_answers()?;
         Ok(server)

@@ -19,6 +19,16 @@ pub(crate) fn state_dir() -> Result<PathBuf> {
     absolute(None, "XDG_STATE_HOME", ".local/state", "assay")
 }
 
+/// The user's own catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` among the configuration; none if neither is
+/// there.
+pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
+    if let Some(named) = std::env::var_os("ASSAY_CATALOG") {
+        return Ok(Some(PathBuf::from(named)));
+    }
+    let path = absolute(None, "XDG_CONFIG_HOME", ".config", "assay/catalog.toml")?;
+    Ok(path.is_file().then_some(path))
+}
+
 fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) -> Result<PathBuf> {
     let path = match given {
         Some(path) => path.to_owned(),

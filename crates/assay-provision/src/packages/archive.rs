@@ -26,7 +26,10 @@ const INNER: u64 = 1 << 30;
 pub(crate) fn unpack(file: &Path, packaged: Packaged<'_>, tree: &mut Tree) -> Result<(), Error> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     for part in packaged.parts() {
-        let Part { archive, from, to } = part;
+        let Part { archive, mut from, to } = part;
+        if packaged.package.source == Source::Tarball {
+            from = PathBuf::from(stem(&name)).join(from);
+        }
         let selection = Selection { from, to, only: packaged.package.only.clone() };
         match archive {
             None => whole(&name, fs::File::open(file)?, &selection, tree)?,
@@ -35,8 +38,16 @@ pub(crate) fn unpack(file: &Path, packaged: Packaged<'_>, tree: &mut Tree) -> Re
     }
     match packaged.package.source {
         Source::Npm => link_libraries(&name, Path::new("lib"), tree),
-        Source::Maven | Source::Pip => Ok(()),
+        Source::Maven | Source::Pip | Source::Tarball => Ok(()),
     }
+}
+
+/// The name of an archive without its kind, by which a tarball calls its only directory.
+pub(crate) fn stem(name: &str) -> &str {
+    [".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.zst"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name)
 }
 
 /// npm packages hold no links: `libx.so.60.2` gets the name `libx.so.60`, by which it is asked for.
@@ -102,6 +113,9 @@ fn decompressed<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read +
         Ok(Box::new(flate2::read::GzDecoder::new(stream)))
     } else if ends([".txz", ".tar.xz"]) {
         Ok(Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, MEMORY_KB)))
+    } else if name.ends_with(".tar.zst") {
+        let decoder = ruzstd::decoding::StreamingDecoder::new(stream);
+        Ok(Box::new(decoder.map_err(|error| broken(name, error))?))
     } else {
         Err(Error::malformed(format!("archive `{name}`"), "of a kind that is not known"))
     }
@@ -228,6 +242,10 @@ mod tests {
         xz.finish().unwrap()
     }
 
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
     fn unpacked(name: &str, bytes: &[u8]) -> Result<TempDir, Error> {
         let root = tempfile::tempdir().unwrap();
         let mut tree = Tree::new(root.path(), SMALL);
@@ -254,6 +272,7 @@ mod tests {
             ("a.zip", zipped),
             ("a.tgz", gzip(&tarred)),
             ("a.tar.xz", xz(&tarred)),
+            ("a.tar.zst", zstd(&tarred)),
         ] {
             let root = unpacked(name, &bytes).unwrap();
             let mode = |path: &str| {

@@ -20,7 +20,8 @@ pub(super) struct Client<'a> {
     pub(super) name: &'a str,
     pub(super) directories: Directories<'a>,
     pub(super) lock: &'a fs::File,
-    pub(super) progress: &'a mut dyn FnMut(u64),
+    /// Gets the bytes so far and those in all, 0 where they are not known.
+    pub(super) progress: &'a mut dyn FnMut(u64, u64),
 }
 
 /// A client's program and the package that a user would install it by.
@@ -84,7 +85,7 @@ impl Client<'_> {
                     let now = size(self.directories.state) + size(self.directories.into);
                     if now != written {
                         (written, moved) = (now, Instant::now());
-                        (self.progress)(size(self.directories.into));
+                        (self.progress)(size(self.directories.into), 0);
                     }
                     if moved.elapsed() > PATIENCE {
                         return true;
@@ -198,7 +199,7 @@ mod tests {
         let lock = fs::File::create(directory.path().join("lock")).unwrap();
         let directories = Directories { state: directory.path(), into: directory.path() };
         let mut client =
-            Client { name: "pip x 1", directories, lock: &lock, progress: &mut |_| {} };
+            Client { name: "pip x 1", directories, lock: &lock, progress: &mut |_, _| {} };
         client.run(&Program { name, package: "assay-tool" }, arguments)
     }
 

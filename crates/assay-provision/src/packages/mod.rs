@@ -10,6 +10,7 @@ mod client;
 mod maven;
 mod npm;
 mod pip;
+mod tarball;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use base64::prelude::BASE64_STANDARD;
 use fs_err as fs;
 use sha2::Digest as _;
 
-pub(crate) use archive::unpack;
+pub(crate) use archive::{stem, unpack};
 
 use crate::catalog::{Packaged, Source};
 use crate::error::Error;
@@ -38,13 +39,15 @@ enum Published {
     Sha256(String),
     /// In base64, as npm has it.
     Sha512(String),
+    /// No checksum.
+    Nothing,
 }
 
 /// Downloads a package to a file in `into`, checks it, and gives that file and its SHA-256.
 ///
 /// `known` is the SHA-256 it must have, where that is known beforehand. `state` is the client's
 /// own, kept between calls; `lock`, of the cache, is held by the client too. `progress` gets the
-/// bytes so far.
+/// bytes so far and those in all, 0 where the client does not say.
 ///
 /// # Errors
 /// When the client is not installed or fails, the registry does not have the package or publishes
@@ -54,7 +57,7 @@ pub(crate) fn fetch(
     known: Option<&str>,
     directories: Directories<'_>,
     lock: &fs::File,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(u64, u64),
 ) -> Result<(PathBuf, String), Error> {
     let name = packaged.coordinate();
     fs::create_dir_all(directories.state)?;
@@ -63,6 +66,7 @@ pub(crate) fn fetch(
         Source::Maven => maven::fetch(packaged, &mut client)?,
         Source::Npm => npm::fetch(packaged, &mut client)?,
         Source::Pip => pip::fetch(packaged, &mut client)?,
+        Source::Tarball => tarball::fetch(packaged, &mut client)?,
     };
     let sha256 = verified(&name, &fetched, known)?;
     Ok((fetched.path, sha256))
@@ -89,7 +93,7 @@ fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String
         match fetched.published {
             Published::Sha1(_) => sha1.update(block),
             Published::Sha512(_) => sha512.update(block),
-            Published::Sha256(_) => {}
+            Published::Sha256(_) | Published::Nothing => {}
         }
         sha256.update(block);
     }
@@ -98,6 +102,7 @@ fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String
         Published::Sha1(wanted) => ("SHA-1", wanted, hex(&sha1.finalize())),
         Published::Sha256(wanted) => ("SHA-256", wanted, sha256.clone()),
         Published::Sha512(wanted) => ("SHA-512", wanted, BASE64_STANDARD.encode(sha512.finalize())),
+        Published::Nothing => ("SHA-256", &sha256, sha256.clone()),
     };
     let checks = [(kind, wanted.as_str(), &found), ("SHA-256", known.unwrap_or(&sha256), &sha256)];
     for (kind, wanted, found) in checks {

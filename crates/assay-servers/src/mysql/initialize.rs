@@ -23,8 +23,8 @@ enum Way {
 /// What a bootstrapping server reads: one statement a line, for it takes what shares a line for one statement.
 struct Scripts {
     before: &'static str,
-    /// Files of the share directory, in order, each under its new or old name; some versions do not have all. Help texts
-    /// are left out.
+    /// Files of the share directory, in order, each under its new or old name; some versions do not have all. Help
+    /// texts are left out.
     files: &'static [[&'static str; 2]],
     after: &'static str,
     /// Options besides `--bootstrap`.

@@ -185,7 +185,11 @@ fn attach(
 /// What gets servers into the cache.
 pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
-    Ok(Provisioner::new(&env.cache_dir, options)?)
+    let provisioner = Provisioner::new(&env.cache_dir, options)?;
+    Ok(match crate::paths::own_catalog()? {
+        Some(path) => provisioner.with_catalog(&path)?,
+        None => provisioner,
+    })
 }
 
 /// Gets a server, and says which one it is.
@@ -220,6 +224,7 @@ fn fetching(name: &str, step: &Fetching) -> String {
         Fetching::Unpacking { done, total } => {
             format!("{name}: unpacking {done} of {total} packages")
         }
+        Fetching::Building { what } => format!("{name}: {what}"),
         Fetching::Cached => format!("{name}: in the cache"),
     }
 }

@@ -1,0 +1,146 @@
+//! Which source answers a request.
+
+use assay_model::{Engine, Product, SystemSpec};
+
+use crate::apt::{Index, Record, Refreshed};
+use crate::catalog::{Offer, Package, Packaged, Source};
+use crate::error::Error;
+use crate::provisioner::{Available, Progress, Provisioner, Sources};
+use crate::version::{answers, compare, in_series, upstream};
+
+/// A row of the catalog with its index.
+pub(crate) struct Opened<'a> {
+    pub(crate) offer: Offer<'a>,
+    pub(crate) index: Index,
+    pub(crate) refreshed: Refreshed,
+}
+
+/// What answers a request.
+pub(crate) enum Chosen<'a> {
+    /// A version in the index of a Debian release.
+    Debian(Box<(Opened<'a>, Record)>),
+    /// Packages of other sources with one version of the server, in the order of preference.
+    Packages(Vec<Packaged<'a>>),
+}
+
+impl Provisioner {
+    /// The newest fitting version of the released rows, else of the registries, else of the unreleased
+    /// rows, else of the vendors: what nobody vouches for comes last.
+    ///
+    /// `guessed`: packages for versions that the catalog does not know of.
+    pub(crate) fn choose<'a>(
+        &'a self,
+        sources: &Sources<'_>,
+        spec: &SystemSpec,
+        wanted: &str,
+        guessed: &'a [Package],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Chosen<'a>, Error> {
+        let product = spec.product;
+        let (fitting, rest): (Vec<_>, Vec<_>) = (self.catalog.offers(product).into_iter())
+            .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
+        let (released, others): (Vec<_>, Vec<_>) =
+            fitting.into_iter().partition(|offer| offer.release.released);
+        let (mut all, mut unread) = (Vec::new(), Vec::new());
+        if let Ok(apt) = &sources.apt {
+            for offer in released {
+                all.push(self.open(apt, offer.release, progress)?.of(offer));
+            }
+        }
+        if let Some(found) = newest(&mut all, wanted) {
+            return Ok(Chosen::Debian(Box::new(found)));
+        }
+        let known = || self.catalog.packaged(product);
+        let (tarballs, packages): (Vec<_>, Vec<_>) =
+            known().partition(|it| it.package.source == Source::Tarball && !it.is_verified());
+        if let Some(found) = best(packages, wanted, spec.engine) {
+            return Ok(Chosen::Packages(found));
+        }
+        // What follows matters only because nothing released has it, so one that fails spoils no
+        // other.
+        let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
+            for offer in offers {
+                match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
+                    Ok(Ok(read)) => all.push(read.of(offer)),
+                    Ok(Err(error)) => unread.push(error),
+                    Err(_) => {}
+                }
+            }
+        };
+        look(others, &mut all);
+        if let Some(found) = newest(&mut all, wanted) {
+            return Ok(Chosen::Debian(Box::new(found)));
+        }
+        let tarballs = tarballs.into_iter().chain(guessed.iter().flat_map(Package::packaged));
+        if let Some(found) = best(tarballs, wanted, spec.engine) {
+            return Ok(Chosen::Packages(found));
+        }
+        look(rest, &mut all);
+        let mut available = survey(product, &all);
+        available.extend(known().map(|it| offered(product, it)));
+        available.sort_by(|a, b| compare(&a.version, &b.version));
+        // The others are too many to be read.
+        let verified = available.iter().filter(|it| it.verified);
+        let named = verified.map(|it| format!("{} ({})", it.version, it.channel));
+        let (wanted, available) = (wanted.to_owned(), named.collect());
+        Err(Error::NoVersion { product, wanted, available, unread })
+    }
+}
+
+/// The packages with the newest fitting version, those with a known checksum first.
+fn best<'a>(
+    packages: impl IntoIterator<Item = Packaged<'a>>,
+    wanted: &str,
+    engine: Engine,
+) -> Option<Vec<Packaged<'a>>> {
+    let mut fitting: Vec<_> = (packages.into_iter())
+        .filter(|it| answers(&it.version.version, wanted) && it.package.has_engine(engine))
+        .collect();
+    fitting.sort_by(|a, b| {
+        let known = |it: &Packaged<'_>| it.is_verified();
+        compare(&b.version.version, &a.version.version).then_with(|| known(b).cmp(&known(a)))
+    });
+    let first = fitting.first().copied()?;
+    fitting.retain(|it| it.version.version == first.version.version);
+    Some(fitting)
+}
+
+impl Opened<'_> {
+    /// The versions the row stands for.
+    fn versions(&self) -> impl Iterator<Item = &Record> {
+        let root = self.offer.server.roots.first();
+        root.into_iter().flat_map(|root| self.index.versions(root))
+    }
+}
+
+/// Takes the row out of `all` that has the newest version of a series, with that version.
+fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
+    let numbered = all.iter().enumerate();
+    let versions = numbered.flat_map(|(row, opened)| opened.versions().map(move |it| (row, it)));
+    let fitting = versions.filter(|(_, it)| in_series(&upstream(&it.version), series));
+    let (row, root) = fitting.max_by(|(_, a), (_, b)| compare(&a.version, &b.version))?;
+    let root = root.clone();
+    Some((all.swap_remove(row), root))
+}
+
+/// All versions of all rows.
+pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
+    let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
+    let available = rows.map(|(opened, record)| Available {
+        product,
+        version: upstream(&record.version),
+        source: "apt".to_owned(),
+        channel: record.suite.clone(),
+        released: opened.offer.release.released,
+        verified: true,
+    });
+    available.collect()
+}
+
+/// A package as it is listed.
+pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
+    let (source, channel) = packaged.origin();
+    let version = packaged.version.version.clone();
+    let verified = packaged.is_verified();
+    Available { product, version, source, channel, released: true, verified }
+}

@@ -1,0 +1,321 @@
+//! Downloads over HTTP: resumed where they broke off, tried again after passing faults, limited in time and
+//! size, and never led from TLS to plain text.
+//!
+//! What came of a file lies in `NAME.part`, with `NAME.part.json` beside it, so that another process goes on
+//! where this one ended. Proxies are those of the environment, authorities those of the machine.
+
+use std::io::{ErrorKind, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+use ureq::http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE,
+    LAST_MODIFIED, RANGE,
+};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+use crate::store::{read_json, write_json};
+
+/// How much time and room a download may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Without `idle_bytes` having come.
+    pub(crate) idle: Duration,
+    /// What must come in that time.
+    pub(crate) idle_bytes: u64,
+    /// For all attempts together.
+    pub(crate) overall: Duration,
+    /// Attempts in a row that come to nothing much.
+    pub(crate) attempts: u32,
+    /// Before the second attempt; twice as long before each further one.
+    pub(crate) pause: Duration,
+    /// Length of the file.
+    pub(crate) bytes: u64,
+}
+
+impl Limits {
+    /// For a server's tarball: the largest are 2 GB.
+    pub(crate) const SERVER: Self = Self {
+        idle: Duration::from_secs(30),
+        idle_bytes: 64 << 10,
+        overall: Duration::from_secs(4 * 3600),
+        attempts: 4,
+        pause: Duration::from_secs(1),
+        bytes: 4 << 30,
+    };
+}
+
+/// Why a file was not had.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The server has no such file.
+    Absent,
+    /// Everything else, in words.
+    Other(String),
+}
+
+impl From<crate::Error> for Failure {
+    fn from(error: crate::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+/// What ends an attempt.
+enum End {
+    /// Another one may do better.
+    Passing(String),
+    Final(Failure),
+}
+
+/// A fault that another attempt would meet again.
+fn lasting(why: impl Into<String>) -> End {
+    End::Final(Failure::Other(why.into()))
+}
+
+impl From<std::io::Error> for End {
+    fn from(error: std::io::Error) -> Self {
+        lasting(error.to_string())
+    }
+}
+
+/// More redirects than any mirror needs.
+const REDIRECTS: u32 = 5;
+
+/// So much more of a file is worth the whole number of attempts again, bytes.
+const PROGRESS: u64 = 1 << 20;
+
+/// A file being downloaded.
+struct Part<'a> {
+    url: &'a str,
+    path: PathBuf,
+    limits: Limits,
+}
+
+/// What must not have changed for a download to go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Resume {
+    url: String,
+    /// Strong entity tag, or date of last change.
+    validator: String,
+}
+
+/// Downloads `url` to the file `name` in `directory`; `progress` gets the bytes so far and the bytes in all, 0 where
+/// the server does not say.
+///
+/// # Errors
+/// When the server does not have it, cannot be reached, is too slow, leads elsewhere than it may, or gives
+/// more than the limits allow. What came is kept for the next call, if the server can resume.
+pub(crate) fn download(
+    url: &str,
+    directory: &Path,
+    name: &str,
+    limits: Limits,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<PathBuf, Failure> {
+    let other = |error: std::io::Error| Failure::Other(error.to_string());
+    fs::create_dir_all(directory).map_err(other)?;
+    let part = Part { url, path: directory.join(format!("{name}.part")), limits };
+    let agent = agent(url, limits);
+    let start = Instant::now();
+    let (mut failed, mut mark) = (0, part.length());
+    loop {
+        let detail = match part.attempt(&agent, progress) {
+            Ok(()) => break,
+            Err(End::Final(failure)) => return Err(failure),
+            Err(End::Passing(detail)) => detail,
+        };
+        failed += 1;
+        if part.length() >= mark.saturating_add(PROGRESS) {
+            (failed, mark) = (1, part.length());
+        }
+        if failed >= limits.attempts || start.elapsed() >= limits.overall {
+            return Err(Failure::Other(detail));
+        }
+        log::info!("`{url}`: {detail}; trying again");
+        thread::sleep(limits.pause * 2_u32.saturating_pow(failed - 1));
+    }
+    let whole = directory.join(name);
+    fs::rename(&part.path, &whole).map_err(other)?;
+    let _ = fs::remove_file(part.sidecar());
+    Ok(whole)
+}
+
+fn agent(url: &str, limits: Limits) -> Agent {
+    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+    let config = Agent::config_builder()
+        .https_only(url.starts_with("https:"))
+        .max_redirects(REDIRECTS)
+        .http_status_as_error(false)
+        .timeout_connect(Some(limits.idle))
+        .timeout_resolve(Some(limits.idle))
+        .timeout_recv_response(Some(limits.idle))
+        .timeout_per_read(Some(limits.idle))
+        .timeout_per_call(Some(limits.overall))
+        .user_agent("assay")
+        .tls_config(tls);
+    config.build().into()
+}
+
+impl Part<'_> {
+    fn sidecar(&self) -> PathBuf {
+        self.path.with_extension("part.json")
+    }
+
+    fn length(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+    }
+
+    /// Bytes there already, and what they are held to.
+    fn resume(&self) -> Option<(u64, Resume)> {
+        let resume: Resume = read_json(&self.sidecar())?;
+        let length = self.length();
+        (length > 0 && resume.url == self.url).then_some((length, resume))
+    }
+
+    fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), End> {
+        let resume = self.resume();
+        let mut request = agent.get(self.url).header(ACCEPT_ENCODING, "identity");
+        if let Some((length, resume)) = &resume {
+            request = request.header(RANGE, format!("bytes={length}-"));
+            request = request.header(IF_RANGE, &resume.validator);
+        }
+        let response = request.call().map_err(|error| self.judged(error))?;
+        let (head, mut body) = response.into_parts();
+        let promised = number(&head.headers, CONTENT_LENGTH);
+        let (from, total) = match (head.status.as_u16(), resume) {
+            (200, _) => (0, promised),
+            (206, Some((length, _))) => {
+                let range = head.headers.get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
+                let total = range.and_then(|range| rest_of(range, length));
+                if total.is_none() || promised.is_some_and(|it| Some(it + length) != total) {
+                    self.discard();
+                    return Err(End::Passing("resumed at another place than asked for".to_owned()));
+                }
+                (length, total)
+            }
+            (206 | 416, _) => {
+                self.discard();
+                return Err(End::Passing("has no such part of the file".to_owned()));
+            }
+            (403 | 404 | 410, _) => return Err(End::Final(Failure::Absent)),
+            (status @ (408 | 429 | 500..), _) => {
+                return Err(End::Passing(format!("HTTP status {status}")));
+            }
+            (status, _) => return Err(lasting(format!("HTTP status {status}"))),
+        };
+        if total.unwrap_or(0) > self.limits.bytes {
+            return Err(lasting(format!("is larger than {} MB", self.limits.bytes >> 20)));
+        }
+        if from == 0 {
+            self.discard();
+            self.remember(&head.headers);
+        }
+        self.receive(&mut body, from, total, progress)
+    }
+
+    /// Writes a body to the end of the file.
+    fn receive(
+        &self,
+        body: &mut Body,
+        from: u64,
+        total: Option<u64>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), End> {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.path)?;
+        let mut stream = body.as_reader();
+        let mut buffer = vec![0; 1 << 16];
+        let (mut done, mut window) = (from, (Instant::now(), from));
+        loop {
+            let read = match stream.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) => return Err(self.judged(error.into())),
+            };
+            let Some(block) = buffer.get(..read).filter(|block| !block.is_empty()) else { break };
+            done += block.len() as u64;
+            if done > total.unwrap_or(self.limits.bytes) {
+                self.discard();
+                return Err(lasting(format!("is longer than {} bytes", total.unwrap_or(done))));
+            }
+            file.write_all(block)?;
+            progress(done, total.unwrap_or(0));
+            if window.0.elapsed() >= self.limits.idle {
+                if done - window.1 < self.limits.idle_bytes {
+                    return Err(End::Passing(self.too_slow()));
+                }
+                window = (Instant::now(), done);
+            }
+        }
+        match total {
+            Some(total) if done < total => {
+                Err(End::Passing(format!("ended after {done} of {total} bytes")))
+            }
+            _ => Ok(file.sync_all()?),
+        }
+    }
+
+    fn too_slow(&self) -> String {
+        let Limits { idle, idle_bytes, .. } = self.limits;
+        format!("less than {idle_bytes} bytes in {idle:?}")
+    }
+
+    fn discard(&self) {
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.sidecar());
+    }
+
+    /// Notes what the file is held to, if the server says something fit for that.
+    fn remember(&self, headers: &HeaderMap) {
+        let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
+        let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
+        if let Some(validator) = strong.or_else(|| text(LAST_MODIFIED)) {
+            let resume = Resume { url: self.url.to_owned(), validator };
+            if let Err(error) = write_json(&self.sidecar(), &resume) {
+                log::warn!("`{}` could not be resumed: {error}", self.url);
+            }
+        }
+    }
+
+    /// Whether another attempt may do better.
+    fn judged(&self, error: ureq::Error) -> End {
+        match error {
+            ureq::Error::RequireHttpsOnly(to) => {
+                lasting(format!("redirects from TLS to plain text, `{to}`"))
+            }
+            ureq::Error::TooManyRedirects => {
+                lasting(format!("redirects more than {REDIRECTS} times"))
+            }
+            ureq::Error::HostNotFound => lasting("its host has no address"),
+            ureq::Error::Timeout(_) => {
+                End::Passing(format!("no answer for {:?}", self.limits.idle))
+            }
+            // What TLS refuses, such as a certificate, comes as this.
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                lasting(error.to_string())
+            }
+            ureq::Error::Io(error) => End::Passing(error.to_string()),
+            ureq::Error::Protocol(error) => End::Passing(error.to_string()),
+            other => lasting(other.to_string()),
+        }
+    }
+}
+
+fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Length of the whole file, where `bytes 5-9/10` are those from `start` to its end.
+pub(crate) fn rest_of(range: &str, start: u64) -> Option<u64> {
+    let (span, total) = range.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let (first, last) = span.split_once('-')?;
+    let total: u64 = total.parse().ok()?;
+    let end = last.parse::<u64>().ok()?.checked_add(1)?;
+    (first.parse() == Ok(start) && start < end && end == total).then_some(total)
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -1,0 +1,277 @@
+//! Servers built from source: a commit of a git repository, checked out and built in the cache, out of its
+//! tree, and kept as a prefix like all others. The same commit, recipe and compilers are built once.
+
+mod git;
+pub(crate) mod recipe;
+pub(crate) mod run;
+pub(crate) mod version;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use assay_model::{Build, Prefix, Product, SystemSpec};
+use fs_err as fs;
+use sha2::{Digest as _, Sha256};
+
+use crate::build::{Built, hex, prefix_name};
+use crate::error::Error;
+use crate::layout::Libraries;
+use crate::provisioner::{Progress, Provisioner};
+use crate::store::{BUILDING, read_json, write_json};
+use git::{Commit, Repository};
+use recipe::{Aids, Places, Recipe, Step, Tool};
+use run::Workshop;
+
+/// Part of the names of trees that are built; increased when the same source would become another tree.
+const TREE: u32 = 1;
+
+/// Room for a build, bytes: the least any server takes.
+const ROOM: u64 = 1 << 30;
+
+/// What one compiler needs at the worst, bytes.
+const COMPILER: u64 = 3 << 29;
+
+/// A build that is thought through.
+struct Plan {
+    commit: Commit,
+    /// Place and ref as the user named them.
+    reference: String,
+    version: String,
+    recipe: Recipe,
+    /// What the compilers say they are.
+    compilers: Vec<String>,
+    sha256: String,
+}
+
+impl Provisioner {
+    /// The prefix of a commit: built unless the cache has the very same.
+    pub(crate) fn built(
+        &self,
+        spec: &SystemSpec,
+        reference: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prefix, Error> {
+        let plan = self.plan(spec.product, reference, progress)?;
+        let name = prefix_name(spec, &plan.version, &plan.sha256);
+        let cached = |progress: &mut dyn FnMut(Progress)| {
+            self.store.prefix(&name).inspect(|_| progress(Progress::Cached))
+        };
+        if let Some(prefix) = cached(progress) {
+            return Ok(prefix);
+        }
+        let work = self.store.path("builds").join(&name);
+        fs::create_dir_all(&work)?;
+        let _building =
+            self.store.lock_file(&work.join(BUILDING), || progress(Progress::Waiting))?;
+        // Whoever had the lock may have built the same.
+        if let Some(prefix) = cached(progress) {
+            return Ok(prefix);
+        }
+        self.store.check_room(ROOM)?;
+        let (stage, missing) =
+            plan.make(&work, &self.store.path("prefixes").join(&name), progress)?;
+        let lock = self.store.lock(|| progress(Progress::Waiting))?;
+        let tree = self.store.new_tree()?;
+        for entry in fs::read_dir(&stage)? {
+            let entry = entry?;
+            fs::rename(entry.path(), tree.path().join(entry.file_name()))?;
+        }
+        let build = Build {
+            source: "git".to_owned(),
+            package_version: plan.commit.described(),
+            released: true,
+            notes: notes(&plan.recipe, &plan.compilers, &missing),
+            channel: plan.reference,
+        };
+        let Plan { version, sha256, .. } = plan;
+        let built = Built { tree, name, version, sha256, build, packages: Vec::new() };
+        let prefix = self.keep(spec, built, Libraries::Host)?;
+        drop(lock);
+        // Its log is of use only where something failed.
+        fs::remove_dir_all(&work)?;
+        Ok(prefix)
+    }
+
+    fn plan(
+        &self,
+        product: Product,
+        reference: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Plan, Error> {
+        let commit = self.commit(reference, progress)?;
+        let wrong = |detail: &str| {
+            let place = commit.repository.place.clone();
+            Error::Git { place, detail: detail.to_owned() }
+        };
+        let names = commit.names()?;
+        let tool = Tool::of(&names)
+            .ok_or_else(|| wrong("has neither CMakeLists.txt nor configure nor meson.build"))?;
+        let has = |file: &&&str| names.iter().any(|name| name == *file);
+        let mut version = None;
+        for file in version::files(product).iter().filter(has) {
+            version = version.or(version::of(product, &commit.file(file)?));
+        }
+        let version = version
+            .ok_or_else(|| wrong(&format!("has no source of {product}: no version in it")))?;
+        let recipe = Recipe::new(product, tool, &version, &self.catalog.builds);
+        let mut compilers = vec![said_first(&recipe.cc)?];
+        if tool == Tool::Cmake {
+            compilers.push(said_first(&recipe.cxx)?);
+        }
+        let sha256 = identity(&commit.id, &recipe, &compilers)?;
+        Ok(Plan { commit, reference: reference.to_owned(), version, recipe, compilers, sha256 })
+    }
+
+    /// The commit that the user named; of another machine's repository the one it has now, unless offline.
+    fn commit(&self, reference: &str, progress: &mut dyn FnMut(Progress)) -> Result<Commit, Error> {
+        let (place, name) = git::split(reference);
+        if !git::is_remote(place) {
+            return Repository::local(place)?.commit(name);
+        }
+        let directory: String = hex(&Sha256::digest(place)).chars().take(16).collect();
+        let repository = Repository::mirrored(place, &self.store.path("git").join(directory))?;
+        if !self.offline() {
+            progress(Progress::Building { what: format!("fetching `{name}` of `{place}`") });
+            repository.fetch(name)?;
+        }
+        repository.commit(name)
+    }
+}
+
+impl Plan {
+    /// Builds and installs below `work`; gives where the installed files are, and the submodules left out.
+    fn make(
+        &self,
+        work: &Path,
+        prefix: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(PathBuf, Vec<String>), Error> {
+        let [source, build, stage] = ["source", "build", "stage"].map(|name| work.join(name));
+        let missing = self.source(work, &source, progress)?;
+        let _ = fs::remove_dir_all(&stage);
+        fs::create_dir_all(&build)?;
+        // What was missing at the last attempt is looked for again; what was compiled stays.
+        let _ = fs::remove_file(build.join("CMakeCache.txt"));
+        let aids = Aids { ninja: is_there("ninja"), ccache: is_there("ccache"), jobs: jobs() };
+        let places = Places { source: &source, build: &build, prefix, stage: &stage };
+        let destination = stage.display().to_string();
+        let compilers = [("CC", self.recipe.cc.as_str()), ("CXX", self.recipe.cxx.as_str())];
+        let mut tell = |what: String| progress(Progress::Building { what });
+        let log = work.join("log");
+        let place = &self.reference;
+        let mut workshop = Workshop { place, log, directory: &build, tell: &mut tell };
+        for step in self.recipe.steps(places, aids) {
+            let environment: &[(&str, &str)] = match (step.name, self.recipe.tool) {
+                ("installing", _) => &[("DESTDIR", &destination)],
+                (_, Tool::Meson) => &compilers,
+                _ => &[],
+            };
+            workshop.run(&step, environment)?;
+        }
+        // An installed path is absolute: below the stage it begins anew.
+        Ok((stage.join(prefix.strip_prefix("/").unwrap_or(prefix)), missing))
+    }
+
+    /// The source tree, checked out and patched; one that is there is of the same commit and patches.
+    fn source(
+        &self,
+        work: &Path,
+        source: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<String>, Error> {
+        let note = work.join("missing.json");
+        if source.is_dir() {
+            return Ok(read_json(&note).unwrap_or_default());
+        }
+        progress(Progress::Building { what: format!("checking out {}", self.reference) });
+        let new = work.join("source.new");
+        for old in [&new, &work.join("build")] {
+            match fs::remove_dir_all(old) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        let missing = self.commit.check_out(&new, &self.recipe.submodules)?;
+        let mut tell = |what: String| progress(Progress::Building { what });
+        let (place, log) = (&self.reference, work.join("log"));
+        let mut workshop = Workshop { place, log, directory: &new, tell: &mut tell };
+        for patch in &self.recipe.patches {
+            let arguments =
+                vec!["apply".to_owned(), "--verbose".to_owned(), patch.display().to_string()];
+            workshop.run(&Step { name: "patching", program: "git".to_owned(), arguments }, &[])?;
+        }
+        write_json(&note, &missing)?;
+        fs::rename(&new, source)?;
+        Ok(missing)
+    }
+}
+
+/// What the reader of a report must know of a build.
+fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<String> {
+    let mut notes = vec![
+        format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
+        format!("compiled by {}", compilers.join(", ")),
+        "runs on the libraries of this machine".to_owned(),
+    ];
+    let names = recipe.patches.iter().filter_map(|patch| patch.file_name());
+    notes.extend(names.map(|name| format!("patched by `{}`", name.display())));
+    notes.extend(missing.iter().map(|path| format!("built without the submodule `{path}`")));
+    notes
+}
+
+/// SHA-256 over all that makes a build what it is.
+fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<String, Error> {
+    let mut hasher = Sha256::new();
+    let Recipe { tool, cc, cxx, .. } = recipe;
+    hasher.update(format!("{TREE} {commit} {} {cc} {cxx}\n{}\n", tool.word(), recipe.flags()));
+    for compiler in compilers {
+        hasher.update(format!("{compiler}\n"));
+    }
+    for patch in &recipe.patches {
+        hasher.update(Sha256::digest(fs::read(patch)?));
+    }
+    Ok(hex(&hasher.finalize()))
+}
+
+/// The first line of what a program says of its version.
+fn said_first(program: &str) -> Result<String, Error> {
+    let mut command = Command::new(program);
+    command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
+    let output = command.output().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::ToolMissing(program.to_owned()),
+        _ => Error::Io(error),
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+fn is_there(program: &str) -> bool {
+    said_first(program).is_ok()
+}
+
+/// As many compilers at a time as there are processors and memory for.
+fn jobs() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    let room = memory.map_or(1, |bytes| usize::try_from(bytes / COMPILER).unwrap_or(1));
+    processors.min(room).max(1)
+}
+
+/// Memory that may be taken, bytes.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_limits_the_compilers() {
+        assert_eq!(available("MemTotal: 2 kB\nMemAvailable:   10 kB\n"), Some(10240));
+        assert_eq!(available("MemTotal: 2 kB\n"), None);
+        assert!(jobs() >= 1);
+    }
+}

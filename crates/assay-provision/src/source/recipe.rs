@@ -1,0 +1,327 @@
+//! How a source tree is built: rows of the catalog put together, as the steps of its tool. Pure.
+
+use std::path::{Path, PathBuf};
+
+use assay_model::Product;
+use serde::Deserialize;
+
+use crate::version::compare;
+
+/// What a source tree is built with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Tool {
+    Cmake,
+    Configure,
+    Meson,
+}
+
+impl Tool {
+    /// The tool of a tree with these names at its top. Postgres has two: the older one builds all versions.
+    pub(crate) fn of(names: &[String]) -> Option<Self> {
+        let all = [
+            ("CMakeLists.txt", Self::Cmake),
+            ("configure", Self::Configure),
+            ("meson.build", Self::Meson),
+        ];
+        all.into_iter().find(|(name, _)| names.iter().any(|it| it == name)).map(|(_, tool)| tool)
+    }
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Cmake => "cmake",
+            Self::Configure => "configure",
+            Self::Meson => "meson",
+        }
+    }
+}
+
+/// A row of the catalog: what some versions of a product are built with.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Row {
+    product: Product,
+    tool: Tool,
+    /// The first version it is for; all, if none.
+    from: Option<String>,
+    /// The first version it is not for any more.
+    before: Option<String>,
+    /// C compiler, where it is not `cc`.
+    cc: Option<String>,
+    /// C++ compiler, where it is not `c++`.
+    cxx: Option<String>,
+    #[serde(default)]
+    options: Vec<String>,
+    #[serde(default)]
+    c_flags: Vec<String>,
+    #[serde(default)]
+    cxx_flags: Vec<String>,
+    /// Files that `git apply` takes; relative to the catalog file.
+    #[serde(default)]
+    pub(crate) patches: Vec<PathBuf>,
+    /// Submodules without which nothing is built.
+    #[serde(default)]
+    submodules: Vec<String>,
+}
+
+/// All that is given to the build of one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Recipe {
+    pub(crate) tool: Tool,
+    pub(crate) cc: String,
+    pub(crate) cxx: String,
+    pub(crate) options: Vec<String>,
+    c_flags: Vec<String>,
+    cxx_flags: Vec<String>,
+    pub(crate) patches: Vec<PathBuf>,
+    pub(crate) submodules: Vec<String>,
+}
+
+/// What this machine has that makes a build quicker, its result the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Aids {
+    pub(crate) ninja: bool,
+    pub(crate) ccache: bool,
+    /// Compilers at a time.
+    pub(crate) jobs: usize,
+}
+
+/// Where a build reads and writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub(crate) source: &'a Path,
+    pub(crate) build: &'a Path,
+    /// What the server is told that its directory will be.
+    pub(crate) prefix: &'a Path,
+    /// The root below which it is put for now.
+    pub(crate) stage: &'a Path,
+}
+
+/// One program to be run in the build directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// For errors.
+    pub(crate) name: &'static str,
+    pub(crate) program: String,
+    pub(crate) arguments: Vec<String>,
+}
+
+impl Recipe {
+    /// The rows for a version put together, later ones adding to those before.
+    pub(crate) fn new(product: Product, tool: Tool, version: &str, rows: &[Row]) -> Self {
+        let mut recipe = Self {
+            tool,
+            cc: "cc".to_owned(),
+            cxx: "c++".to_owned(),
+            options: Vec::new(),
+            c_flags: Vec::new(),
+            cxx_flags: Vec::new(),
+            patches: Vec::new(),
+            submodules: Vec::new(),
+        };
+        let fits = |row: &&Row| {
+            let begun = row.from.as_deref().is_none_or(|from| compare(version, from).is_ge());
+            let over = row.before.as_deref().is_some_and(|before| compare(version, before).is_ge());
+            row.product == product && row.tool == tool && begun && !over
+        };
+        for row in rows.iter().filter(fits) {
+            recipe.cc = row.cc.clone().unwrap_or(recipe.cc);
+            recipe.cxx = row.cxx.clone().unwrap_or(recipe.cxx);
+            recipe.options.extend_from_slice(&row.options);
+            recipe.c_flags.extend_from_slice(&row.c_flags);
+            recipe.cxx_flags.extend_from_slice(&row.cxx_flags);
+            recipe.patches.extend_from_slice(&row.patches);
+            recipe.submodules.extend_from_slice(&row.submodules);
+        }
+        recipe
+    }
+
+    /// Options and flags in one line, for people and as part of the build's identity.
+    pub(crate) fn flags(&self) -> String {
+        let mut words = self.options.clone();
+        for (name, flags) in [("CFLAGS", &self.c_flags), ("CXXFLAGS", &self.cxx_flags)] {
+            words.extend((!flags.is_empty()).then(|| format!("{name}={}", flags.join(" "))));
+        }
+        words.join(" ")
+    }
+
+    /// What is run, one after the other, to configure, compile and install.
+    pub(crate) fn steps(&self, places: Places<'_>, aids: Aids) -> Vec<Step> {
+        let jobs = aids.jobs.to_string();
+        let [source, build, prefix, stage] =
+            [places.source, places.build, places.prefix, places.stage]
+                .map(|it| it.display().to_string());
+        let step = |name, program: &str, arguments: &[&str], more: Vec<String>| {
+            let arguments = arguments.iter().map(|&it| it.to_owned()).chain(more).collect();
+            Step { name, program: program.to_owned(), arguments }
+        };
+        match self.tool {
+            Tool::Cmake => {
+                let mut more = Vec::new();
+                more.extend(aids.ninja.then(|| "-GNinja".to_owned()));
+                more.push(format!("-DCMAKE_INSTALL_PREFIX={prefix}"));
+                let languages =
+                    [("C", &self.cc, &self.c_flags), ("CXX", &self.cxx, &self.cxx_flags)];
+                for (language, compiler, flags) in languages {
+                    more.push(format!("-DCMAKE_{language}_COMPILER={compiler}"));
+                    let launcher = || format!("-DCMAKE_{language}_COMPILER_LAUNCHER=ccache");
+                    more.extend(aids.ccache.then(launcher));
+                    let flags = (!flags.is_empty())
+                        .then(|| format!("-DCMAKE_{language}_FLAGS={}", flags.join(" ")));
+                    more.extend(flags);
+                }
+                more.extend_from_slice(&self.options);
+                vec![
+                    step("configuring", "cmake", &["-S", &source, "-B", &build], more),
+                    step(
+                        "compiling",
+                        "cmake",
+                        &["--build", &build, "--parallel", &jobs],
+                        Vec::new(),
+                    ),
+                    step("installing", "cmake", &["--install", &build], Vec::new()),
+                ]
+            }
+            Tool::Configure => {
+                let mut more = vec![format!("--prefix={prefix}")];
+                more.extend_from_slice(&self.options);
+                let cached = if aids.ccache { "ccache " } else { "" };
+                more.push(format!("CC={cached}{}", self.cc));
+                more.push(format!("CXX={cached}{}", self.cxx));
+                let flags = [("CFLAGS", &self.c_flags), ("CXXFLAGS", &self.cxx_flags)];
+                let given = flags.into_iter().filter(|(_, flags)| !flags.is_empty());
+                more.extend(given.map(|(name, flags)| format!("{name}={}", flags.join(" "))));
+                vec![
+                    step("configuring", &format!("{source}/configure"), &[], more),
+                    step("compiling", "make", &["-j", &jobs], Vec::new()),
+                    step(
+                        "installing",
+                        "make",
+                        &["install", &format!("DESTDIR={stage}")],
+                        Vec::new(),
+                    ),
+                ]
+            }
+            Tool::Meson => {
+                let mut more = vec![format!("--prefix={prefix}")];
+                more.extend_from_slice(&self.options);
+                let args = (!self.c_flags.is_empty())
+                    .then(|| format!("-Dc_args={}", self.c_flags.join(" ")));
+                more.extend(args);
+                let destination = ["install", "-C", &build, "--destdir", &stage];
+                vec![
+                    step("configuring", "meson", &["setup", &build, &source], more),
+                    step("compiling", "meson", &["compile", "-C", &build, "-j", &jobs], Vec::new()),
+                    step("installing", "meson", &destination, Vec::new()),
+                ]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: &str = "
+        [[build]]
+        product = 'mysql'
+        tool = 'cmake'
+        options = ['-DCMAKE_BUILD_TYPE=RelWithDebInfo']
+        submodules = ['a']
+        [[build]]
+        product = 'mysql'
+        tool = 'cmake'
+        from = '8.0'
+        before = '8.0.33'
+        cxx = 'g++-12'
+        cxx_flags = ['-include', 'cstdint']
+        patches = ['x.patch']
+        [[build]]
+        product = 'postgres'
+        tool = 'configure'
+        c_flags = ['-O2', '-g']
+        options = ['--without-icu']
+        [[build]]
+        product = 'postgres'
+        tool = 'meson'
+        c_flags = ['-g']
+        ";
+
+    fn recipe(product: Product, tool: Tool, version: &str) -> Recipe {
+        #[derive(Deserialize)]
+        struct Rows {
+            build: Vec<Row>,
+        }
+        let rows: Rows = toml::from_str(ROWS).unwrap();
+        Recipe::new(product, tool, version, &rows.build)
+    }
+
+    fn commands(recipe: &Recipe, aids: Aids) -> Vec<String> {
+        let [source, build, prefix, stage] = ["/s", "/b", "/p", "/t"].map(Path::new);
+        let steps = recipe.steps(Places { source, build, prefix, stage }, aids);
+        steps.iter().map(|step| format!("{} {}", step.program, step.arguments.join(" "))).collect()
+    }
+
+    const PLAIN: Aids = Aids { ninja: false, ccache: false, jobs: 2 };
+    const FULL: Aids = Aids { ninja: true, ccache: true, jobs: 2 };
+
+    #[test]
+    fn rows_are_for_versions() {
+        let flags = |version| recipe(Product::MySql, Tool::Cmake, version).flags();
+        assert_eq!(flags("5.7.44"), "-DCMAKE_BUILD_TYPE=RelWithDebInfo");
+        let patched = "-DCMAKE_BUILD_TYPE=RelWithDebInfo CXXFLAGS=-include cstdint";
+        assert_eq!(flags("8.0.0"), patched);
+        assert_eq!(flags("8.0.32"), patched);
+        assert_eq!(flags("8.0.33"), flags("5.7.44"));
+        let old = recipe(Product::MySql, Tool::Cmake, "8.0.12");
+        assert_eq!((old.patches.len(), old.submodules.len(), old.cxx.as_str()), (1, 1, "g++-12"));
+        assert_eq!(recipe(Product::MariaDb, Tool::Cmake, "10.6.1").flags(), "");
+    }
+
+    #[test]
+    fn every_tool_is_called_as_it_wants() {
+        let mysql = recipe(Product::MySql, Tool::Cmake, "8.0.32");
+        let cmake = commands(&mysql, FULL);
+        assert_eq!(
+            cmake,
+            [
+                "cmake -S /s -B /b -GNinja -DCMAKE_INSTALL_PREFIX=/p -DCMAKE_C_COMPILER=cc \
+                 -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER=g++-12 \
+                 -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_FLAGS=-include cstdint \
+                 -DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                "cmake --build /b --parallel 2",
+                "cmake --install /b",
+            ]
+        );
+        let postgres = recipe(Product::Postgres, Tool::Configure, "15.18");
+        assert_eq!(
+            commands(&postgres, PLAIN),
+            [
+                "/s/configure --prefix=/p --without-icu CC=cc CXX=c++ CFLAGS=-O2 -g",
+                "make -j 2",
+                "make install DESTDIR=/t",
+            ]
+        );
+        assert!(commands(&postgres, FULL)[0].contains("CC=ccache cc CXX=ccache c++"));
+        let meson = recipe(Product::Postgres, Tool::Meson, "18.1");
+        assert_eq!(
+            commands(&meson, PLAIN),
+            [
+                "meson setup /b /s --prefix=/p -Dc_args=-g",
+                "meson compile -C /b -j 2",
+                "meson install -C /b --destdir /t",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_tool_is_told_by_the_tree() {
+        let tool =
+            |names: &[&str]| Tool::of(&names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
+        assert_eq!(tool(&["README", "CMakeLists.txt"]), Some(Tool::Cmake));
+        assert_eq!(tool(&["meson.build", "configure"]), Some(Tool::Configure));
+        assert_eq!(tool(&["meson.build"]), Some(Tool::Meson));
+        assert_eq!(tool(&["Makefile"]), None);
+    }
+}

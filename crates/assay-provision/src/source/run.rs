@@ -1,0 +1,149 @@
+//! Running the tools of a build: every word of theirs goes to a log, the last one to the user.
+
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+
+use super::recipe::Step;
+use crate::error::Error;
+
+/// What would change a build without being seen in its recipe.
+const FOREIGN: [&str; 12] = [
+    "CC",
+    "CXX",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "LIBS",
+    "MAKEFLAGS",
+    "DESTDIR",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+];
+
+/// How often the user is told of a line.
+const TELL: Duration = Duration::from_millis(200);
+
+/// No line of a log needs to be longer for the user, characters.
+const LINE: usize = 160;
+
+/// The log of a build, and where its programs run.
+pub(super) struct Workshop<'a> {
+    /// What is built, for errors.
+    pub(super) place: &'a str,
+    pub(super) log: PathBuf,
+    pub(super) directory: &'a Path,
+    pub(super) tell: &'a mut dyn FnMut(String),
+}
+
+impl Workshop<'_> {
+    /// Runs one program to its end.
+    ///
+    /// # Errors
+    /// When it is not installed or fails; the error has the lines of the log that say why.
+    pub(super) fn run(&mut self, step: &Step, environment: &[(&str, &str)]) -> Result<(), Error> {
+        let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
+        writeln!(log, "$ {} {}", step.program, step.arguments.join(" "))?;
+        let begin = log.metadata()?.len();
+        let (said, says) = std::io::pipe()?;
+        let mut command = Command::new(&step.program);
+        command.args(&step.arguments).current_dir(self.directory);
+        FOREIGN.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        command.env("LC_ALL", "C").envs(environment.iter().copied());
+        // A source tree in a directory of another repository is not that repository's.
+        command.env("GIT_CEILING_DIRECTORIES", self.directory);
+        command.stdin(Stdio::null()).stdout(says.try_clone()?).stderr(says);
+        let mut child = command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::ToolMissing(step.program.clone()),
+            _ => Error::Io(error),
+        })?;
+        // It has the writing end of the pipe.
+        drop(command);
+        let (mut lines, mut line, mut told) = (BufReader::new(said), Vec::new(), None);
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            log.write_all(&line)?;
+            let text = String::from_utf8_lossy(&line);
+            let is_due = told.is_none_or(|told: Instant| told.elapsed() >= TELL);
+            if is_due && !text.trim().is_empty() {
+                (self.tell)(plain(text.trim()));
+                told = Some(Instant::now());
+            }
+            line.clear();
+        }
+        let status = child.wait()?;
+        if status.success() {
+            return Ok(());
+        }
+        let text = fs::read(&self.log)?;
+        let text = text.get(usize::try_from(begin).unwrap_or(0)..).unwrap_or_default();
+        Err(Error::Build {
+            place: self.place.to_owned(),
+            step: step.name,
+            status: status.to_string(),
+            lines: failing(&String::from_utf8_lossy(text)),
+            log: self.log.clone(),
+        })
+    }
+}
+
+/// More lines than these are read in the log.
+const SHOWN: usize = 16;
+/// Lines after one with an error that belong to it.
+const CONTEXT: usize = 3;
+
+/// The lines of a log that say why something failed: the first with errors and what follows them, or else
+/// the last ones.
+pub(crate) fn failing(log: &str) -> Vec<String> {
+    let signs = ["error:", "Error at", "ERROR", "FAILED:", "undefined reference", "fatal", "*** "];
+    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let mut wanted = vec![false; lines.len()];
+    for (at, line) in lines.iter().enumerate() {
+        if signs.iter().any(|sign| line.contains(sign)) {
+            wanted.iter_mut().skip(at).take(1 + CONTEXT).for_each(|it| *it = true);
+        }
+    }
+    let found = lines.iter().zip(&wanted).filter(|(_, wanted)| **wanted).map(|(line, _)| *line);
+    let mut shown: Vec<&str> = found.take(SHOWN).collect();
+    if shown.is_empty() {
+        shown = lines.iter().rev().take(SHOWN).rev().copied().collect();
+    }
+    shown.into_iter().map(plain).collect()
+}
+
+/// A line fit for a terminal: of moderate length, without control characters.
+fn plain(line: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    line.chars().take(LINE).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_errors_are_shown_and_without_any_the_last_lines() {
+        let log = "[1/3] a\nx.cc:1:2: error: 'uint64_t' does not name a type\n  1 | uint64_t x;\n    | ^~\n\
+                   note\n[2/3] b\nninja: build stopped\n";
+        let expected = [
+            "x.cc:1:2: error: 'uint64_t' does not name a type",
+            "  1 | uint64_t x;",
+            "    | ^~",
+            "note",
+        ];
+        assert_eq!(failing(log), expected);
+        let quiet: String = (0..40).map(|number| format!("line {number}\n")).collect();
+        let shown = failing(&quiet);
+        assert_eq!((shown.len(), shown.last().unwrap().as_str()), (SHOWN, "line 39"));
+        let long = format!("error: {}", "é".repeat(1000));
+        assert_eq!(failing(&long)[0].chars().count(), LINE);
+        assert_eq!(failing("error: \u{1b}[2J\tx"), ["error:  [2J x"]);
+        assert!(failing("").is_empty());
+    }
+}
