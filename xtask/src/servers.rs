@@ -59,11 +59,10 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The program, with a cache of its own in which only the servers are those of the user's cache.
+/// The program.
 struct Assay {
     program: PathBuf,
     accepts_expired: bool,
-    place: TempDir,
 }
 
 impl Assay {
@@ -76,7 +75,7 @@ impl Assay {
         let executable = |it: Value| Some(PathBuf::from(it["executable"].as_str()?));
         let program = messages.filter_map(|it| it.ok().and_then(executable)).last();
         let program = program.context("cargo does not say where the program is")?;
-        Ok(Self { program, accepts_expired, place: TempDir::new()? })
+        Ok(Self { program, accepts_expired })
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -115,8 +114,11 @@ impl Assay {
         let prefix = server.ancestors().find(in_cache).context("the server is in no cache")?;
         let prefixes = prefix.parent().context("a cache of servers")?;
         let megabytes = bytes(prefix)? >> 20;
-        let seconds = self.start(system, prefixes)?;
-        self.compare(system)?;
+        // A cache of its own, in which only the servers are those of the user's.
+        let place = TempDir::new()?;
+        symlink(prefixes, place.path().join("prefixes"))?;
+        let seconds = self.start(system, place.path())?;
+        self.compare(system, place.path())?;
         let (source, build) = (text("source"), text("build"));
         let (client, place) = source.split_once(' ').unwrap_or((&source, ""));
         Ok(format!(
@@ -132,33 +134,28 @@ impl Assay {
         Ok(got[0].clone())
     }
 
-    /// In this cache.
-    fn here(&self, words: &[&str]) -> Command {
+    fn command_in(&self, place: &Path, words: &[&str]) -> Command {
         let mut command = self.command(words);
-        command.env("ASSAY_CACHE", self.place.path());
-        command.env("XDG_STATE_HOME", self.place.path().join("state"));
-        command.env("ASSAY_LEDGER", self.place.path().join("ledger.db"));
+        command.env("ASSAY_CACHE", place).env("XDG_STATE_HOME", place.join("state"));
+        command.env("ASSAY_LEDGER", place.join("ledger.db"));
         command
     }
 
     /// Seconds until a server without a data directory answers.
-    fn start(&self, system: &str, prefixes: &Path) -> Result<f64> {
-        let link = self.place.path().join("prefixes");
-        if !link.exists() {
-            symlink(prefixes, link)?;
-        }
+    fn start(&self, system: &str, place: &Path) -> Result<f64> {
         let began = Instant::now();
         let start = ["server", "start", system, "--name", "one", "--quiet", "--offline"];
-        Self::done(self.here(&start)).context("does not start")?;
+        Self::done(self.command_in(place, &start)).context("does not start")?;
         let seconds = began.elapsed().as_secs_f64();
-        Self::done(self.here(&["server", "stop", "one"])).context("does not stop")?;
+        let stop = ["server", "stop", "one"];
+        Self::done(self.command_in(place, &stop)).context("does not stop")?;
         Ok(seconds)
     }
 
-    fn compare(&self, system: &str) -> Result<()> {
+    fn compare(&self, system: &str, place: &Path) -> Result<()> {
         let base = BASES.iter().find(|(product, _)| system.starts_with(product));
         let (_, base) = base.context("a system without a family")?;
-        let mut compare = self.here(&["compare", base, system, "--preset", "smoke"]);
+        let mut compare = self.command_in(place, &["compare", base, system, "--preset", "smoke"]);
         compare.args(["--tests", TESTS, "--quiet", "--offline"]);
         Self::done(compare).context("cannot be compared")?;
         Ok(())

@@ -10,7 +10,8 @@ use crate::{Error, parse_url};
 /// Reads a system name, or the URL of a server that is running already.
 ///
 /// # Errors
-/// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`] when the name is not of the form `product@version[/engine][+option=value]...`.
+/// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
+/// when the name is not of the form `product@version[/engine][+option=value]...`.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     if name.contains("://") {
         let url = parse_url(name)?;

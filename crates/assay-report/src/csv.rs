@@ -119,8 +119,8 @@ fn line(record: &StudyRecord, judgement: &Judgement, index: usize) -> Vec<String
             server.map(|it| it.background_cpu_us),
             server.map(|it| it.cs),
             per_op.and_then(|it| it.reads),
-            per_op.map(|it| it.read_kb),
-            per_op.map(|it| it.write_kb),
+            per_op.and_then(|it| it.read_kb),
+            per_op.and_then(|it| it.write_kb),
         ]
         .map(number),
     );

@@ -70,7 +70,8 @@ pub(crate) struct SystemPart<'a> {
     engine: &'static str,
     build: &'a str,
     source: String,
-    sha256: &'a str,
+    /// Null for a server that ran already: nothing is known of its files.
+    sha256: Option<&'a str>,
     is_base: bool,
     is_twin: bool,
 }
@@ -222,7 +223,7 @@ pub(crate) fn systems(systems: &[System]) -> Vec<SystemPart<'_>> {
             engine: system.spec.engine.word(),
             build: &system.prefix.build.package_version,
             source: source(system),
-            sha256: &system.prefix.sha256,
+            sha256: Some(system.prefix.sha256.as_str()).filter(|it| !it.is_empty()),
             is_base: system.is_base,
             is_twin: system.is_twin,
         })
@@ -283,8 +284,8 @@ fn per_op(per_op: PerOp) -> PerOpPart {
         time_us: per_op.time_us.into(),
         client_cpu_us: Number(per_op.client_cpu_us),
         reads: Number(per_op.reads),
-        read_kb: per_op.read_kb.into(),
-        write_kb: per_op.write_kb.into(),
+        read_kb: Number(per_op.read_kb),
+        write_kb: Number(per_op.write_kb),
         ..PerOpPart::default()
     };
     let Some(server) = per_op.server else { return common };

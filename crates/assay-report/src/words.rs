@@ -1,6 +1,6 @@
 //! Words and symbols that formats share.
 
-use assay_model::{StudyRecord, System, Verdict};
+use assay_model::{Prefix, StudyRecord, System, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
 use crate::headline::compared;
@@ -30,6 +30,12 @@ pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
 pub(crate) fn source(system: &System) -> String {
     let build = &system.prefix.build;
     format!("{} {}", build.source, build.channel).trim().to_owned()
+}
+
+/// `binaries 0123456789ab`: the beginning of their checksum, where anything is known of them.
+pub(crate) fn binaries(prefix: &Prefix) -> String {
+    let known: String = prefix.sha256.chars().take(12).collect();
+    format!("binaries {}", if known.is_empty() { "not known" } else { &known })
 }
 
 /// A moment as RFC 3339; none outside the years that has.

@@ -3,6 +3,7 @@
 //! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] turns an instance's data into the next template.
 
+mod attached;
 pub mod audit;
 mod binary;
 mod builds;
@@ -23,6 +24,7 @@ mod threads;
 
 use std::path::{Path, PathBuf};
 
+pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
 pub use error::Error;

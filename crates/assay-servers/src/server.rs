@@ -1,6 +1,5 @@
 //! A running instance of a server on its own copy of the data.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -102,7 +101,9 @@ impl Server {
             ),
         };
         let pid = sandbox.run(job)?;
-        let cpus = sched_getaffinity(raw_pid(pid)).map_err(std::io::Error::from)?;
+        // Of one that has ended already its log tells more.
+        let cpus = sched_getaffinity(raw_pid(pid)).or_else(|_| sched_getaffinity(None));
+        let cpus = cpus.map_err(std::io::Error::from)?;
         let mut server = Self { sandbox, product: prefix.product, pid, socket, instance_dir, cpus };
         server.wait_until_it_answers()?;
         Ok(server)
@@ -247,32 +248,10 @@ impl Server {
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
-        mut round_trips: impl FnMut(usize, u32) -> Result<(), E>,
+        round_trips: impl FnMut(usize, u32) -> Result<(), E>,
     ) -> Result<Vec<i32>, E> {
-        let said = match self.product {
-            Product::MariaDb => self.threads_of_process_list()?,
-            Product::MySql => {
-                let serving = |(at, id): (usize, &u64)| {
-                    threads::serving(self.pid, *id, |count| round_trips(at, count))
-                };
-                return connections.iter().enumerate().map(serving).collect();
-            }
-            // The id is that of the process, which has one thread.
-            Product::Postgres => {
-                let pids = self.processes()?.into_iter().map(|it| it.as_raw_nonzero().get());
-                pids.filter_map(|pid| Some((u64::try_from(pid).ok()?, pid))).collect()
-            }
-        };
-        let tid = |id: &u64| said.get(id).copied().ok_or(Error::NoThread(*id).into());
-        connections.iter().map(tid).collect()
-    }
-
-    /// Threads by the connections that they serve, as MariaDB says.
-    fn threads_of_process_list(&self) -> Result<BTreeMap<u64, i32>, Error> {
-        let found = self.connect()?.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
-        let pair =
-            |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
-        Ok((0..found.rows.len()).filter_map(pair).collect())
+        let options = self.connect_options();
+        threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
 
     /// Gives the user `root` a password, of plain letters and digits, wherever it may log in from.

@@ -17,10 +17,10 @@ pub struct PerOp {
     pub server: Option<ServerPerOp>,
     /// Reads completed by the block device that holds the data; none when there is none that counts.
     pub reads: Option<f64>,
-    /// KiB that the server fetched from block devices.
-    pub read_kb: f64,
-    /// KiB that the server sent towards block devices.
-    pub write_kb: f64,
+    /// KiB that the server fetched from block devices; none when never measured.
+    pub read_kb: Option<f64>,
+    /// KiB that the server sent towards block devices; none when never measured.
+    pub write_kb: Option<f64>,
 }
 
 /// The server's part of [`PerOp`].
@@ -108,8 +108,8 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -
         // Of a server elsewhere the device is not this machine's.
         reads: (host.counts_device && server.is_some())
             .then(|| per_op(&|s| s.host.device_reads as f64)),
-        read_kb: per_op(&|s| s.server.read_bytes as f64 / 1024.0),
-        write_kb: per_op(&|s| s.server.write_bytes as f64 / 1024.0),
+        read_kb: server.map(|_| per_op(&|s| s.server.read_bytes as f64 / 1024.0)),
+        write_kb: server.map(|_| per_op(&|s| s.server.write_bytes as f64 / 1024.0)),
     })
 }
 

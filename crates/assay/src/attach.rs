@@ -28,7 +28,7 @@ const RATE_MET: f64 = 0.99;
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
 /// How to connect to what a URL names.
-fn connect_options(url: &ServerUrl) -> ConnectOptions {
+pub(crate) fn connect_options(url: &ServerUrl) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
         Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },

@@ -20,8 +20,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
 use crate::study::{
-    Questions, Stage, connect_options, create_database, data_fact, empty_template, facts,
-    participants, tables,
+    Instance, Questions, Stage, data_fact, empty_template, facts, participants, tables,
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
@@ -46,17 +45,25 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         seed: plan.study.seed,
     };
     let mut all_facts = Vec::with_capacity(systems.len());
-    for system in &systems {
+    for participant in &participants {
         env.interrupt.check()?;
+        let system = &participant.system;
+        progress.update(&format!("asking {}", system.name));
+        if let Some(attached) = &participant.attached {
+            // Its tables are left alone, so there is nothing to explain statements on.
+            let instance = Instance::Attached(attached.clone());
+            all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
+            continue;
+        }
         let empty = empty_template(&env, &system.prefix, &system.options, &system.name)?;
-        progress.update(&format!("starting {}", system.name));
         let server = Server::start(&stage.site, &system.prefix, &system.options, &empty)
             .with_context(|| format!("cannot start `{}`", system.name))?;
-        let content = load(&server, system, plan.study.seed)?;
-        let mut facts = facts(&server, system, &questions)?;
+        let instance = Instance::Started(server);
+        let content = load(&instance, system, plan.study.seed)?;
+        let mut facts = facts(&instance, system, &questions)?;
         facts.settings.extend([data_fact(DATA, StartFrom::Fresh, content.rows, &content.checksum)]);
         all_facts.push(facts);
-        server.stop()?;
+        instance.stop()?;
     }
     progress.finish();
     let audited = systems.iter().zip(&all_facts);
@@ -74,8 +81,8 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
 }
 
 /// Fills the table and takes its statistics; gives what the server then has.
-fn load(server: &Server, system: &System, seed: u64) -> Result<Content> {
-    create_database(server)?;
+fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
+    server.create_database()?;
     let table = Tables {
         product: system.spec.product,
         engine: system.spec.engine,
@@ -83,7 +90,7 @@ fn load(server: &Server, system: &System, seed: u64) -> Result<Content> {
         data: DATA,
         seed,
     };
-    let options = connect_options(server);
+    let options = server.connect_options();
     assay_load::fill(&options, &table, &mut |_| {})?;
     // Statistics are what is wanted: nobody waits for pages to be written.
     let mut control = Control::connect(&options)?;

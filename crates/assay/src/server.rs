@@ -13,7 +13,7 @@ use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, Sh
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{Environment, Stage, create_database, empty_template, fetch, provisioner};
+use crate::study::{DATABASE, Environment, Stage, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
 /// Connections that a sandbox takes.
@@ -155,7 +155,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
         .with_context(|| format!("cannot start `{}`", args.system))?;
-    create_database(&server)?;
+    server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     // On a port every user of the machine can knock; the socket is in a private directory.
     let password = port.map(|_| set_password(&server)).transpose()?;
     let login = password.map_or_else(|| "root".to_owned(), |password| format!("root:{password}"));

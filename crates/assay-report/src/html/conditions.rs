@@ -140,7 +140,7 @@ fn system(system: &System) -> SystemFacts {
         engine: system.spec.engine.word(),
         package: prefix.build.package_version.clone(),
         source: source(system),
-        sha256: prefix.sha256.chars().take(12).collect(),
+        sha256: crate::words::binaries(prefix).trim_start_matches("binaries ").to_owned(),
         notes,
         options: system.options.clone(),
     }

@@ -206,7 +206,7 @@ fn figures(record: &StudyRecord, cell: &CellJudgement) -> Figures {
             figure(cell.per_op.and_then(|per_op| per_op.client_cpu_us)),
             figure(server.map(|server| server.cs)),
             figure(cell.per_op.and_then(|per_op| per_op.reads)),
-            figure(cell.per_op.map(|per_op| per_op.write_kb)),
+            figure(cell.per_op.and_then(|per_op| per_op.write_kb)),
             figure(latency.map(|latency| latency.p50)),
             figure(latency.map(|latency| latency.p95)),
             figure(latency.map(|latency| latency.p99)),

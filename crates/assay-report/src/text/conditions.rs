@@ -99,10 +99,10 @@ fn host(record: &StudyRecord) -> String {
 fn systems(record: &StudyRecord) -> Vec<String> {
     let mut lines = Vec::new();
     for system in record.systems.iter().filter(|system| !system.is_twin) {
-        let sha256: String = system.prefix.sha256.chars().take(12).collect();
+        let binaries = crate::words::binaries(&system.prefix);
         let role = if system.is_base { " (base)" } else { "" };
         lines.push(format!(
-            "  {}{role}: {} {}, {}, package {} from {}, binaries {sha256}",
+            "  {}{role}: {} {}, {}, package {} from {}, {binaries}",
             system.name,
             system.prefix.product,
             system.prefix.version,

@@ -9,13 +9,16 @@ use crate::{Drained, Error};
 /// Between two looks at what is still to be done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// After how many rounds of the purge what is purged leaves the history.
+const TRUNCATE_FREQUENCY: &str = "innodb_purge_rseg_truncate_frequency";
+
 /// Global variables that make a server write everything now, in the order in which they are set, with the values.
 ///
 /// Without the higher capacity a server writes as many pages a second as it is configured for, whatever the disk could
 /// do. Without the higher frequency the history of what is purged is kept until more has been purged. Not every version
 /// has all.
 const HURRY: [(&str, &str); 5] = [
-    ("innodb_purge_rseg_truncate_frequency", "1"),
+    (TRUNCATE_FREQUENCY, "1"),
     ("innodb_io_capacity_max", "100000"),
     ("innodb_io_capacity", "100000"),
     ("innodb_max_dirty_pages_pct_lwm", "0"),
@@ -28,8 +31,8 @@ const HARDLY_ANY: &str = "0.001";
 /// The server's error for a value that a variable cannot have.
 const WRONG_VALUE: u32 = 1231;
 
-/// A change after all others. The purge of MySQL 5.5 says how far it is by the last transaction that it found, however
-/// many without changes came after that.
+/// A change after all others, for versions that do not shorten the history as soon as it is purged: their purge says
+/// how far it is by the last transaction that it found, however many without changes came after that.
 const MARK: [&str; 2] =
     ["CREATE TABLE mysql.assay_mark (a INT) ENGINE=InnoDB", "DROP TABLE mysql.assay_mark"];
 
@@ -93,8 +96,8 @@ fn compact(control: &mut Control) -> Result<(), Error> {
 
 fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Drained, Error> {
     let has_rocksdb = variable(control, "rocksdb_block_cache_size")?.is_some();
-    let History { next_transaction: until, tells_state, .. } = History::read(control)?;
-    if !tells_state {
+    let until = History::read(control)?.next_transaction;
+    if variable(control, TRUNCATE_FREQUENCY)?.is_none() {
         MARK.iter().try_for_each(|sql| control.query(sql).map(drop))?;
     }
     loop {
@@ -106,9 +109,6 @@ fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Draine
         if is_complete || took > limit {
             return Ok(Drained { is_complete, history_length, dirty_pages, took });
         }
-        // MySQL 5.5 purges only while somebody works, and its master thread sleeps while nobody does.
-        control.query("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
-        control.query("COMMIT")?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -138,8 +138,6 @@ struct History {
     next_transaction: Option<u64>,
     /// All transactions with lower numbers are purged.
     purged_below: Option<u64>,
-    /// Whether the purge says what it is doing; it does since it is a thread of its own, in 5.6.
-    tells_state: bool,
 }
 
 impl History {
@@ -157,7 +155,6 @@ impl History {
                 history.next_transaction = number(rest);
             } else if let Some(rest) = line.strip_prefix("Purge done for trx's n:o < ") {
                 history.purged_below = number(rest);
-                history.tells_state = rest.contains("state:");
             }
         }
         history
@@ -196,7 +193,6 @@ LIST OF TRANSACTIONS FOR EACH SESSION:
         let later = "< 5D6 undo n:o < 0 state: running but idle";
         let later = History::parse(&STATUS.replace("< 5D5 undo n:o < D57", later));
         assert_eq!(later.left(history.next_transaction), Some(0));
-        assert_eq!((history.tells_state, later.tells_state), (false, true));
     }
 
     #[test]

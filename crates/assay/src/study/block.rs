@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{
-    DataSet, Instance, Microbenchmark, PlannedCell, SliceOutcome, Study, StudyRecord,
-};
+use assay_model::{DataSet, Microbenchmark, PlannedCell, SliceOutcome, Study, StudyRecord};
 use assay_plan::{round_order, start_order};
-use assay_servers::Server;
 use assay_servers::audit::Facts;
 
 use super::calibrate::{self, ROUNDS_MIN};
 use super::inspect::{self, Questions};
-use super::participant::{self, Participant, Stage};
+use super::instance::Instance;
+use super::participant::{Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
 use super::station::{self, Place, Station};
-use super::template::Templates;
+use super::template::{self, Templates};
 use crate::interrupt::Interrupted;
 use crate::progress::Standing;
 use crate::study::Environment;
@@ -73,7 +71,12 @@ pub(crate) fn measure(
 }
 
 /// Starts the instances of a phase; what fails once is noted and tried once more.
-fn start(block: u32, phase: Phase, field: &Field, recorder: &mut Recorder) -> Result<Vec<Server>> {
+fn start(
+    block: u32,
+    phase: Phase,
+    field: &Field,
+    recorder: &mut Recorder,
+) -> Result<Vec<Instance>> {
     match start_all(block, phase, field, recorder) {
         Err(error) if !error.is::<Interrupted>() => {
             let what = format!("starting the servers of a block again: {error:#}");
@@ -91,7 +94,7 @@ fn start_all(
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Vec<Server>> {
+) -> Result<Vec<Instance>> {
     let seed = recorder.study().seed;
     let order = start_order(seed, block, phase.start_from as u32, field.participants.len());
     let mut servers = BTreeMap::new();
@@ -99,7 +102,7 @@ fn start_all(
         let mut server = start_one(system, block, phase, field, recorder)?;
         let product = field.participants[system].system.spec.product;
         assay_load::fill_cache(
-            &participant::connect_options(&server),
+            &server.connect_options(),
             product,
             recorder.study().id_key,
             phase.data,
@@ -117,14 +120,15 @@ pub(crate) fn start_one(
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Server> {
+) -> Result<Instance> {
     field.env.interrupt.check()?;
     let participant = &field.participants[system];
     field.env.progress.update(&format!("starting {}", participant.system.name));
     let template = field.templates.of(system, phase.data)?;
     let began = Instant::now();
-    let server = participant.start(field.stage, template, phase.start_from)?;
-    recorder.instance(Instance {
+    let study = recorder.study();
+    let server = template::start(participant, template, phase, study, field)?;
+    recorder.instance(assay_model::Instance {
         system,
         block,
         data: phase.data,
@@ -142,7 +146,7 @@ pub(crate) fn start_one(
 /// Asks a server that holds the data for what the audit compares.
 pub(crate) fn audit(
     system: usize,
-    server: &Server,
+    server: &Instance,
     data: DataSet,
     field: &Field,
     recorder: &Recorder,
@@ -206,7 +210,7 @@ struct Turns<'a> {
     plan: &'a BlockPlan,
     cell: PlannedCell,
     field: &'a Field<'a>,
-    servers: &'a mut [Server],
+    servers: &'a mut [Instance],
 }
 
 impl Turns<'_> {

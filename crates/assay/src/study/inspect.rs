@@ -5,12 +5,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use assay_load::{Session, Work};
 use assay_model::{DataSet, Microbenchmark, Setup, StartFrom, StatementMode, System};
-use assay_servers::Server;
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Control;
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
-use super::participant::connect_options;
+use super::instance::Instance;
 
 /// What is to be asked about.
 pub(crate) struct Questions<'a> {
@@ -25,10 +24,13 @@ pub(crate) struct Questions<'a> {
 }
 
 /// Asks a server. Its tables are not changed.
-pub(crate) fn facts(server: &Server, system: &System, asked: &Questions) -> Result<Facts> {
-    let mut control = Control::connect(&connect_options(server))?;
+pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
+    let mut control = Control::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
-    settings.extend(assay_servers::build_facts(server.pid(), &system.prefix)?);
+    // Of a server elsewhere nothing is known.
+    if let Some(pid) = server.pid() {
+        settings.extend(assay_servers::build_facts(pid, &system.prefix)?);
+    }
     let refused = unprepared(server, system, asked)?;
     let (work, control_of): (Vec<_>, Vec<_>) = refused.into_iter().partition(|it| is_work(it));
     settings.insert("session.unprepared".to_owned(), work.join(", "));
@@ -65,7 +67,7 @@ fn setup(data: DataSet) -> Setup {
 }
 
 /// Statements that the server refuses to prepare, as the clients that are measured find out.
-fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<Vec<String>> {
+fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Vec<String>> {
     let mut refused: Vec<String> = Vec::new();
     for test in asked.tests {
         let work = Work {
@@ -76,7 +78,7 @@ fn unprepared(server: &Server, system: &System, asked: &Questions) -> Result<Vec
             seed: asked.seed,
         };
         refused
-            .extend_from_slice(Session::open(&connect_options(server), &work, None)?.unprepared());
+            .extend_from_slice(Session::open(&server.connect_options(), &work, None)?.unprepared());
     }
     refused.sort_unstable();
     refused.dedup();

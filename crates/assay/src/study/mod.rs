@@ -3,6 +3,7 @@
 mod block;
 mod calibrate;
 mod inspect;
+mod instance;
 mod participant;
 mod recorder;
 mod schedule;
@@ -23,10 +24,9 @@ use crate::progress::Progress;
 
 use self::block::Field;
 pub(crate) use self::inspect::{Questions, data_fact, facts};
+pub(crate) use self::instance::{DATABASE, Instance};
 use self::participant::Participant;
-pub(crate) use self::participant::{
-    Stage, connect_options, create_database, fetch, get as participants, provisioner, tables,
-};
+pub(crate) use self::participant::{Stage, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;

@@ -4,17 +4,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Origin, Prefix, StartFrom, StudyRecord, System, SystemSpec};
-use assay_plan::Plan;
+use assay_model::{DataSet, Origin, Prefix, StudyRecord, System, SystemSpec};
+use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
-use assay_servers::{Charset, Durability, Intent, Server, Site, Supervisor};
-use assay_wire::ConnectOptions;
+use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor};
 
 use super::Environment;
-use super::template::Template;
-
-/// Where the tables are.
-const DATABASE: &str = "sbtest";
+use crate::attach::connect_options;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
 const CONNECTIONS_SPARE: u32 = 64;
@@ -27,8 +23,10 @@ pub(crate) struct Participant {
     pub(crate) system: System,
     /// What the system's version has no option for, in words.
     pub(crate) left_out: Vec<String>,
+    /// The server, if it runs already.
+    pub(crate) attached: Option<Attached>,
     /// Keeps the binaries in the cache while they are used.
-    _hold: Hold,
+    _hold: Option<Hold>,
 }
 
 /// Where the servers of a study run.
@@ -85,6 +83,10 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
         let (name, spec) = (&planned.name, &planned.spec);
+        if let Some(url) = &planned.url {
+            participants.push(attach(url, name, spec, index == 0, env)?);
+            continue;
+        }
         // Of the same words the same build, though another appears in the source meanwhile.
         let same = participants.iter().find(|it| it.system.spec == *spec);
         let prefix = match same {
@@ -96,7 +98,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
         participants.push(Participant {
             left_out: left_out.collect(),
-            _hold: hold,
+            attached: None,
+            _hold: Some(hold),
             system: System {
                 name: name.clone(),
                 spec: spec.clone(),
@@ -116,6 +119,19 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
         env.interrupt.check()?;
+        if let Origin::Url(url) = &system.spec.origin {
+            let participant =
+                attach(&parse_url(url)?, &system.name, &system.spec, system.is_base, env)?;
+            let found = &participant.system.prefix.version;
+            anyhow::ensure!(
+                *found == system.prefix.version,
+                "`{}` was measured with version {} and is now {found}",
+                system.name,
+                system.prefix.version,
+            );
+            participants.push(participant);
+            continue;
+        }
         let wanted = &system.prefix.sha256;
         let cached = provisioner.cached()?.into_iter().find(|prefix| prefix.sha256 == *wanted);
         let prefix = match cached {
@@ -134,11 +150,36 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             prefix.build.source,
             prefix.build.package_version,
         );
-        let _hold = provisioner.hold(&prefix)?;
+        let _hold = Some(provisioner.hold(&prefix)?);
         let system = System { prefix, ..system.clone() };
-        participants.push(Participant { system, left_out: Vec::new(), _hold });
+        participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
     Ok(participants)
+}
+
+/// Connects to a server that runs already, and says which one it is.
+fn attach(
+    url: &ServerUrl,
+    name: &str,
+    spec: &SystemSpec,
+    is_base: bool,
+    env: &Environment,
+) -> Result<Participant> {
+    let attached = Attached::connect(connect_options(url))
+        .with_context(|| format!("cannot attach to `{url}`"))?;
+    let (product, prefix) = (attached.product(), attached.prefix(&url.to_string()));
+    let what = format!("is {product} {}, running already", prefix.version);
+    env.progress.done(name, &what);
+    let spec = SystemSpec { product, ..spec.clone() };
+    let system = System {
+        name: name.to_owned(),
+        spec,
+        prefix,
+        is_base,
+        is_twin: false,
+        options: Vec::new(),
+    };
+    Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
 }
 
 /// What gets servers into the cache.
@@ -186,35 +227,6 @@ fn fetching(name: &str, step: &Fetching) -> String {
         Fetching::Building { what } => format!("{name}: {what}"),
         Fetching::Cached => format!("{name}: in the cache"),
     }
-}
-
-impl Participant {
-    /// Starts a server on a copy of one of the templates.
-    pub(crate) fn start(
-        &self,
-        stage: &Stage,
-        template: &Template,
-        start_from: StartFrom,
-    ) -> Result<Server> {
-        let data = match start_from {
-            StartFrom::Fresh => &template.fresh,
-            StartFrom::Aged => &template.aged,
-        };
-        let system = &self.system;
-        Server::start(&stage.site, &system.prefix, &system.options, data)
-            .with_context(|| format!("cannot start `{}`", system.name))
-    }
-}
-
-/// How the clients connect.
-pub(crate) fn connect_options(server: &Server) -> ConnectOptions {
-    ConnectOptions { database: Some(DATABASE.to_owned()), ..server.connect_options() }
-}
-
-/// Creates the database that the tables go into.
-pub(crate) fn create_database(server: &Server) -> Result<()> {
-    server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
-    Ok(())
 }
 
 /// Names of the tables of a data set.

@@ -7,14 +7,15 @@ use assay_model::{
     CellId, Class, DataSet, Microbenchmark, PlannedCell, Setup, Slice, SliceOutcome, StartFrom,
 };
 use assay_plan::{Step, sequence};
-use assay_servers::Server;
 use assay_wire::Control;
 
 use super::block::{self, Field, start_one};
+use super::instance::Instance;
 use super::participant;
 use super::recorder::Recorder;
 use super::schedule::Phase;
 use super::station::{self, Place};
+use super::template;
 use crate::progress::{Standing, Tally};
 
 /// Rest between two systems at most: what the published harness waits.
@@ -47,9 +48,10 @@ pub(crate) fn measure(field: &Field, recorder: &mut Recorder) -> Result<()> {
 /// Asks every system for its settings first: one that was measured before an interruption is not started again.
 fn audit(field: &Field, recorder: &mut Recorder) -> Result<()> {
     let Some(data) = data_sets(recorder).first().copied() else { return Ok(()) };
+    let phase = Phase { data, start_from: StartFrom::Fresh };
     for (index, participant) in field.participants.iter().enumerate() {
         let template = field.templates.of(index, data)?;
-        let server = participant.start(field.stage, template, StartFrom::Fresh)?;
+        let server = template::start(participant, template, phase, recorder.study(), field)?;
         let facts = block::audit(index, &server, data, field, recorder)?;
         recorder.facts(index, facts)?;
         server.stop()?;
@@ -125,7 +127,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn measure(&self, cell: &PlannedCell, server: &Server, recorder: &mut Recorder) -> Result<()> {
+    fn measure(
+        &self,
+        cell: &PlannedCell,
+        server: &Instance,
+        recorder: &mut Recorder,
+    ) -> Result<()> {
         let is_done = self.has(cell.id, recorder);
         if is_done && (cell.id.test.class() == Class::Read || self.has_failed(cell.id, recorder)) {
             return Ok(());
@@ -152,7 +159,8 @@ impl Run<'_> {
             recorder.event(Some(self.system), what)?;
             recorder.slice(slice)?;
             // Of a server that is gone nothing more is to be recorded: resumed, the study goes on with the next test.
-            server.connect().with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
+            Control::connect(&server.connect_options())
+                .with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
             return Ok(());
         }
         recorder.slice(slice)
@@ -161,7 +169,7 @@ impl Run<'_> {
     fn connect(
         &self,
         cell: &PlannedCell,
-        server: &Server,
+        server: &Instance,
         recorder: &mut Recorder,
     ) -> Result<station::Station> {
         let system = &self.field.participants[self.system].system;
@@ -176,7 +184,7 @@ impl Run<'_> {
         test: Microbenchmark,
         clients: u32,
         seconds: u32,
-        server: &Server,
+        server: &Instance,
         recorder: &mut Recorder,
     ) -> Result<()> {
         let DataSet { tables, rows } = self.data;
@@ -195,11 +203,11 @@ impl Run<'_> {
     }
 
     /// Statistics and writing of pages, then rest until the time is over.
-    fn maintain(&self, seconds: u32, server: &Server) -> Result<()> {
+    fn maintain(&self, seconds: u32, server: &Instance) -> Result<()> {
         let began = Instant::now();
         let name = &self.field.participants[self.system].system.name;
         self.field.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
-        let mut control = Control::connect(&participant::connect_options(server))?;
+        let mut control = Control::connect(&server.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
         assay_servers::maintain(&mut control, &participant::tables(self.data), limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))

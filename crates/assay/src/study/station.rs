@@ -9,9 +9,9 @@ use assay_model::{
     SliceOutcome, Study, System, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
-use assay_servers::Server;
 
-use super::participant::{self, Stage};
+use super::instance::Instance;
+use super::participant::Stage;
 use super::recorder::now_ms;
 
 /// Where a slice stands in the study.
@@ -57,7 +57,7 @@ fn sizing_sequence(cell: CellId) -> u64 {
 
 /// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
 pub(crate) fn connect(
-    server: &Server,
+    server: &Instance,
     system: &System,
     cell: &PlannedCell,
     study: &Study,
@@ -71,19 +71,15 @@ pub(crate) fn connect(
         seed: study.seed,
     };
     let client_cpu = (cell.placement != CpuPlacement::Free).then_some(stage.cpu);
-    let session = Session::open(&participant::connect_options(server), &work, client_cpu)?;
+    let session = Session::open(&server.connect_options(), &work, client_cpu)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
-    let connection_tids = server.connection_tids(&session.connection_ids(), round_trips)?;
-    server.place(cell.placement, stage.cpu, &connection_tids)?;
-    let probe = Probe::new(ProbeConfig {
-        client_tids: session.client_tids(),
-        server: Some(WatchedServer {
-            pid: server.pid(),
-            connection_tids: Some(connection_tids),
-            data_dir: server.data_dir(),
-        }),
-    })?;
+    let server_watched = server.watched(&session.connection_ids(), round_trips)?;
+    if let Some(WatchedServer { connection_tids: Some(tids), .. }) = &server_watched {
+        server.place(cell.placement, stage.cpu, tids)?;
+    }
+    let client_tids = session.client_tids();
+    let probe = Probe::new(ProbeConfig { client_tids, server: server_watched })?;
     Ok(Station { session, probe })
 }
 

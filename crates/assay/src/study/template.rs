@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::Tables;
+use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Kind, Microbenchmark, PlannedCell, Prefix,
     Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
@@ -19,9 +19,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Environment;
+use super::block::Field;
 use super::calibrate::mean_rate;
+use super::instance::Instance;
 use super::participant::{self, Participant, Stage};
 use super::recorder::Recorder;
+use super::schedule::Phase;
 use super::station;
 
 /// Rows changed by each of the aging tests, as part of all rows.
@@ -131,6 +134,34 @@ fn note_content(
     Ok(())
 }
 
+/// Starts an instance of a system from one of its templates; a server that runs already gets their data again.
+pub(crate) fn start(
+    participant: &Participant,
+    template: &Template,
+    phase: Phase,
+    study: &Study,
+    field: &Field,
+) -> Result<Instance> {
+    let Phase { data, start_from } = phase;
+    let maker = Maker { participant, data, study, stage: field.stage, env: field.env };
+    let name = &participant.system.name;
+    let directory = match start_from {
+        StartFrom::Fresh => &template.fresh,
+        StartFrom::Aged => &template.aged,
+    };
+    if participant.attached.is_none() {
+        return maker.start(directory).with_context(|| format!("cannot start `{name}`"));
+    }
+    let (instance, _) = maker.filled()?;
+    if start_from == StartFrom::Aged {
+        maker.run_aging_tests(&instance)?;
+        maker.maintain(&instance)?;
+        let found = maker.count(&instance)?;
+        anyhow::ensure!(found == template.made.aged, "`{name}` does not hold what it held before");
+    }
+    Ok(instance)
+}
+
 /// Notes that a template was used: what has not been for long may be removed.
 fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
@@ -166,6 +197,9 @@ const TEMPLATE_VERSION: u32 = 3;
 
 impl Maker<'_> {
     fn template(&self) -> Result<Template> {
+        if self.participant.attached.is_some() {
+            return self.of_running_server();
+        }
         let system = &self.participant.system;
         let templates = self.env.cache_dir.join("templates");
         let dir = templates.join(key(&[
@@ -195,17 +229,54 @@ impl Maker<'_> {
         u64::from(self.data.tables) * u64::from(self.data.rows)
     }
 
-    fn start(&self, data: &Path) -> Result<Server> {
+    fn start(&self, data: &Path) -> Result<Instance> {
         let system = &self.participant.system;
-        Ok(Server::start(&self.stage.site, &system.prefix, &system.options, data)?)
+        let server = Server::start(&self.stage.site, &system.prefix, &system.options, data)?;
+        Ok(Instance::Started(server))
+    }
+
+    /// What a server that runs already holds after its tables were loaded, and aged.
+    fn of_running_server(&self) -> Result<Template> {
+        let (instance, fresh) = self.filled()?;
+        let rates = self.run_aging_tests(&instance)?;
+        self.maintain(&instance)?;
+        let made = Made { rates, fresh, aged: self.count(&instance)? };
+        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made })
+    }
+
+    /// A server that runs already, with tables newly loaded, and what they hold.
+    fn filled(&self) -> Result<(Instance, Counted)> {
+        let name = &self.participant.system.name;
+        let attached = self.participant.attached.clone();
+        let attached = attached.with_context(|| format!("`{name}` does not run yet"))?;
+        let instance = Instance::Attached(attached);
+        let Content { rows, checksum } = self.fill(&instance)?.content;
+        self.maintain(&instance)?;
+        Ok((instance, Counted { rows, checksum }))
     }
 
     fn load(&self, empty: &Path, fresh: &Path) -> Result<()> {
-        let system = &self.participant.system;
-        let name = &system.name;
+        let name = &self.participant.system.name;
         self.env.progress.begin(&format!("{name}: loading {} rows", self.rows()));
         let server = self.start(empty)?;
-        participant::create_database(&server)?;
+        server.create_database()?;
+        let report = self.fill(&server)?;
+        self.maintain(&server)?;
+        server.stop_and_keep(fresh)?;
+        let took = format!(
+            "loaded {} rows in {:.1} s ({:.0} rows/s)",
+            report.rows,
+            report.elapsed.as_secs_f64(),
+            report.rows_per_second()
+        );
+        self.env.progress.done(name, &took);
+        Ok(())
+    }
+
+    /// Creates and loads the tables, and makes sure that they hold what was sent.
+    fn fill(&self, server: &Instance) -> Result<LoadReport> {
+        let system = &self.participant.system;
+        let name = &system.name;
         let tables = Tables {
             product: system.spec.product,
             engine: system.spec.engine,
@@ -213,7 +284,7 @@ impl Maker<'_> {
             data: self.data,
             seed: self.study.seed,
         };
-        let options = participant::connect_options(&server);
+        let options = server.connect_options();
         let report = assay_load::fill(&options, &tables, &mut |done| {
             let text = format!("{name}: loading, {} of {} rows", done.rows, done.rows_total);
             self.env.progress.update(&text);
@@ -227,35 +298,13 @@ impl Maker<'_> {
             report.content.rows,
             report.content.checksum
         );
-        self.maintain(&server)?;
-        server.stop_and_keep(fresh)?;
-        let took = format!(
-            "loaded {} rows in {:.1} s ({:.0} rows/s)",
-            report.rows,
-            report.elapsed.as_secs_f64(),
-            report.rows_per_second()
-        );
-        self.env.progress.done(name, &took);
-        Ok(())
+        Ok(report)
     }
 
     fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
-        let system = &self.participant.system;
         let server = self.start(fresh)?;
-        let product = self.participant.system.spec.product;
-        assay_load::fill_cache(
-            &participant::connect_options(&server),
-            product,
-            self.study.id_key,
-            self.data,
-        )?;
         let fresh_content = self.count(&server)?;
-        let mut rates = BTreeMap::new();
-        for test in aging_tests() {
-            self.env.interrupt.check()?;
-            self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
-            rates.insert(test.name(), self.age_with(test, &server)?);
-        }
+        let rates = self.run_aging_tests(&server)?;
         self.maintain(&server)?;
         let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
         // Written before the data directory appears: both are there, or the aging is done again.
@@ -269,8 +318,23 @@ impl Maker<'_> {
         Ok(found)
     }
 
+    /// Changes the data as the write tests do that come before the reads of the published sequence; gives each one's
+    /// events per second.
+    fn run_aging_tests(&self, server: &Instance) -> Result<BTreeMap<String, f64>> {
+        let system = &self.participant.system;
+        let (product, key) = (system.spec.product, self.study.id_key);
+        assay_load::fill_cache(&server.connect_options(), product, key, self.data)?;
+        let mut rates = BTreeMap::new();
+        for test in aging_tests() {
+            self.env.interrupt.check()?;
+            self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
+            rates.insert(test.name(), self.age_with(test, server)?);
+        }
+        Ok(rates)
+    }
+
     /// Runs a write test with one client; gives its events per second.
-    fn age_with(&self, test: Microbenchmark, server: &Server) -> Result<f64> {
+    fn age_with(&self, test: Microbenchmark, server: &Instance) -> Result<f64> {
         let DataSet { tables, rows } = self.data;
         let cell = PlannedCell {
             id: CellId { test, setup: Setup { clients: 1, tables, rows } },
@@ -286,17 +350,17 @@ impl Maker<'_> {
         station.rate(&cell, aging_events(test, self.data))
     }
 
-    fn count(&self, server: &Server) -> Result<Counted> {
-        let options = participant::connect_options(server);
+    fn count(&self, server: &Instance) -> Result<Counted> {
+        let options = server.connect_options();
         let product = self.participant.system.spec.product;
         let content = assay_load::content(&options, product, self.data)?;
         Ok(Counted { rows: content.rows, checksum: content.checksum })
     }
 
-    fn maintain(&self, server: &Server) -> Result<()> {
+    fn maintain(&self, server: &Instance) -> Result<()> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
-        let mut control = Control::connect(&participant::connect_options(server))?;
+        let mut control = Control::connect(&server.connect_options())?;
         let tables = participant::tables(self.data);
         let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;
         anyhow::ensure!(
