@@ -143,10 +143,15 @@ pub enum Error {
         detail: String,
     },
     /// A vendor has no tarball of that version.
-    #[error("no {name}: not there are {}{}", quoted(.places), list("; known are", .known))]
+    #[error(
+        "`{vendor}` has no tarball of {version}: nothing is at {}{}",
+        quoted(.places), list("; known versions are", .known)
+    )]
     NotPublished {
-        /// Source, vendor and version.
-        name: String,
+        /// Whose tarballs they are.
+        vendor: String,
+        /// Of the server.
+        version: String,
         /// The addresses tried.
         places: Vec<String>,
         /// The vendor's versions in the catalog, some as ranges.

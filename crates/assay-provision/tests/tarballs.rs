@@ -189,7 +189,8 @@ fn what_is_not_there_is_said_with_what_is_known() {
     let error = vendor.get("5.8.99").unwrap_err();
     let name = "mysql-5.8.99-linux-glibc2.12-x86_64.tar.gz";
     let expected = format!(
-        "no tarball loopback 5.8.99: not there are `{}`, `{}`; known are 5.7.23, 5.8.1..3",
+        "`loopback` has no tarball of 5.8.99: nothing is at `{}`, `{}`; \
+         known versions are 5.7.23, 5.8.1..3",
         vendor.web.url(&format!("/old/5.8/{name}")),
         vendor.web.url(&format!("/new/{name}"))
     );

@@ -61,11 +61,16 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
     for (class, word) in classes {
         for (kind, entries) in by_kind(findings, class) {
             text += &format!("\n{word}: {}\n", kind.title());
-            for entry in entries {
+            let mut left = entries.iter().peekable();
+            while let Some(entry) = left.next() {
                 let values = entry.finding.values.iter().map(|value| shown(value.as_deref()));
                 let values: Vec<&str> = values.collect();
                 text += &format!("  {} = {}\n", entry.name(), values.join(" → "));
-                text += &format!("    {}\n", entry.finding.why);
+                // Said once for those that follow each other.
+                let why = &entry.finding.why;
+                if left.peek().is_none_or(|next| next.finding.why != *why) {
+                    text += &format!("    {why}\n");
+                }
             }
             if class == AuditClass::Suspicious {
                 text += &format!("  to do: {}\n", kind.remedy());

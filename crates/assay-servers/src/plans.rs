@@ -42,13 +42,20 @@ pub fn explain(
 ) -> Result<Option<String>, Error> {
     let is_postgres = product == Product::Postgres;
     let words = if is_postgres { "EXPLAIN (COSTS OFF)" } else { "EXPLAIN" };
-    match control.query(&format!("{words} {sql}")) {
-        Ok(found) if is_postgres => Ok(Some(nodes(&found))),
-        Ok(found) => Ok(Some(accesses(&found))),
-        // Before MySQL 5.6 and MariaDB 10.0 there are plans of queries only.
-        Err(error) if error.server_code().is_some() => Ok(None),
-        Err(error) => Err(error.into()),
+    let mut found = control.query(&format!("{words} {sql}"));
+    // Newer versions of MySQL draw a tree, unless told otherwise; older ones cannot be told.
+    if !is_postgres && found.as_ref().is_ok_and(|it| it.named(0, "select_type").is_none()) {
+        found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"));
     }
+    let plan = match found {
+        Ok(found) if is_postgres => nodes(&found),
+        Ok(found) => accesses(&found),
+        // Before MySQL 5.6 and MariaDB 10.0 there are plans of queries only.
+        Err(error) if error.server_code().is_some() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // An insert is nothing to some versions.
+    Ok((!plan.is_empty()).then_some(plan))
 }
 
 /// Of MySQL and MariaDB: each table's way of access, its index and what is done besides.

@@ -282,11 +282,18 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     });
     let kept = place.slices();
     fs_err::remove_file(&filler).unwrap();
-    let (code, result) = finished(child);
-    assert_some_failed(code, &result, "");
-    // What the server makes of it: InnoDB refuses the row, or ends where it cannot write its log.
+    // Fresh servers for what is left either have room again by now, or the study stops there and is gone on with.
+    let ended = child.wait_with_output().unwrap();
+    let output = match ended.status.code() {
+        Some(2) => place.run_to_end(&["resume", "--offline", "--format", "json"]),
+        _ => ended,
+    };
+    let result = serde_json::from_slice(&output.stdout).unwrap();
+    assert_some_failed(output.status.code(), &result, "");
+    // What the server makes of it: it refuses the row or a temporary file, or ends where it cannot write its log.
     let told = result.to_string();
-    assert!(told.contains("is full") || told.contains("operating system error 28"), "{result:#}");
+    let in_words = ["is full", "got full", "operating system error 28"];
+    assert!(in_words.iter().any(|words| told.contains(words)), "{result:#}");
     assert!(place.slices() >= kept);
     place.assert_nothing_left();
 }

@@ -25,7 +25,8 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
         }
     }
     Err(Error::NotPublished {
-        name: client.name.to_owned(),
+        vendor: packaged.package.name.clone(),
+        version: packaged.version.version.clone(),
         places: urls.iter().map(|url| shown(url)).collect(),
         known: packaged.spelled().to_vec(),
     })

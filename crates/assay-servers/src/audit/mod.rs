@@ -197,8 +197,12 @@ fn judge(
         None => without.map(spelling),
     };
     let is_unknown = readings.iter().any(|reading| meaning(reading).is_none());
+    // A value may mean another thing by another setting, which is then told itself.
+    let is_one_value =
+        rule.from.len() == 1 && !differ(readings.iter().map(|it| it.as_ref().map(|it| it.value)));
     let has = readings.iter().flatten();
     if has.clone().next().is_none()
+        || is_one_value
         || !differ(readings.iter().map(meaning))
         || is_unknown && !is_one_family
     {

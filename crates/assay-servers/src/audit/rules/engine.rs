@@ -112,6 +112,12 @@ const TRANSPARENT: &[Variable] = &[Variable {
     meaning: |value, _| on(value == "always"),
 }];
 
+/// Inserts of a known number of rows hold the counter for a moment with 1 and with 2.
+const AUTO_INCREMENT: &[Variable] = &[Variable {
+    name: "innodb_autoinc_lock_mode",
+    meaning: |value, _| if value == "0" { "WHOLE STATEMENT" } else { "A MOMENT" }.to_owned(),
+}];
+
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("buffer_pool_size", MEMORY, BOTH).from(CACHE),
     Rule::trap("log_size", LOG_SIZE, LOG_RENAMED).from(LOG),
@@ -202,7 +208,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_stats_persistent", STATISTICS, BOTH),
     Rule::trap("innodb_stats_auto_recalc", STATISTICS, BOTH),
     Rule::trap("innodb_stats_persistent_sample_pages", STATISTICS, BOTH),
-    Rule::trap("innodb_autoinc_lock_mode", "how long inserts hold the counter of a table", BOTH),
+    Rule::trap("innodb_autoinc_lock_mode", "how long inserts hold the counter of a table", BOTH)
+        .from(AUTO_INCREMENT),
     Rule::trap("innodb_deadlock_detect", "locks that wait are searched for cycles", BOTH),
     Rule::trap("innodb_print_all_deadlocks", "deadlocks are written to the log", BOTH),
     Rule::trap("innodb_status_output", "the state of the engine is written to the log", BOTH),

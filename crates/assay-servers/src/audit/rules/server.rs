@@ -30,6 +30,15 @@ const TLS: &[Variable] = &[
     plain("ssl"),
 ];
 
+/// Of no meaning where there is no binary log.
+const SYNC_BINLOG: &[Variable] = &[Variable {
+    name: "sync_binlog",
+    meaning: |value, settings| match settings.get("log_bin").map(String::as_str) {
+        Some("OFF" | "0") => "NO BINARY LOG".to_owned(),
+        _ => value.to_owned(),
+    },
+}];
+
 pub(super) const RULES: &[Rule] = &[
     Rule::trap("character_set_server", CHARSET, BOTH),
     Rule::trap("character_set_database", CHARSET, BOTH),
@@ -96,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("autocommit", "it decides how many statements a transaction has", BOTH),
     Rule::trap("sql_mode", "statements may be checked or run differently", BOTH),
     Rule::trap("log_bin", "the binary log costs CPU and writes at every commit", BOTH),
-    Rule::trap("sync_binlog", "it decides what a commit waits for", BOTH),
+    Rule::trap("sync_binlog", "it decides what a commit waits for", BOTH).from(SYNC_BINLOG),
     Rule::trap("performance_schema", "it costs CPU in every statement", BOTH).else_("OFF"),
     // Removed in MySQL 8.0.3.
     Rule::trap("query_cache_type", QUERY_CACHE, BOTH).else_("OFF"),
@@ -118,11 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         "it decides how many rows are read in the order of their keys",
         BOTH,
     ),
-    Rule::trap(
-        "table_open_cache",
-        "tables that are not in it are opened again for every statement",
-        BOTH,
-    ),
+    Rule::harmless("table_open_cache", "far more than the tables of a study", BOTH),
     // 10 before MySQL 5.7.4; 0 before MariaDB 10.4.3.
     Rule::trap(
         "eq_range_index_dive_limit",
