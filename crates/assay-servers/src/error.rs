@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_model::Hint;
 
-use crate::supervise::Ending;
+use crate::supervise::{Ending, NO_NAMESPACE};
 
 /// Why a server could not be set up, controlled or asked.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +100,9 @@ impl Hint for Error {
                 if log.contains("Cannot allocate memory") =>
             {
                 "choose a smaller data set or fewer systems, so that the buffer pools fit into memory"
+            }
+            Self::Supervisor(why) if why.contains(NO_NAMESPACE) => {
+                "run assay as a plain user with an entry in `/etc/passwd`, or allow user namespaces"
             }
             Self::SocketPath(_) => {
                 "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"

@@ -35,6 +35,18 @@ pub fn maintain(
     }
 }
 
+/// Takes the statistics of `tables` (of the connection's database), and removes their dead rows where a server leaves
+/// that to such a moment: all that may be asked of a server that others use.
+///
+/// # Errors
+/// When the server cannot be asked or refuses a table.
+pub fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
+    match control {
+        Control::MySql(_) => mysql::take_statistics(control, tables),
+        Control::Postgres(_) => postgres::clean(control, tables),
+    }
+}
+
 /// Waits until old row versions are purged and changed pages are written, for `limit` at most.
 ///
 /// # Errors

@@ -47,33 +47,48 @@ pub(crate) fn maintain(
 ) -> Result<Drained, Error> {
     // The statistics of MyRocks are those of its files.
     compact(control)?;
+    take_statistics(control, tables)?;
+    drain(control, limit)
+}
+
+/// See [`crate::take_statistics`].
+pub(crate) fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
     }
-    drain(control, limit)
+    Ok(())
 }
 
 /// See [`crate::drain`].
 pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     let mut before = Vec::new();
+    let hurried = hurry(control, &mut before);
+    let drained =
+        hurried.and_then(|()| compact(control)).and_then(|()| wait(control, began, limit));
+    // In the opposite order: a maximum is lowered after what it bounds. All are tried, whatever becomes of one.
+    let mut restored = Ok(());
+    for (name, value) in before.iter().rev() {
+        restored = restored.and(set(control, name, value));
+    }
+    let drained = drained?;
+    Ok(restored.map(|()| drained)?)
+}
+
+/// Makes the server write everything now; `before` gets what was changed.
+fn hurry(control: &mut Control, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
     for (name, value) in HURRY {
         if let Some(old) = variable(control, name)? {
+            before.push((name, old));
             match set(control, name, value) {
                 Err(error) if error.server_code() == Some(WRONG_VALUE) => {
                     set(control, name, HARDLY_ANY)?;
                 }
                 done => done?,
             }
-            before.push((name, old));
         }
     }
-    let drained = compact(control).and_then(|()| wait(control, began, limit));
-    // In the opposite order: a maximum is lowered after what it bounds.
-    for (name, value) in before.iter().rev() {
-        set(control, name, value)?;
-    }
-    drained
+    Ok(())
 }
 
 fn set(control: &mut Control, name: &str, value: &str) -> Result<(), assay_wire::Error> {

@@ -9,7 +9,13 @@ use crate::{Drained, Error};
 /// First version that may skip the cleaning of indexes, and must be told not to.
 const SKIPS_INDEXES: u32 = 12;
 
-/// Between two attempts to remove dead rows that somebody still saw.
+/// A server is silent while it cleans or writes; one that is for so long will not answer any more.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Looks at the number of dead rows before they are taken for ones that somebody still saw.
+const LOOKS: u32 = 10;
+
+/// Between two such looks.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Takes the statistics of `tables` and removes their dead rows, then writes all changed pages.
@@ -24,6 +30,7 @@ pub(crate) fn maintain(
     let options =
         if major(control) >= SKIPS_INDEXES { "(ANALYZE, INDEX_CLEANUP ON)" } else { "(ANALYZE)" };
     let began = Instant::now();
+    control.set_timeout(PATIENCE)?;
     for table in tables {
         control.query(&format!("VACUUM {options} \"{}\"", table.replace('"', "\"\"")))?;
     }
@@ -39,25 +46,36 @@ pub(crate) fn maintain(
 /// When the server cannot be asked.
 pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
+    control.set_timeout(PATIENCE)?;
     control.query("VACUUM")?;
     finish(control, began, limit)
 }
 
 fn finish(control: &mut Control, began: Instant, limit: Duration) -> Result<Drained, Error> {
     let dead_rows = loop {
-        let found =
-            control.query("SELECT COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables")?;
-        let dead_rows = found.text(0, 0).and_then(|it| it.parse::<u64>().ok());
+        // Counted by the server a moment late.
+        let mut dead_rows = dead_rows(control)?;
+        for _ in 0..LOOKS {
+            if dead_rows == Some(0) {
+                break;
+            }
+            std::thread::sleep(AGAIN_AFTER);
+            dead_rows = self::dead_rows(control)?;
+        }
         if dead_rows == Some(0) || began.elapsed() > limit {
             break dead_rows;
         }
-        std::thread::sleep(AGAIN_AFTER);
         control.query("VACUUM")?;
     };
     control.query("CHECKPOINT")?;
     let is_complete = dead_rows == Some(0);
     let took = began.elapsed();
     Ok(Drained { is_complete, history_length: dead_rows, dirty_pages: 0, took })
+}
+
+fn dead_rows(control: &mut Control) -> Result<Option<u64>, Error> {
+    let found = control.query("SELECT COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables")?;
+    Ok(found.text(0, 0).and_then(|it| it.parse().ok()))
 }
 
 /// `18` of `18.6 (Debian 18.6-1)`; 9 of all versions before 10.

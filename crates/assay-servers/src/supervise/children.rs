@@ -18,7 +18,9 @@ pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     while let Some(&parent) = found.get(next) {
         // Servers with many processes have one thread in each.
         let list = match fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")) {
-            Err(error) if is_gone(&error) => String::new(),
+            Err(error) if is_gone(&error) && !fs::exists(format!("/proc/{parent}"))? => {
+                String::new()
+            }
             list => list?,
         };
         let pids = list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());

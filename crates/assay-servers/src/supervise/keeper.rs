@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use fs_err as fs;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, getppid, kill_process,
@@ -28,6 +28,9 @@ pub fn main() -> ExitCode {
     let ended = keeper.end();
     if served.and(ended).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
+
+/// How long a server of several processes may take to end at once.
+const QUIT_LIMIT: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 
 /// What a supervisor is responsible for.
 struct Keeper {
@@ -54,6 +57,8 @@ struct Process {
     /// Readable when the process has ended.
     pidfd: OwnedFd,
     frozen: bool,
+    /// Whether its program is written down, for those who find what a killed supervisor left frozen.
+    noted: bool,
     stop_by: StopBy,
 }
 
@@ -186,11 +191,15 @@ impl Keeper {
         }
         // After the change of user, which would undo it.
         die_with_parent(&mut command, getpid());
-        let child = command.spawn()?;
+        let child = command.spawn().map_err(|error| match job.run_as {
+            RunAs::Caller => error,
+            RunAs::Nobody => namespace::explained(error),
+        })?;
         let pid = Pid::from_child(&child);
         // Not reaped before `reap` does it, so the number still means this process.
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-        self.process = Some(Process { pid, pidfd, frozen: false, stop_by: job.stop_by });
+        self.process =
+            Some(Process { pid, pidfd, frozen: false, noted: false, stop_by: job.stop_by });
         Ok(pid)
     }
 
@@ -209,16 +218,21 @@ impl Keeper {
         if self.process.as_ref().is_some_and(|process| process.frozen) {
             return Ok(());
         }
-        let process = self.signal(Signal::STOP)?;
-        process.frozen = true;
-        let pid = process.pid;
+        let pid = self.signal(Signal::STOP)?.pid;
         // The kernel tells the parent once all threads have stopped, not before.
         self.reap(WaitIdOptions::STOPPED | WaitIdOptions::EXITED)?;
-        match self.process {
-            // A process that has stopped starts no others.
-            Some(_) => children::freeze(pid),
-            None => Err(io::Error::other("the process ended")),
+        let Some(process) = &mut self.process else {
+            return Err(io::Error::other("the process ended"));
+        };
+        // By now it executes what it will: no script any more that started it.
+        if let Some(run_dir) = self.run_dir.as_ref().filter(|_| !process.noted) {
+            run_dir.note_program(pid);
+            process.noted = true;
         }
+        // A process that has stopped starts no others.
+        children::freeze(pid)?;
+        process.frozen = true;
+        Ok(())
     }
 
     fn thaw(&mut self) -> io::Result<()> {
@@ -254,8 +268,25 @@ impl Keeper {
         sent
     }
 
+    /// Lets a server of several processes end at once by itself: killed, it would leave memory that it shares.
+    fn quit(&mut self) -> io::Result<()> {
+        let Some(process) = self.process.as_ref() else { return Ok(()) };
+        if process.stop_by != StopBy::Interrupt {
+            return Ok(());
+        }
+        let pid = process.pid;
+        kill_process(pid, Signal::QUIT)?;
+        children::thaw(pid)?;
+        kill_process(pid, Signal::CONT)?;
+        let mut awaited = [PollFd::new(&process.pidfd, PollFlags::IN)];
+        rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&QUIT_LIMIT)))?;
+        Ok(())
+    }
+
     /// Leaves nothing behind: processes first, then their directories, then the record of both.
     fn end(&mut self) -> io::Result<()> {
+        // Whatever comes of it: what follows leaves nothing.
+        let _ = self.quit();
         kill_descendants()?;
         let mut outcome = Ok(());
         for directory in &self.directories {

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::write;
+use rustix::io::{Errno, write};
 use rustix::process::{getegid, geteuid};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
@@ -28,6 +28,22 @@ pub(super) fn enter(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes system calls that neither allocate nor lock.
     unsafe { command.pre_exec(enter) };
 }
+
+/// Says what it means that a namespace is refused; other errors as they are.
+pub(super) fn explained(error: io::Error) -> io::Error {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    match errno {
+        Some(Errno::PERM | Errno::NOSPC | Errno::USERS | Errno::INVAL) => {
+            io::Error::other(format!(
+                "{REFUSED} ({error}): it refuses to run as root, and as a user without an entry in `/etc/passwd`"
+            ))
+        }
+        _ => error,
+    }
+}
+
+/// Part of the message where namespaces are refused.
+pub(crate) const REFUSED: &str = "no user namespace can be made here for the server";
 
 /// Writes a file of the kernel's in one go.
 fn put(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {

@@ -14,6 +14,8 @@ use crate::Error;
 
 const LOCK: &str = "lock";
 const RECORD: &str = "record.json";
+/// Names the file that the server's processes execute.
+const PROGRAM: &str = "program";
 
 /// A run directory, locked until dropped or the process ends.
 pub(super) struct RunDir {
@@ -43,6 +45,14 @@ impl RunDir {
         let record = Record { session, directories: directories.to_vec() };
         fs::write(path.join(RECORD), serde_json::to_vec(&record)?)?;
         Ok(Self { path, _lock: lock })
+    }
+
+    /// Notes what the server's processes execute: those of Postgres have sessions of their own.
+    pub(super) fn note_program(&self, pid: Pid) {
+        // Of one that has ended already nothing is left to be found.
+        if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) {
+            let _ = fs::write(self.path.join(PROGRAM), program.as_os_str().as_encoded_bytes());
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -108,20 +118,30 @@ fn bury(run_dir: &Path) -> io::Result<()> {
     let record = record.and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
     if let Some(Record { session, mut directories }) = record {
         directories.push(run_dir.to_owned());
-        kill_orphans(session, &directories)?;
+        let program = fs::read(run_dir.join(PROGRAM)).ok();
+        kill_orphans(session, program.as_deref(), &directories)?;
         directories.iter().try_for_each(|directory| remove(directory))?;
     }
     remove(run_dir)
 }
 
-/// Kills the processes of a session that work in one of the directories, and waits until they are gone.
+/// Kills the processes of a session, or that execute a program, that work in one of the directories, and waits until
+/// they are gone.
 ///
 /// Both must fit: a number can be used again, and a user may look into the directories.
-fn kill_orphans(session: i32, directories: &[PathBuf]) -> io::Result<()> {
-    let is_orphan = |process: &Process| {
-        process.stat().is_ok_and(|stat| stat.session == session && stat.state != 'Z')
-            && process.cwd().is_ok_and(|cwd| directories.iter().any(|it| cwd.starts_with(it)))
+fn kill_orphans(session: i32, program: Option<&[u8]>, directories: &[PathBuf]) -> io::Result<()> {
+    let executes = |process: &Process| {
+        let exe = fs::read_link(format!("/proc/{}/exe", process.pid));
+        exe.is_ok_and(|exe| program == Some(exe.as_os_str().as_encoded_bytes()))
     };
+    let is_orphan = |process: &Process| {
+        process.stat().is_ok_and(|stat| stat.state != 'Z' && stat.session == session)
+            || executes(process)
+    };
+    let works_there = |process: &Process| {
+        process.cwd().is_ok_and(|cwd| directories.iter().any(|it| cwd.starts_with(it)))
+    };
+    let is_orphan = |process: &Process| is_orphan(process) && works_there(process);
     let processes = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
     for process in processes.filter(is_orphan) {
         let Some(pid) = Pid::from_raw(process.pid) else { continue };
