@@ -80,16 +80,28 @@ pub fn render(
             }
         }
     }
-    for (name, value) in overrides {
-        // Both are the same to the servers; Postgres' own spelling has `_`, the MySQL family's `-`.
-        let name = match prefix.product {
-            Product::MariaDb | Product::MySql => name.replace('_', "-"),
-            Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
-        };
+    // Both are the same to the servers; Postgres' own spelling has `_`, the MySQL family's `-`.
+    let named = |name: &str| match prefix.product {
+        Product::MariaDb | Product::MySql => name.replace('_', "-"),
+        Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
+    };
+    let asked: Vec<_> = overrides.iter().map(|(name, value)| (named(name), value)).collect();
+    rendered.options.retain(|option| {
+        let option = variable_of(option);
+        !asked.iter().any(|(name, _)| contradicts(option, name))
+    });
+    for (name, value) in asked {
         rendered.options.retain(|option| variable_of(option) != plain_name(&name));
         rendered.options.push(format!("--{name}={}", spell(value)));
     }
     rendered
+}
+
+/// Whether an option of the intent would forbid one that was asked for: a character set alone means its own default
+/// collation, and a collation alone its character set.
+fn contradicts(of_intent: &str, asked: &str) -> bool {
+    let pair = ["character-set-server", "collation-server"];
+    pair.contains(&of_intent) && pair.contains(&asked)
 }
 
 fn text(setting: &Setting, intent: &Intent, spell: impl Fn(&str) -> String) -> String {
@@ -220,6 +232,20 @@ pub(crate) mod tests {
         assert_eq!(rendered.last().map(String::as_str), Some("--innodb-doublewrite=OFF"));
         let count = rendered.iter().filter(|it| variable_of(it) == "innodb-doublewrite").count();
         assert_eq!(count, 1);
+    }
+
+    #[test]
+    fn a_character_set_alone_means_its_own_collation() {
+        let with = |overrides: &[(&str, &str)]| options("10.11.19", overrides).options;
+        let charset = "--character-set-server=utf8mb4".to_owned();
+        let collation = "--collation-server=utf8mb4_bin".to_owned();
+        let one = with(&[("character_set_server", "utf8mb4")]);
+        assert!(one.contains(&charset) && !one.iter().any(|it| it.contains("collation")));
+        let other = with(&[("collation_server", "utf8mb4_bin")]);
+        assert!(other.contains(&collation) && !other.iter().any(|it| it.contains("character")));
+        let pair = [("character_set_server", "utf8mb4"), ("collation_server", "utf8mb4_bin")];
+        let both = with(&pair);
+        assert_eq!(both.iter().rev().take(2).rev().collect::<Vec<_>>(), [&charset, &collation]);
     }
 
     #[test]
