@@ -13,7 +13,7 @@ use crate::{Error, parse_url};
 /// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
 /// when the name is not of the form `product@version[/engine][+option=value]...`.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
-    if name.contains("://") {
+    if is_url(name) {
         let url = parse_url(name)?;
         return Ok(SystemSpec {
             product: url.product,
@@ -64,6 +64,12 @@ pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
         (Origin::Version(version.to_owned()), engine)
     };
     Ok(SystemSpec { product, origin, engine, overrides })
+}
+
+/// Whether it begins as a URL does: a scheme of letters. The address of a repository comes after an `@`.
+fn is_url(name: &str) -> bool {
+    let scheme = name.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
 fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
@@ -134,6 +140,15 @@ mod tests {
             spec.overrides,
             [("innodb_doublewrite".into(), "OFF".into()), ("x".into(), String::new())]
         );
+    }
+
+    #[test]
+    fn addresses_of_repositories_are_no_servers() {
+        let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
+        assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
+        let spec = parse_system("mysql@8.0+log_error=file://x").unwrap();
+        assert_eq!(spec.overrides, [("log_error".to_owned(), "file://x".to_owned())]);
+        assert!(matches!(parse_system("mysql://u@h/d").unwrap().origin, Origin::Url(_)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
     pub client_tids: Vec<i32>,
     /// The server; none where its processes are on another machine or may not be read: then all its
-    /// counters are zero, which no server's are.
+    /// counters are zero, which no server's are, and other processes' CPU is not known either.
     pub server: Option<WatchedServer>,
 }
 
@@ -64,6 +64,7 @@ pub struct Snapshot {
     /// CPU time of this whole process, the study loop and the clients included.
     own_cpu_ns: u64,
     server: ServerCounters,
+    knows_server: bool,
     machine: Reading,
     accounting: Accounting,
     cpus: u32,
@@ -142,6 +143,7 @@ impl Probe {
                 Some(server) => server.read(&mut self.buffer, self.tick_ns)?,
                 None => ServerCounters::default(),
             },
+            knows_server: self.server.is_some(),
             own_cpu_ns: now_ns(ClockId::ProcessCPUTime),
             machine: self.machine.read(&mut self.buffer)?,
             accounting: self.machine.accounting(),
@@ -163,7 +165,8 @@ impl Snapshot {
         let host = HostCounters {
             busy_ns,
             steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
-            other_ns: busy_ns.saturating_sub(accounted_ns),
+            // What an unknown server used cannot be told from what others used.
+            other_ns: if self.knows_server { busy_ns.saturating_sub(accounted_ns) } else { 0 },
             context_switches: now.context_switches.saturating_sub(then.context_switches),
             device_reads: now.device_reads.saturating_sub(then.device_reads),
             device_read_kb: now.device_read_kb.saturating_sub(then.device_read_kb),

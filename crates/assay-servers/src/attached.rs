@@ -1,14 +1,13 @@
 //! Servers that run already: somebody else's, reached by how one connects.
 
-use std::io;
-use std::net::{IpAddr, ToSocketAddrs as _};
-use std::os::unix::net::UnixStream;
+use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Build, Layout, Prefix, Product};
 use assay_wire::{Address, ConnectOptions, Control, Protocol};
+use fs_err as fs;
+use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
-use rustix::net::sockopt::socket_peercred;
 
 use crate::{Error, threads};
 
@@ -64,6 +63,23 @@ impl Attached {
         &self.options
     }
 
+    /// What is the same for two ways to one database of one server, and different for all others.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub fn identity(&self) -> Result<String, Error> {
+        let mut control = Control::connect(&self.options)?;
+        let found = control.query(match self.options.protocol {
+            Protocol::MySql => {
+                "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, DATABASE())"
+            }
+            Protocol::Postgres => {
+                "SELECT concat_ws(' ', system_identifier, current_database()) FROM pg_control_system()"
+            }
+        })?;
+        Ok(found.first_string().unwrap_or_default())
+    }
+
     /// The directory that it works in, which is that of its data; none without a process.
     #[must_use]
     pub fn data_dir(&self) -> Option<PathBuf> {
@@ -88,7 +104,7 @@ impl Attached {
     #[must_use]
     pub fn prefix(&self, shown: &str) -> Prefix {
         let program = self.pid.map(|pid| PathBuf::from(format!("/proc/{pid}/exe")));
-        let program = program.and_then(|exe| fs_err::read_link(exe).ok()).unwrap_or_default();
+        let program = program.and_then(|exe| fs::read_link(exe).ok()).unwrap_or_default();
         let nowhere = PathBuf::new();
         Prefix {
             path: nowhere.clone(),
@@ -132,46 +148,53 @@ fn number(version: &str) -> &str {
 
 /// The process that listens at an address of this machine.
 fn process(address: &Address) -> Option<i32> {
-    match address {
-        Address::Unix(path) => process_behind(path).ok(),
-        Address::Tcp { host, port } => {
-            let addresses = (host.as_str(), *port).to_socket_addrs().ok()?;
-            let is_here = addresses.map(|it| it.ip()).any(|ip: IpAddr| ip.is_loopback());
-            is_here.then(|| listener(*port)).flatten()
+    let inodes: Vec<u64> = match address {
+        Address::Unix(path) => {
+            let path = fs::canonicalize(path).ok()?;
+            let sockets = procfs::net::unix().ok()?.into_iter();
+            sockets.filter(|it| it.path.as_ref() == Some(&path)).map(|it| it.inode).collect()
         }
-    }
-}
-
-/// Who made the socket that this one is connected with.
-fn process_behind(path: &Path) -> io::Result<i32> {
-    let credentials = socket_peercred(UnixStream::connect(path)?)?;
-    Ok(credentials.pid.as_raw_nonzero().get())
-}
-
-/// The process that has a TCP port, if its files may be listed.
-fn listener(port: u16) -> Option<i32> {
-    let sockets = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
-    let is_it = |socket: &procfs::net::TcpNetEntry| {
-        socket.state == procfs::net::TcpState::Listen && socket.local_address.port() == port
+        Address::Tcp { host, port } => {
+            let mut addresses = (host.as_str(), *port).to_socket_addrs().ok()?;
+            if !addresses.any(|it| it.ip().is_loopback()) {
+                return None;
+            }
+            let sockets = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
+            let listens =
+                |it: &TcpNetEntry| it.state == TcpState::Listen && it.local_address.port() == *port;
+            sockets.filter(listens).map(|it| it.inode).collect()
+        }
     };
-    let inodes: Vec<u64> = sockets.filter(is_it).map(|socket| socket.inode).collect();
     let has_it = |process: &Process| {
-        let files = process.fd().into_iter().flatten().flatten();
-        files
-            .into_iter()
-            .any(|file| matches!(file.target, FDTarget::Socket(inode) if inodes.contains(&inode)))
+        let mut files = process.fd().into_iter().flatten().flatten();
+        files.any(|file| matches!(file.target, FDTarget::Socket(inode) if inodes.contains(&inode)))
     };
     // Children have their parent's sockets: the first one is the oldest.
-    let mut holders: Vec<_> =
-        all_processes().ok()?.flatten().filter(has_it).filter_map(|it| it.stat().ok()).collect();
+    let mut holders: Vec<_> = all_processes()
+        .ok()?
+        .flatten()
+        .filter(|it| is_server(it) && has_it(it))
+        .filter_map(|it| it.stat().ok())
+        .collect();
     holders.sort_by_key(|stat| (stat.starttime, stat.pid));
     holders.first().map(|stat| stat.pid)
 }
 
+/// Whether a process is a database server, and its process ids mean what they mean here: a proxy, a tunnel or a
+/// container's gate may have the port of a server that is elsewhere.
+fn is_server(process: &Process) -> bool {
+    let words = process.cmdline().unwrap_or_default();
+    // A loader and its options may come first.
+    let names = words.iter().take(5).filter_map(|word| Path::new(word).file_name()?.to_str());
+    let servers = ["mysqld", "mariadbd", "postgres"];
+    let is_named = names.into_iter().any(|name| servers.iter().any(|it| name.starts_with(it)));
+    let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    is_named && namespace(&process.pid.to_string()) == namespace("self")
+}
+
 /// Whether this user may read a process's counters.
 fn may_be_watched(pid: i32) -> bool {
-    fs_err::read(format!("/proc/{pid}/io")).is_ok()
-        && fs_err::read_link(format!("/proc/{pid}/cwd")).is_ok()
+    fs::read(format!("/proc/{pid}/io")).is_ok() && fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }
 
 #[cfg(test)]

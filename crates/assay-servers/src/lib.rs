@@ -31,7 +31,7 @@ pub use error::Error;
 pub use initialize::initialize;
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
-pub use maintain::{Drained, drain, maintain};
+pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;

@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Error, Listen, Server, copy_tree, drain, effective_settings, initialize, maintain,
+    Error, Listen, Server, Site, collect_garbage, copy_tree, drain, effective_settings, initialize,
+    maintain,
 };
 use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
 use assay_wire::{Address, ConnectOptions, Control};
 use fs_err as fs;
+use procfs::process::MMapPath;
 
 assay_testkit::supervisor_entry!();
 
@@ -93,6 +95,68 @@ fn a_frozen_server_stands_still_with_all_its_processes() {
     println!("freeze and thaw: {:.0} us", began.elapsed().as_secs_f64() * 1e6 / f64::from(rounds));
     // Frozen with a client connected, it still ends in good order.
     test.server().freeze().unwrap();
+}
+
+/// Files and segments of shared memory that a server has: what it maps of them.
+fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
+    let maps = procfs::process::Process::new(pid).unwrap().maps().unwrap();
+    let mut files = Vec::new();
+    let mut segments = Vec::new();
+    for map in maps {
+        match map.pathname {
+            MMapPath::Path(path) if path.starts_with("/dev/shm") => files.push(path),
+            MMapPath::Vsys(_) => segments.push(map.inode),
+            _ => {}
+        }
+    }
+    (files, segments)
+}
+
+#[test]
+fn what_is_dropped_leaves_no_shared_memory() {
+    let mut test = postgres();
+    let (files, segments) = shared_memory(test.pid());
+    assert!(!files.is_empty() && !segments.is_empty(), "{files:?} {segments:?}");
+    // As it mostly is when a block ends.
+    test.server().freeze().unwrap();
+    drop(test);
+    assert!(files.iter().all(|file| !file.exists()), "{files:?}");
+    let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    let left =
+        table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(1)?.parse().ok());
+    assert!(left.into_iter().all(|id: u64| !segments.contains(&id)), "{segments:?} in {table}");
+}
+
+#[test]
+fn frozen_children_of_a_server_whose_supervisor_was_killed_are_collected() {
+    let dir = tempfile::tempdir().unwrap();
+    let prefix = product_prefix(Product::Postgres, "16");
+    let site = Site { run_root: dir.path().join("r"), ..site(&dir.path().join("data")) };
+    let mut server = Server::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let _client = server.connect().unwrap();
+    server.freeze().unwrap();
+    let (files, _) = shared_memory(server.pid());
+    let pids = tree(server.pid());
+    let parent = procfs::process::Process::new(server.pid()).unwrap().stat().unwrap().ppid;
+    let supervisor = rustix::process::Pid::from_raw(parent).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
+    // Of the first process the kernel takes care; the others stand still for ever.
+    let is_there = |pid: &i32| {
+        let stat = procfs::process::Process::new(*pid).and_then(|it| it.stat());
+        stat.is_ok_and(|stat| stat.state != 'Z')
+    };
+    while is_there(&server.pid()) {
+        std::thread::yield_now();
+    }
+    assert!(pids.iter().filter(|pid| is_there(pid)).count() > 3);
+    drop(server);
+    assert_eq!(collect_garbage(&site.run_root).unwrap(), 1);
+    assert!(!pids.iter().any(is_there), "{pids:?}");
+    assert_eq!(count(&site.data_root), 0);
+    // Nobody was left to remove it: the next one cleans up.
+    for file in files {
+        let _ = fs::remove_file(file);
+    }
 }
 
 #[test]

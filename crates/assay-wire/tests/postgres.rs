@@ -147,6 +147,7 @@ fn a_killed_connection_is_told() {
     let mut hot = Hot::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());
     server.connect().query(&kill).unwrap();
+    // Its last words, where the socket still has them when the next statement is sent.
     let error = hot.query(b"SELECT 1").unwrap_err();
-    assert!(matches!(&error, Error::Io { .. }), "{error}");
+    assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
 }

@@ -91,11 +91,12 @@ fn urls_that_cannot_be_read() {
         "hint: for example",
     );
     refused(&["load", "mysql://me:secret@host"], "no database", "hint: for example");
-    refused(
-        &["bench", "postgres://me@host/db", "--test", "scan"],
-        "cannot be driven yet",
-        "hint: ",
-    );
+    refused(&["load", "postgres://me@host/db", "--engine", "innodb"], "is no storage engine", "");
+    let url = "mysql://me:secret@host/db";
+    refused(&["compare", url, "mysql@8.0", "--twin"], "cannot take part", "");
+    refused(&["compare", url, url], "cannot take part", "");
+    let (_, _, stderr) = assay(&["server", "get", url]);
+    assert!(stderr.contains("me@host") && !stderr.contains("secret"), "{stderr}");
     let (_, _, stderr) = assay(&["bench", "mysql://me:secret@127.0.0.1:1/db", "--test", "scan"]);
     assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("secret"), "{stderr}");
 }

@@ -44,6 +44,8 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
+    // That of a database is none of its business.
+    command.env_remove("ASSAY_PASSWORD");
     command.stdin(Stdio::null());
     if let Some(private) = private {
         // As its standard input, which it never reads, apt holds the lock of the cache too: should

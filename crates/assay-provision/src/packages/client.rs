@@ -42,6 +42,8 @@ impl Client<'_> {
     pub(super) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
+        // That of a database is none of its business.
+        command.env_remove("ASSAY_PASSWORD");
         // The client holds the lock of the cache too, as its standard input, which it never reads:
         // should this process be killed, the next one waits until the client has ended as well.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));

@@ -10,8 +10,9 @@ use fs_err as fs;
 use super::recipe::Step;
 use crate::error::Error;
 
-/// What would change a build without being seen in its recipe.
-const FOREIGN: [&str; 12] = [
+/// What would change a build without being seen in its recipe, and what is none of its business.
+const FOREIGN: [&str; 13] = [
+    "ASSAY_PASSWORD",
     "CC",
     "CXX",
     "CFLAGS",

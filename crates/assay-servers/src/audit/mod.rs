@@ -252,11 +252,20 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
         let are_paths = values.iter().all(|value| value.starts_with('/'));
         if !are_paths && differ(values.iter().map(|value| spelling(value))) {
             let (class, why) = unruled_class(name, settings, asked);
-            let values = values.into_iter().cloned().map(Some).collect();
+            let shown = |value: &String| {
+                if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
+            };
+            let values = values.into_iter().map(|value| Some(shown(value))).collect();
             findings.push(finding(name, values, class, why));
         }
     }
     findings
+}
+
+/// Whether a setting may hold a password: those of others' servers are read too, and findings are kept and shown.
+fn may_be_secret(name: &str) -> bool {
+    let words = ["conninfo", "password", "passphrase", "secret", "token", "command", "credential"];
+    words.iter().any(|word| name.contains(word))
 }
 
 fn unruled_class(name: &str, settings: &[Settings], asked: &Asked) -> (AuditClass, &'static str) {

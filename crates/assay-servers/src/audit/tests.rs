@@ -211,3 +211,14 @@ fn data_that_differ_are_suspicious_and_data_not_loaded_yet_are_not() {
     assert_eq!(classes(&audit(&loaded, &other, &[])), [("data.1 × 10 as loaded", SUSPICIOUS)]);
     assert_eq!(audit(&[], &other, &[]), []);
 }
+
+#[test]
+fn what_may_hold_a_password_is_not_shown() {
+    let found = audit(
+        &[("primary_conninfo", "host=1.2.3.4 password=TOPSECRET"), ("archive_command", "a")],
+        &[("primary_conninfo", ""), ("archive_command", "b")],
+        &[],
+    );
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().flat_map(|it| &it.values).all(|it| it.as_deref() == Some("(not shown)")));
+}

@@ -11,7 +11,7 @@ use assay_model::Prefix;
 use assay_wire::Control;
 
 pub(crate) use initialize::initialize_job;
-pub(crate) use maintain::{drain, maintain};
+pub(crate) use maintain::{drain, maintain, take_statistics};
 
 use crate::Error;
 use crate::server::Listen;

@@ -27,15 +27,24 @@ pub(crate) fn maintain(
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
+    let began = Instant::now();
+    clean(control, tables)?;
+    // Not once more if it need not be: a later VACUUM reads only a part of a table, and guesses its rows from that.
+    finish(control, began, limit)
+}
+
+/// Takes the statistics of `tables` and removes their dead rows.
+///
+/// # Errors
+/// When the server cannot be asked or refuses a table.
+pub(crate) fn clean(control: &mut Control, tables: &[String]) -> Result<(), Error> {
+    control.set_timeout(PATIENCE)?;
     let options =
         if major(control) >= SKIPS_INDEXES { "(ANALYZE, INDEX_CLEANUP ON)" } else { "(ANALYZE)" };
-    let began = Instant::now();
-    control.set_timeout(PATIENCE)?;
     for table in tables {
         control.query(&format!("VACUUM {options} \"{}\"", table.replace('"', "\"\"")))?;
     }
-    // Not once more if it need not be: a later VACUUM reads only a part of a table, and guesses its rows from that.
-    finish(control, began, limit)
+    Ok(())
 }
 
 /// Removes dead rows of all tables and writes all changed pages.

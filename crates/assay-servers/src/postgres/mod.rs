@@ -11,7 +11,7 @@ use assay_model::Prefix;
 use assay_wire::{ConnectOptions, Protocol};
 use fs_err as fs;
 
-pub(crate) use maintain::{drain, maintain};
+pub(crate) use maintain::{clean, drain, maintain};
 pub(crate) use settings::effective_settings;
 
 use crate::mysql::with_path;

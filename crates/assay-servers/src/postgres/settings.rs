@@ -37,8 +37,9 @@ pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Erro
     let cipher = session.text(0, 1).unwrap_or_default().to_owned();
     settings.insert("session.ssl_cipher".to_owned(), cipher);
     let tables = control.query(
-        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \
-         WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class c \
+         JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE relkind = 'r' AND nspname = current_schema()",
     )?;
     settings.extend(tables.first_string().map(|it| ("table.persistence".to_owned(), it)));
     Ok(settings)

@@ -41,6 +41,7 @@ impl Sandbox {
         let Supervisor { program, args } = &site.supervisor;
         let supervisor = Command::new(program)
             .args(args)
+            .env_remove("ASSAY_PASSWORD")
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())

@@ -5,6 +5,7 @@
 //!
 //! Source: the Postgres manual, chapter "Frontend/Backend Protocol", "Message Formats".
 
+use std::borrow::Cow;
 use std::str::from_utf8;
 
 use crate::Error;
@@ -70,21 +71,22 @@ pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
 /// The error in an error message's body.
 #[must_use]
 pub fn parse_error(body: &[u8]) -> Error {
-    let (mut state, mut message) = ("", "");
+    let (mut state, mut message) = (String::new(), String::new());
     let mut rest = body;
     while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
-        let Ok((value, after)) = text(after) else {
+        let Ok((value, after)) = bytes(after) else {
             return Error::Protocol("an error without end");
         };
+        // A message is in the language and the encoding of the server.
         match field {
-            b'C' => state = value,
-            b'M' => message = value,
+            b'C' => state = String::from_utf8_lossy(value).into_owned(),
+            b'M' => message = String::from_utf8_lossy(value).into_owned(),
             _ => {}
         }
         rest = after;
     }
-    match code_of_state(state) {
-        Some(code) => Error::Server { code, state: state.to_owned(), message: message.to_owned() },
+    match code_of_state(&state) {
+        Some(code) => Error::Server { code, state, message },
         None => Error::Protocol("an error without a state"),
     }
 }
@@ -179,9 +181,9 @@ impl<'a> Values<'a> {
 ///
 /// # Errors
 /// [`Error::Protocol`] where the body is malformed.
-pub fn parse_parameter(body: &[u8]) -> Result<(&str, &str), Error> {
+pub fn parse_parameter(body: &[u8]) -> Result<(&str, Cow<'_, str>), Error> {
     let (name, rest) = text(body)?;
-    Ok((name, text(rest)?.0))
+    Ok((name, String::from_utf8_lossy(bytes(rest)?.0)))
 }
 
 /// Process id of the backend.
@@ -193,15 +195,19 @@ pub fn parse_backend(body: &[u8]) -> Result<u32, Error> {
     Ok(u32::from_be_bytes(*id))
 }
 
-/// Text up to the zero that ends it, and what follows. What is not UTF-8 gives an error: servers
-/// speak ASCII where they are asked in it.
-fn text(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
-    let end = bytes.iter().position(|byte| *byte == 0);
-    let (text, rest) = end
-        .and_then(|at| bytes.split_at_checked(at))
-        .ok_or(Error::Protocol("a text without end"))?;
+/// Text up to the zero that ends it, and what follows. What is not UTF-8 gives an error.
+fn text(all: &[u8]) -> Result<(&str, &[u8]), Error> {
+    let (text, rest) = bytes(all)?;
     let text = from_utf8(text).map_err(|_| Error::Protocol("a text that is not UTF-8"))?;
-    Ok((text, rest.get(1..).unwrap_or_default()))
+    Ok((text, rest))
+}
+
+/// Bytes up to the zero that ends them, and what follows.
+fn bytes(all: &[u8]) -> Result<(&[u8], &[u8]), Error> {
+    let end = all.iter().position(|byte| *byte == 0);
+    let (bytes, rest) =
+        end.and_then(|at| all.split_at_checked(at)).ok_or(Error::Protocol("a text without end"))?;
+    Ok((bytes, rest.get(1..).unwrap_or_default()))
 }
 
 fn number(bytes: &[u8]) -> Result<(u16, &[u8]), Error> {
@@ -275,6 +281,8 @@ mod tests {
         let error = parse_error(body);
         assert_eq!(error.to_string(), "server error `40001`: could not serialize");
         assert_eq!(error.server_code(), code_of_state("40001"));
+        let latin1 = parse_error(b"C40P01\0Mverklemmt \xfc\0\0");
+        assert_eq!(latin1.server_code(), code_of_state("40P01"));
         for bad in [&b""[..], b"\0", b"Mno state\0\0", b"C40001", b"Cabc\0\0"] {
             assert!(matches!(parse_error(bad), Error::Protocol(_)), "{bad:?}");
         }

@@ -98,7 +98,12 @@ impl Control {
         let (mut kept, mut is_kept) = (ResultSet::default(), true);
         let mut failure = None;
         loop {
-            match self.session.read(&mut self.body)? {
+            let kind = match self.session.read(&mut self.body) {
+                Ok(kind) => kind,
+                // A server that ends the connection says why first.
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            match kind {
                 kind::COLUMNS => {
                     is_kept = kept.columns.is_empty();
                     if is_kept {

@@ -127,7 +127,9 @@ impl Hot {
         let walker = self.awaited.as_mut().ok_or(Error::Usage("no reply is to come"))?;
         let Session { stream, inbox, .. } = &mut self.session;
         loop {
-            let filled = inbox.receive(stream)?;
+            // A server that ends the connection says why first.
+            let filled =
+                inbox.receive(stream).map_err(|error| walker.last_words().unwrap_or(error))?;
             let used = walker.advance(inbox.bytes())?;
             inbox.consume(used);
             if let Some(outcome) = walker.outcome() {

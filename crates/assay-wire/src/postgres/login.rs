@@ -72,6 +72,10 @@ impl<'a> Login<'a> {
             return Err(Error::Protocol("a step of the login that is cut off"));
         };
         match u32::from_be_bytes(*asked) {
+            // A server that begins SCRAM has to end it: only then it has proven that it knows the password.
+            ask::NOTHING_MORE | ask::PASSWORD | ask::MD5 | ask::SASL if self.scram.is_some() => {
+                Err(Error::Protocol("a login out of order"))
+            }
             ask::NOTHING_MORE => {
                 self.done = true;
                 Ok(None)
@@ -189,6 +193,16 @@ mod tests {
         assert_eq!(hello, b"\0\0\0\x17\0\x03\0\0user\0md5_user\0\0");
         let answer = login.step(&[0, 0, 0, 5, 0x2a, 0x3d, 0x8f, 0xe0]).unwrap().unwrap();
         assert_eq!(answer.get(5..), Some(&b"md562af4dd09bbb41884907a838a3233294\0"[..]));
+    }
+
+    #[test]
+    fn a_server_must_prove_itself_once_it_has_begun() {
+        let options = ConnectOptions::unix("s", "u");
+        let (mut login, _) = Login::start(&options).unwrap();
+        login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
+        for asked in [0, 3, 5] {
+            assert!(matches!(login.step(&[0, 0, 0, asked, 1, 2, 3, 4]), Err(Error::Protocol(_))));
+        }
     }
 
     #[test]

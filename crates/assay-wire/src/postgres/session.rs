@@ -54,7 +54,7 @@ impl Session {
                 }
                 kind::PARAMETER => {
                     if let ("server_version", version) = parse_parameter(&body)? {
-                        self.server_version = version.to_owned();
+                        self.server_version = version.into_owned();
                     }
                 }
                 kind::BACKEND_KEY => self.backend = parse_backend(&body)?,

@@ -30,8 +30,7 @@ impl Walker {
     /// [`Walker::MAX_REST`] bytes, must stand at the front of the next piece.
     ///
     /// # Errors
-    /// [`Error::Protocol`] where the bytes are no reply; [`Error::Server`] where the server ends the
-    /// connection.
+    /// [`Error::Protocol`] where the bytes are no reply.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         let mut rest = bytes;
         loop {
@@ -49,6 +48,11 @@ impl Walker {
     pub fn outcome(&mut self) -> Option<Result<Reply, Error>> {
         let over = self.done && self.skip == 0;
         over.then(|| self.failure.take().map_or(Ok(self.reply), Err))
+    }
+
+    /// The error that the server sent before it ended the connection, if it sent one.
+    pub fn last_words(&mut self) -> Option<Error> {
+        self.failure.take()
     }
 
     /// Looks at the message at the front of `bytes`; false if more of it is needed.

@@ -29,7 +29,11 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     let mut settings = assay_servers::effective_settings(&mut control)?;
     // Of a server elsewhere nothing is known.
     if let Some(pid) = server.pid() {
-        settings.extend(assay_servers::build_facts(pid, &system.prefix)?);
+        match (server, assay_servers::build_facts(pid, &system.prefix)) {
+            // Its files may be gone, or in a container.
+            (Instance::Attached(_), Err(_)) => {}
+            (_, facts) => settings.extend(facts?),
+        }
     }
     let refused = unprepared(server, system, asked)?;
     let (work, control_of): (Vec<_>, Vec<_>) = refused.into_iter().partition(|it| is_work(it));

@@ -54,7 +54,8 @@ impl Instance {
                 watched(server.pid(), tids, server.data_dir())
             }
             Self::Attached(attached) => {
-                let tids = attached.connection_tids(connections, round_trips)?;
+                // What cannot be told of a server that others use and somebody else configured is not known.
+                let tids = attached.connection_tids(connections, round_trips).unwrap_or(None);
                 let parts = attached.pid().zip(tids).zip(attached.data_dir());
                 parts.and_then(|((pid, tids), data_dir)| watched(pid, tids, data_dir))
             }

@@ -110,6 +110,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             },
         });
     }
+    refuse_the_same_twice(&participants)?;
     Ok(participants)
 }
 
@@ -154,7 +155,23 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         let system = System { prefix, ..system.clone() };
         participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
+    refuse_the_same_twice(&participants)?;
     Ok(participants)
+}
+
+/// Two ways to one database would load and change the same tables.
+fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> {
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    for participant in participants {
+        let Some(attached) = &participant.attached else { continue };
+        let name = participant.system.name.as_str();
+        let identity = attached.identity().with_context(|| format!("cannot ask `{name}`"))?;
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == identity) {
+            anyhow::bail!("`{other}` and `{name}` are the same database of the same server");
+        }
+        seen.push((identity, name));
+    }
+    Ok(())
 }
 
 /// Connects to a server that runs already, and says which one it is.
@@ -202,7 +219,7 @@ pub(crate) fn fetch(
     env.progress.update(&format!("{name}: looking for it"));
     let prefix = provisioner
         .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
-        .with_context(|| format!("cannot get `{name}`"))?;
+        .with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
     let what = format!("is {} {} from {}", prefix.product, prefix.version, place.trim());

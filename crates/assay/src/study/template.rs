@@ -157,7 +157,10 @@ pub(crate) fn start(
         maker.run_aging_tests(&instance)?;
         maker.maintain(&instance)?;
         let found = maker.count(&instance)?;
-        anyhow::ensure!(found == template.made.aged, "`{name}` does not hold what it held before");
+        anyhow::ensure!(
+            found == template.made.aged,
+            "`{name}` does not hold what it held before, as if somebody else had worked with its tables"
+        );
     }
     Ok(instance)
 }
@@ -362,11 +365,16 @@ impl Maker<'_> {
         self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
         let mut control = Control::connect(&server.connect_options())?;
         let tables = participant::tables(self.data);
+        if let Instance::Attached(_) = server {
+            // The rest of it is not this study's to change, nor to wait for.
+            return Ok(assay_servers::take_statistics(&mut control, &tables)?);
+        }
         let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;
         anyhow::ensure!(
             drained.is_complete,
-            "`{name}` did not come to rest within {DRAIN_LIMIT:?}: {} pages left to write",
-            drained.dirty_pages
+            "`{name}` did not come to rest within {DRAIN_LIMIT:?}: {} pages left to write, {} old row versions left",
+            drained.dirty_pages,
+            drained.history_length.unwrap_or(0)
         );
         Ok(())
     }
