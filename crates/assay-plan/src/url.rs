@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use assay_model::Product;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::Error;
 
@@ -47,20 +47,35 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The URL without its password.
+/// The URL without its password, as [`parse_url`] reads it.
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = self.product.word();
+        let encoded = |text| utf8_percent_encode(text, WORD);
+        let scheme = match self.product {
+            Product::MariaDb | Product::MySql => "mysql",
+            Product::Postgres => "postgres",
+        };
+        let (user, database) = (encoded(&self.user), encoded(&self.database));
         match &self.place {
             Place::Socket(path) => {
-                write!(f, "{scheme}://{}@/{}?socket={}", self.user, self.database, path.display())
+                let path = path.to_string_lossy();
+                write!(
+                    f,
+                    "{scheme}://{user}@/{database}?socket={}",
+                    utf8_percent_encode(&path, PATH)
+                )
             }
-            Place::Tcp { host, port } => {
-                write!(f, "{scheme}://{}@{host}:{port}/{}", self.user, self.database)
+            Place::Tcp { host, port } if host.contains(':') => {
+                write!(f, "{scheme}://{user}@[{host}]:{port}/{database}")
             }
+            Place::Tcp { host, port } => write!(f, "{scheme}://{user}@{host}:{port}/{database}"),
         }
     }
 }
+
+/// What does not stand for itself in a word of a URL, and in a path.
+const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const PATH: &AsciiSet = &WORD.remove(b'/');
 
 /// Reads the URL of a running server. What is wrong is told without the password.
 ///
@@ -159,6 +174,22 @@ mod tests {
         let url = parse_url("postgres://me@[::1]/db").unwrap();
         assert_eq!(url.place, Place::Tcp { host: "::1".into(), port: 5432 });
         assert_eq!(url.product, Product::Postgres);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_back(
+            user in "\\PC{1,8}", database in "\\PC{1,8}", path in "(/\\PC{1,8}){1,3}", port: u16,
+            is_socket: bool,
+        ) {
+            let place = if is_socket {
+                Place::Socket(path.into())
+            } else {
+                Place::Tcp { host: "db.example".to_owned(), port }
+            };
+            let url = ServerUrl { product: Product::MySql, place, user, password: None, database };
+            prop_assert_eq!(parse_url(&url.to_string()), Ok(url));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec};
+use assay_plan::{Place, ServerUrl};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use serde::Serialize;
 
@@ -158,16 +159,23 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     // On a port every user of the machine can knock; the socket is in a private directory.
     let password = port.map(|_| set_password(&server)).transpose()?;
-    let login = password.map_or_else(|| "root".to_owned(), |password| format!("root:{password}"));
-    let scheme = match spec.product {
-        Product::MariaDb | Product::MySql => "mysql",
-        Product::Postgres => "postgres",
+    let url = ServerUrl {
+        product: spec.product,
+        place: Place::Socket(server.socket()),
+        user: "root".to_owned(),
+        password: None,
+        database: DATABASE.to_owned(),
+    };
+    // As such it is told to the one who starts it only.
+    let url = match password {
+        Some(password) => url.to_string().replacen("root@", &format!("root:{password}@"), 1),
+        None => url.to_string(),
     };
     let kept = Kept {
         name,
         system: spec.to_string(),
         version: prefix.version.clone(),
-        url: format!("{scheme}://{login}@/sbtest?socket={}", server.socket().display()),
+        url,
         socket: server.socket(),
         port,
         pid: server.pid(),

@@ -13,7 +13,7 @@ use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Kind, Microbenchmark, PlannedCell, Prefix,
     Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
 };
-use assay_servers::Server;
+use assay_servers::{Attached, Server};
 use assay_wire::Control;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -252,6 +252,8 @@ impl Maker<'_> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
         let attached = attached.with_context(|| format!("`{name}` does not run yet"))?;
+        // It may have been started anew since, and be another process now.
+        let attached = Attached::connect(attached.connect_options().clone())?;
         let instance = Instance::Attached(attached);
         let Content { rows, checksum } = self.fill(&instance)?.content;
         self.maintain(&instance)?;
