@@ -81,8 +81,9 @@ impl Provisioner {
         available.sort_by(|a, b| compare(&a.version, &b.version));
         // The others are too many to be read.
         let verified = available.iter().filter(|it| it.verified);
-        let named = verified.map(|it| format!("{} ({})", it.version, it.channel));
-        let (wanted, available) = (wanted.to_owned(), named.collect());
+        let mut available: Vec<String> = verified.map(|it| it.version.clone()).collect();
+        available.dedup();
+        let wanted = wanted.to_owned();
         Err(Error::NoVersion { product, wanted, available, unread })
     }
 }

@@ -299,8 +299,12 @@ impl Hint for Error {
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
             }
-            Self::NoVersion { unread, .. } => {
-                return unread.iter().next().map(Self::hints).unwrap_or_default();
+            Self::NoVersion { product, unread, .. } => {
+                let all = format!(
+                    "`assay server list --available {product}` lists all that can be had, and from where"
+                );
+                let unread = unread.iter().take(1).flat_map(Self::hints);
+                return std::iter::once(all).chain(unread).collect();
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {

@@ -117,9 +117,14 @@ pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Optio
     let (half, all) = detectable(judgement, systems)?;
     Some(format!(
         "the smallest change this study could have seen is {} in half of the tests, {} in all",
-        share(half),
-        share(all)
+        at_most(half),
+        at_most(all)
     ))
+}
+
+fn at_most(part: f64) -> String {
+    // More is nothing that anybody could use.
+    if part > 1.0 { "over 100 %".to_owned() } else { share(part) }
 }
 
 /// The smallest change that would be called of these systems in half of the tests, and in all.

@@ -72,7 +72,9 @@ pub(crate) fn rate(estimate: Option<Estimate>) -> String {
         None => NONE.to_owned(),
         Some(e) if e.has_interval() => {
             let half = 50.0 * (e.high - e.low) / e.value;
-            format!("{} ±{half:.0} %", quantity(e.value))
+            // More is nothing that anybody could use.
+            let half = if half > 100.0 { ">100".to_owned() } else { format!("{half:.0}") };
+            format!("{} ±{half} %", quantity(e.value))
         }
         Some(e) => quantity(e.value),
     }

@@ -103,8 +103,7 @@ impl Attached {
     /// What stands for its binaries; `shown` is how to reach it, without password.
     #[must_use]
     pub fn prefix(&self, shown: &str) -> Prefix {
-        let program = self.pid.map(|pid| PathBuf::from(format!("/proc/{pid}/exe")));
-        let program = program.and_then(|exe| fs::read_link(exe).ok()).unwrap_or_default();
+        let program = self.pid.and_then(program).unwrap_or_default();
         let nowhere = PathBuf::new();
         Prefix {
             path: nowhere.clone(),
@@ -178,6 +177,16 @@ fn process(address: &Address) -> Option<i32> {
         .collect();
     holders.sort_by_key(|stat| (stat.starttime, stat.pid));
     holders.first().map(|stat| stat.pid)
+}
+
+/// The file of a server's program: the one that the process executes, or that its loader was told to.
+fn program(pid: i32) -> Option<PathBuf> {
+    let exe = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    if !exe.file_name()?.to_string_lossy().starts_with("ld-") {
+        return Some(exe);
+    }
+    let words = Process::new(pid).and_then(|it| it.cmdline()).ok()?;
+    words.into_iter().skip(1).map(PathBuf::from).find(|word| word.is_absolute() && word.is_file())
 }
 
 /// Whether a process is a database server, and its process ids mean what they mean here: a proxy, a tunnel or a

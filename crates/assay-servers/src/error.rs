@@ -104,6 +104,13 @@ impl Hint for Error {
             Self::Supervisor(why) if why.contains(NO_NAMESPACE) => {
                 "run assay as a plain user with an entry in `/etc/passwd`, or allow user namespaces"
             }
+            // Access denied: MySQL's number, Postgres' state.
+            Self::Wire(error)
+                if error.server_code() == Some(1045)
+                    || error.server_code() == assay_wire::code_of_state("28P01") =>
+            {
+                "the password is taken from the URL, or from the environment variable `ASSAY_PASSWORD`"
+            }
             Self::SocketPath(_) => {
                 "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"
             }

@@ -125,7 +125,8 @@ fn measure(
             None => return Ok(Exit::Interrupted),
         },
         Err(stopped) => {
-            if let Some(id) = stopped.study {
+            let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());
+            if let Some(id) = stopped.study.filter(has_slices) {
                 print(&format!(
                     "note: what was measured is kept in `{}`; `assay resume {id}` goes on",
                     ledger.path().display()

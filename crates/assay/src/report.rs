@@ -20,8 +20,9 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let ledger = Ledger::open_read_only(&file)?;
     let id = match &args.study {
         Some(id) => id.clone(),
-        None => match ledger.latest()? {
-            Some(id) => id,
+        // One that failed before anything was measured has nothing to show.
+        None => match ledger.studies()?.into_iter().rfind(|study| study.slices > 0) {
+            Some(study) => study.id,
             None => bail!("there is no study in `{}` yet", file.display()),
         },
     };

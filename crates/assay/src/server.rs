@@ -18,7 +18,7 @@ use crate::study::{DATABASE, Environment, Stage, empty_template, fetch, provisio
 use crate::{paths, report};
 
 /// Connections that a sandbox takes.
-const CONNECTIONS: u32 = 512;
+const CONNECTIONS: u32 = 256;
 
 /// Redo log of a sandbox, MB.
 const LOG_MB: u64 = 512;
@@ -185,8 +185,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     let words = |it: &Kept| {
+        let port = it.port.map_or_else(String::new, |port| format!("\nport {port} of 127.0.0.1"));
         format!(
-            "{} is {} {}\n{}\nstop it with: assay server stop {}",
+            "{} is {} {}\n{}{port}\nstop it with: assay server stop {}",
             it.name, it.system, it.version, it.url, it.name
         )
     };
@@ -247,7 +248,8 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
         print("no server is running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
-        format!("{}  {}  {}  {}", it.kept.name, it.kept.system, it.state, it.kept.url)
+        let port = it.kept.port.map_or_else(String::new, |port| format!("  port {port}"));
+        format!("{}  {}  {}  {}{port}", it.kept.name, it.kept.system, it.state, it.kept.url)
     };
     report::put_rows(shape, &listed, line)?;
     Ok(Exit::Done)

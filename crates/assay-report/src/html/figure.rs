@@ -37,7 +37,8 @@ pub(crate) fn figure(value: Option<f64>) -> String {
 /// `± 3 %`: half the width of an interval relative to the value; none where it is not known.
 pub(crate) fn half_width(estimate: Option<Estimate>) -> Option<String> {
     let e = estimate.filter(|e| e.has_interval() && e.value > 0.0)?;
-    Some(format!("± {:.0} %", 50.0 * (e.high - e.low) / e.value))
+    let half = 50.0 * (e.high - e.low) / e.value;
+    Some(if half > 100.0 { "± >100 %".to_owned() } else { format!("± {half:.0} %") })
 }
 
 /// `4 × 1 × 100,000`: clients, tables, rows.

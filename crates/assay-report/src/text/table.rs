@@ -277,6 +277,12 @@ fn legend(
         let (columns, what) =
             if switches { ("µs/op, cs/op", " and context switches") } else { ("µs/op", "") };
         legend.push(format!("  {columns}: CPU time{what} per operation, means, base → other"));
+        if shown(Extra::ServerCpu) {
+            legend.push(
+                "  server µs/op is that of the threads that serve connections; the ratio has the others' too"
+                    .to_owned(),
+            );
+        }
     }
     let left_out: Vec<&str> =
         extras.iter().filter(|extra| is_left_out(extra)).map(|extra| extra.header()).collect();
