@@ -288,8 +288,9 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
         Some(2) => place.run_to_end(&["resume", "--offline", "--format", "json"]),
         _ => ended,
     };
-    let result = serde_json::from_slice(&output.stdout).unwrap();
-    assert_some_failed(output.status.code(), &result, "");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // All of its tests may have been tried before there was room again.
+    assert_eq!(output.status.code(), Some(3), "{result:#}");
     // What the server makes of it: it refuses the row or a temporary file, or ends where it cannot write its log.
     let told = result.to_string();
     let in_words = ["is full", "got full", "operating system error 28"];
