@@ -43,8 +43,8 @@ impl Kind {
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Builds => {
-                "take the systems from one source, or build them alike: else read the verdicts as \
-                 of builds, not versions"
+                "take versions that one source has (`assay server list --available PRODUCT`), or build them alike: \
+                 else read the verdicts as of builds, not versions"
             }
             Self::Data => "load the data again, after `assay cache clean --all`",
             Self::Tables | Self::Session | Self::Settings => {
