@@ -279,7 +279,8 @@ fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error
     records.iter().map(find).collect()
 }
 
-struct HashWriter<'a>(&'a mut Sha256);
+/// Hashes what is written to it.
+pub(crate) struct HashWriter<'a>(pub(crate) &'a mut Sha256);
 
 impl std::io::Write for HashWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

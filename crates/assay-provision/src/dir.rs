@@ -7,6 +7,7 @@ use assay_model::{Build, Layout, Prefix, Product};
 use fs_err as fs;
 use sha2::{Digest as _, Sha256};
 
+use crate::build::HashWriter;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
@@ -129,19 +130,6 @@ fn parse(said: &str) -> Option<(Product, String)> {
     let version = rest.split([' ', '-']).next()?;
     let numbered = version.starts_with(|c: char| c.is_ascii_digit());
     numbered.then(|| (product, version.to_owned()))
-}
-
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl std::io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]
