@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
+use std::time::Duration;
 
 use assay_ledger::{Error, Ledger, Problem};
 use assay_model::{Experiment, Hint, StudyRecord};
@@ -167,6 +168,23 @@ fn threads_that_make_a_ledger_at_once_all_find_it_made() {
         });
         assert_all_begun(&path, THREADS);
     }
+}
+
+/// The change to the log is the one that SQLite does not wait for.
+#[test]
+fn another_that_makes_the_file_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let opener = scope.spawn(|| begin(&path, "waited"));
+        // Time to find it locked: nothing tells when it has.
+        std::thread::sleep(Duration::from_millis(100));
+        other.execute_batch("ROLLBACK").unwrap();
+        opener.join().unwrap().unwrap();
+    });
+    assert_all_begun(&path, 1);
 }
 
 const LEDGER: &str = "ASSAY_TEST_LEDGER";
