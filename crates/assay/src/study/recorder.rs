@@ -56,11 +56,16 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Goes on with a study that was interrupted.
-    pub(crate) fn resume(ledger: &'a mut Ledger, record: StudyRecord) -> Result<Self> {
+    /// Goes on with a study that was interrupted, and tells what changed meanwhile.
+    pub(crate) fn resume(
+        ledger: &'a mut Ledger,
+        record: StudyRecord,
+        changes: Vec<String>,
+    ) -> Result<Self> {
         ledger.add_run(&record.study.id, now_ms())?;
         let mut recorder = Self::of(ledger, record);
         recorder.event(None, "resumed after an interruption".to_owned())?;
+        changes.into_iter().try_for_each(|what| recorder.event(None, what))?;
         Ok(recorder)
     }
 
