@@ -10,7 +10,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 use serde::Serialize;
 
-use crate::bounds::{self, Bounded, COUNTER_MAX};
+use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
 use crate::columns::visit_counters;
 use crate::{Error, Ledger, Problem};
 
@@ -395,6 +395,9 @@ fn set_calibrated_events(
     cell: CellId,
     events: u64,
 ) -> Result<(), Problem> {
+    if events > COUNT_MAX {
+        return Err(Problem::Unstorable(format!("{events} events of a slice")));
+    }
     let setup = cell.setup;
     let changed = connection.execute(
         "UPDATE cell SET events = ?
