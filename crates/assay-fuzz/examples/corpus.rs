@@ -90,6 +90,7 @@ fn ledger(corpus: &Path) {
     record.slices.truncate(3);
     // The statistics of many take longer than a fuzzer should wait.
     record.study.blocks = 4;
+    record.slices.iter_mut().zip(0..).for_each(|(slice, block)| slice.block = block);
     let mut ledger = Ledger::open(&path).unwrap();
     common::write(&mut ledger, &record);
     drop(ledger);
