@@ -65,6 +65,9 @@ pub struct SystemRequest {
     pub words: String,
     /// What it is called in reports, when that is not its words.
     pub name: Option<String>,
+    /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
+    /// [`SystemRequest::started_from`] has put its options here.
+    pub config: Option<String>,
     /// Server options on top of those in `words`, in order.
     pub options: Vec<(String, String)>,
 }
@@ -525,6 +528,22 @@ mod tests {
             let mut request = request();
             change(&mut request);
             assert!(plan(&request, MACHINE).is_err());
+        }
+    }
+
+    #[test]
+    fn a_cache_that_a_system_asks_for_counts() {
+        for (words, fits) in [
+            ("mariadb@11.8+innodb_buffer_pool_size=8G", true),
+            ("mariadb@11.8+innodb_buffer_pool_size=12G", false),
+            ("mariadb@11.8+innodb-buffer-pool-size=12884901888", false),
+            ("postgres@18+shared_buffers=12GB", false),
+            ("postgres@18+shared_buffers=16384", true),
+            ("mariadb@11.8+innodb_buffer_pool_size=99999999999999999T", false),
+        ] {
+            let mut request = request();
+            request.systems[1].words = words.to_owned();
+            assert_eq!(plan(&request, MACHINE).is_ok(), fits, "{words}");
         }
     }
 
