@@ -295,6 +295,9 @@ impl Hint for Error {
                 "`assay server list --available PRODUCT` lists what can be had; another place can be \
                  named in a catalog of your own"
             }
+            Self::Architecture(_) => {
+                "give a server of your own, `PRODUCT@dir:PATH`, or sources to build, `PRODUCT@git:PATH`"
+            }
             Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
