@@ -94,9 +94,9 @@ pub enum Error {
         /// What was expected, with an example.
         what: &'static str,
     },
-    /// Something that cannot be done with a server that is running already.
+    /// Something that cannot be done with a server as it is: running already, or with threads that connections share.
     #[error("`{name}` cannot take part: {why}")]
-    Running {
+    CannotTakePart {
         /// The system, without password.
         name: String,
         /// Why not.

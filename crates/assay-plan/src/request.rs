@@ -174,6 +174,13 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
     check_running(&systems, effort.experiment, request.placement)?;
+    let pooled = systems.iter().find(|system| shares_threads(&system.spec));
+    if let Some(system) = pooled
+        && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
+    {
+        let why = "its connections share threads, which cannot be confined for one of them";
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+    }
     check_machine(largest, &setups, &systems, effort.experiment, machine)?;
 
     // What others use is not pinned, and the rest is treated alike.
@@ -183,7 +190,12 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         systems: request.systems.iter().map(SystemRequest::without_password).collect(),
         ..request.clone()
     };
-    let cells = cells(request, &effort, &tests, &setups);
+    let mut cells = cells(request, &effort, &tests, &setups);
+    if pooled.is_some() {
+        let by_connection =
+            |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
+        cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
+    }
     let study = Study {
         id: String::new(),
         started_ms: 0,
@@ -266,9 +278,15 @@ fn check_running(
         } else {
             continue;
         };
-        return Err(Error::Running { name: system.name.clone(), why });
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     Ok(())
+}
+
+/// Whether it asks for a pool of threads that serve all connections together.
+fn shares_threads(spec: &SystemSpec) -> bool {
+    let asked = spec.overrides.iter().rev().find(|(name, _)| name == "thread_handling");
+    asked.is_some_and(|(_, value)| value != "one-thread-per-connection")
 }
 
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
@@ -411,7 +429,7 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Request)| {
             let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
             change(&mut request);
-            matches!(plan(&request, MACHINE), Err(Error::Running { .. }))
+            matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. }))
         };
         assert!(!refused(&|_| ()));
         assert!(refused(&|request| request.twin = Some(true)));
@@ -529,6 +547,17 @@ mod tests {
             change(&mut request);
             assert!(plan(&request, MACHINE).is_err());
         }
+    }
+
+    #[test]
+    fn threads_that_connections_share_are_not_confined() {
+        let mut request = request();
+        request.systems[1].words = "mariadb@11.8+thread_handling=pool-of-threads".to_owned();
+        let cells = plan(&request, MACHINE).unwrap().study.cells;
+        let has = |placement| cells.iter().any(|cell| cell.placement == placement);
+        assert!(has(CpuPlacement::OneCpu) && !has(CpuPlacement::ConnectionsOnOneCpu));
+        request.placement = Some(CpuPlacement::ConnectionsOnOneCpu);
+        assert!(matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. })));
     }
 
     #[test]

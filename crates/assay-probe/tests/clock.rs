@@ -1,5 +1,4 @@
 //! The clock of the machine set during a measurement. Alone in its process: others would see it too.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::Trouble;
 use assay_probe::{Probe, ProbeConfig};
