@@ -4,14 +4,17 @@
 
 mod audit;
 mod csv;
+mod doubt;
 mod findings;
 mod headline;
 mod html;
 mod json;
+mod label;
 mod markdown;
 mod number;
 mod studies;
 mod text;
+mod trouble;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};

@@ -56,9 +56,21 @@ impl fmt::Display for Digits {
 pub(crate) fn ratio(estimate: Option<Estimate>) -> String {
     match estimate {
         None => NONE.to_owned(),
-        Some(e) if e.has_interval() => format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high),
+        Some(e) if e.has_interval() => format!("{:.2} {}", e.value, interval(e)),
         Some(e) => format!("{:.2} (no interval)", e.value),
     }
+}
+
+/// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
+pub(crate) fn interval(estimate: Estimate) -> String {
+    // Where nothing is known to a factor of ten, decimals would be noise, and zero wrong.
+    let end = |value: f64| match value {
+        v if v < 0.005 => "<0.01".to_owned(),
+        v if v >= 999.5 => ">1000".to_owned(),
+        v if v >= 9.995 => format!("{v:.0}"),
+        v => format!("{v:.2}"),
+    };
+    format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
 /// The median of a group with its interval.
@@ -134,6 +146,15 @@ pub(crate) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_read_well_however_wide() {
+        let of = |low, high| interval(Estimate { value: 1.0, low, high });
+        assert_eq!(of(0.912, 0.9499), "[0.91, 0.95]");
+        assert_eq!(of(0.6, 9.99), "[0.60, 9.99]");
+        assert_eq!(of(0.004, 43.2), "[<0.01, 43]");
+        assert_eq!(of(1e-9, 1e30), "[<0.01, >1000]");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -1,9 +1,13 @@
 //! Words and symbols that formats share.
 
+use std::borrow::Cow;
+
 use assay_model::{Prefix, StudyRecord, System, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
+use crate::doubt;
 use crate::headline::compared;
+use crate::label::label;
 
 /// The symbol of a verdict.
 pub(crate) fn symbol(verdict: Verdict) -> &'static str {
@@ -21,7 +25,7 @@ pub(crate) fn base_index(record: &StudyRecord) -> usize {
     record.systems.iter().position(|system| system.is_base).unwrap_or(0)
 }
 
-/// The name of a system by index.
+/// The whole name of a system by index.
 pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
     record.systems.get(index).map_or("?", |system| &system.name)
 }
@@ -48,6 +52,12 @@ pub(crate) fn minute(milliseconds: i64) -> Option<String> {
     Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))
 }
 
+/// Why a cell failed, changed or is undecided.
+pub(crate) fn why<'a>(record: &StudyRecord, judged: &'a CellJudgement) -> Option<Cow<'a, str>> {
+    let known = judged.failure.as_deref().or(judged.why.as_deref());
+    known.map(Cow::Borrowed).or_else(|| doubt::of_cell(record, judged).map(Cow::Owned))
+}
+
 /// Cells that are explained or failed, with their names (and, of several, the system's) and the sentence: failures,
 /// then the largest changes, first.
 pub(crate) fn causes<'a>(
@@ -67,7 +77,7 @@ pub(crate) fn causes<'a>(
             name += &format!(" at {}", judged.cell.setup);
         }
         if systems.len() > 1 || judged.failure.is_some() {
-            name += &format!(" {}", system_name(record, judged.system));
+            name += &format!(" {}", label(record, judged.system));
         }
         Some((judged, name, why))
     });

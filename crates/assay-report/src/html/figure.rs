@@ -2,7 +2,7 @@
 
 use assay_model::{Estimate, Setup};
 
-use crate::number::{NONE, quantity, thousands};
+use crate::number::{NONE, interval, quantity, thousands};
 
 /// A ratio and its interval, apart, so that the page can set them differently.
 pub(crate) struct Ratio {
@@ -18,7 +18,7 @@ impl Ratio {
         let known = estimate.filter(|e| e.has_interval());
         Self {
             value: estimate.map_or_else(|| NONE.to_owned(), |e| format!("{:.2}", e.value)),
-            interval: known.map(|e| format!("[{:.2}, {:.2}]", e.low, e.high)),
+            interval: known.map(interval),
             key: key(estimate.map(|e| e.value)),
         }
     }
