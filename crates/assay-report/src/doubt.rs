@@ -72,7 +72,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
             )
         }
         Reason::Smoke => format!(
-            "preset smoke calls changes over {} only: `--preset quick` sees smaller ones",
+            "preset smoke sees gross changes only, of over {}: `--preset quick` sees smaller ones",
             share(SMOKE_GROSS)
         ),
         Reason::SinglePair => "a single measurement tells nothing of its uncertainty".to_owned(),
@@ -116,8 +116,11 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
     let same = |a: &(usize, Reason, _, _), b: &(usize, Reason, _, _)| (a.0, a.1) == (b.0, b.1);
     let line = |cells: &[(usize, Reason, Doubt, &CellJudgement)]| {
         let (system, reason, ..) = *cells.first()?;
-        let of =
-            if systems.len() > 1 { format!(" {}", label(record, system)) } else { String::new() };
+        let of = if systems.len() > 1 {
+            format!(" of {}", label(record, system))
+        } else {
+            String::new()
+        };
         let tests = if cells.len() == 1 { "test" } else { "tests" };
         let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
         Some(format!(

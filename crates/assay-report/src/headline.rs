@@ -7,7 +7,7 @@ use assay_verdict::{Judgement, SystemSummary};
 
 use crate::label::label;
 use crate::number::{change, duration, share};
-use crate::words::{base_index, source};
+use crate::words::{base_index, origin};
 use crate::{findings, trouble};
 
 /// The answer, then what the twin says, warnings, and what the answer rests on.
@@ -192,7 +192,7 @@ fn builds(record: &StudyRecord) -> Option<String> {
     differ.then(|| {
         let systems = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
         let each: Vec<String> = systems
-            .map(|(index, system)| format!("{} from {}", label(record, index), source(system)))
+            .map(|(index, system)| format!("{} from {}", label(record, index), origin(system)))
             .collect();
         format!(
             "the builds differ ({}): compiler and libraries change together with the version",

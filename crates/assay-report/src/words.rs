@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Prefix, StudyRecord, System, Verdict};
+use assay_model::{Origin, Prefix, StudyRecord, System, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
 use crate::doubt;
@@ -34,6 +34,14 @@ pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
 pub(crate) fn source(system: &System) -> String {
     let build = &system.prefix.build;
     format!("{} {}", build.source, build.channel).trim().to_owned()
+}
+
+/// The same for people, who know a running server by its name.
+pub(crate) fn origin(system: &System) -> String {
+    match system.spec.origin {
+        Origin::Url(_) => "a running server".to_owned(),
+        _ => source(system),
+    }
 }
 
 /// `binaries 0123456789ab`: the beginning of their checksum, where anything is known of them.

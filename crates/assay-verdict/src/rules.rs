@@ -123,13 +123,13 @@ impl Rules {
 
     /// Why an undecided effect is, given the level at which a change of it would be called.
     fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
-        let (size, limit) = (effect.log.abs(), self.threshold.ln_1p());
+        if self.smoke {
+            return Doubt::Smoke;
+        }
         if effect.blocks < self.blocks_min {
             return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
-        if size <= limit && self.smoke {
-            return Doubt::Smoke;
-        }
+        let (size, limit) = (effect.log.abs(), self.threshold.ln_1p());
         // What the half-width must keep within: to be called, or to be called the same.
         let (half, room) = if size > limit {
             (effect.half_width(strict), size)

@@ -7,7 +7,7 @@ use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
 use crate::label::label;
 use crate::number::change;
-use crate::words::{base_index, source, symbol};
+use crate::words::{base_index, origin, symbol};
 use crate::{findings, headline};
 
 /// How many of the largest changes are told at the top.
@@ -94,7 +94,7 @@ fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let systems = record.systems.iter().enumerate();
     for (index, system) in systems.filter(|(_, it)| !it.is_twin && !it.prefix.build.released) {
         let name = label(record, index);
-        warnings.push(format!("{name} is from {}, no released channel", source(system)));
+        warnings.push(format!("{name} is from {}, no released channel", origin(system)));
     }
     warnings.into_iter().map(|warning| sentence_of(&warning)).collect()
 }

@@ -9,7 +9,7 @@ use crate::label::label;
 use crate::number::{NONE, duration, share, thousands};
 use crate::text::conditions::data;
 use crate::trouble;
-use crate::words::{rfc3339, source};
+use crate::words::{origin, rfc3339};
 
 /// Machine, study, systems, audit and events.
 pub(crate) struct Conditions {
@@ -141,7 +141,7 @@ fn system(record: &StudyRecord, index: usize) -> SystemFacts {
         version: format!("{} {}", prefix.product, prefix.version),
         engine: system.spec.engine.word(),
         package: prefix.build.package_version.clone(),
-        source: source(system),
+        source: origin(system),
         sha256: crate::words::binaries(prefix).trim_start_matches("binaries ").to_owned(),
         notes,
         options: system.options.clone(),

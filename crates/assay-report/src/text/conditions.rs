@@ -7,7 +7,7 @@ use crate::findings::{self, Kind};
 use crate::label::label;
 use crate::number::{duration, share, thousands};
 use crate::trouble;
-use crate::words::{command, minute, rfc3339, source};
+use crate::words::{command, minute, origin, rfc3339};
 
 /// Host, systems, study, trouble, audit, events, under a heading.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -110,10 +110,10 @@ fn systems(record: &StudyRecord) -> Vec<String> {
             system.prefix.version,
             system.spec.engine.word(),
             system.prefix.build.package_version,
-            source(system),
+            origin(system),
         ));
         if !system.prefix.build.released {
-            lines.push(format!("    warning: {} is no released channel", source(system)));
+            lines.push(format!("    warning: {} is no released channel", origin(system)));
         }
         lines.extend(system.prefix.build.notes.iter().map(|note| format!("    note: {note}")));
     }
