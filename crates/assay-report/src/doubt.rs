@@ -1,7 +1,7 @@
 //! Why tests are undecided, and what would help, in words.
 
 use assay_model::{StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, Doubt, Judgement, SMOKE_GROSS};
+use assay_verdict::{CellJudgement, Doubt, Judgement, threshold};
 
 use crate::headline::compared;
 use crate::label::label;
@@ -72,8 +72,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
             )
         }
         Reason::Smoke => format!(
-            "preset smoke sees gross changes only, of over {}: `--preset quick` sees smaller ones",
-            share(SMOKE_GROSS)
+            "preset smoke sees changes over {threshold} only: `--preset quick` sees smaller ones"
         ),
         Reason::SinglePair => "a single measurement tells nothing of its uncertainty".to_owned(),
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
@@ -99,7 +98,7 @@ fn measuring(doubts: &[Doubt]) -> String {
 /// Why one test is undecided; none where it is not.
 pub(crate) fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let doubt = cell.doubt?;
-    Some(sentence(Reason::of(doubt), &[doubt], record.study.threshold))
+    Some(sentence(Reason::of(doubt), &[doubt], threshold(&record.study)))
 }
 
 /// One line for the tests that are undecided for the same reason: `3 tests: why: names`.
@@ -126,7 +125,7 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         Some(format!(
             "{} {tests}{of}: {} ({})",
             cells.len(),
-            sentence(reason, &doubts, record.study.threshold),
+            sentence(reason, &doubts, threshold(&record.study)),
             names(record, cells.iter().map(|(.., cell)| *cell))
         ))
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::{DataContent, Experiment, StudyRecord, System, Verdict};
-use assay_verdict::{Judgement, SystemSummary};
+use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use crate::label::label;
 use crate::number::{change, duration, share};
@@ -221,6 +221,6 @@ pub(crate) fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     format!(
         "{slices} slices {how}, {}; changes under {} do not count{smallest}{false_alarms}",
         duration(record.elapsed_s()),
-        share(record.study.threshold),
+        share(threshold(&record.study)),
     )
 }

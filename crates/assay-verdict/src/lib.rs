@@ -22,7 +22,7 @@ pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::{TRIM, trimmed_mean};
-pub use rules::{BLOCKS_MIN, SMOKE_GROSS};
+pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
 pub use series::QUIET_SHARE;
 pub use special::{digamma, trigamma, trigamma_inverse};

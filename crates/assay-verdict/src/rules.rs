@@ -1,6 +1,6 @@
 //! How verdicts are reached, and what keeps them from being reached.
 
-use assay_model::{CellId, Preset, StudyRecord, Verdict};
+use assay_model::{CellId, Preset, Study, StudyRecord, Verdict};
 
 use crate::Doubt;
 use crate::effect::Effect;
@@ -12,6 +12,15 @@ pub const BLOCKS_MIN: u32 = 4;
 
 /// In preset smoke no smaller change is called, whatever the threshold.
 pub const SMOKE_GROSS: f64 = 0.10;
+
+/// The smallest relative change that a study may call.
+#[must_use]
+pub fn threshold(study: &Study) -> f64 {
+    match study.preset {
+        Preset::Smoke => study.threshold.max(SMOKE_GROSS),
+        _ => study.threshold,
+    }
+}
 
 /// Probability of being called that [`crate::CellJudgement::detectable`] stands for.
 const POWER: f64 = 0.8;
@@ -52,7 +61,6 @@ impl Rules {
         let planned = record.study.blocks;
         let seen = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
         let smoke = record.study.preset == Preset::Smoke;
-        let threshold = record.study.threshold;
         let mut levels = levels(planned.max(1));
         let overrun = planned.max(1) + 1..=seen.min(LOOKS_MAX);
         levels.extend(overrun.map(|look| look_level(look, planned)));
@@ -60,7 +68,7 @@ impl Rules {
             systems: record.systems.len(),
             levels,
             blocks_min: BLOCKS_MIN.min(planned.max(1)),
-            threshold: if smoke { threshold.max(SMOKE_GROSS) } else { threshold },
+            threshold: threshold(&record.study),
             smoke,
         }
     }

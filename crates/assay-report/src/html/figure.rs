@@ -34,13 +34,6 @@ pub(crate) fn figure(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
 }
 
-/// `± 3 %`: half the width of an interval relative to the value; none where it is not known.
-pub(crate) fn half_width(estimate: Option<Estimate>) -> Option<String> {
-    let e = estimate.filter(|e| e.has_interval() && e.value > 0.0)?;
-    let half = 50.0 * (e.high - e.low) / e.value;
-    Some(if half > 100.0 { "± >100 %".to_owned() } else { format!("± {half:.0} %") })
-}
-
 /// `4 × 1 × 100,000`: clients, tables, rows.
 pub(crate) fn setup_words(setup: Setup) -> String {
     format!("{} × {} × {}", setup.clients, setup.tables, thousands(f64::from(setup.rows)))

@@ -7,9 +7,9 @@ use assay_verdict::{CellJudgement, Judgement};
 
 use super::answer::anchor;
 use super::chart::{Axis, Scale, Strip};
-use super::figure::{Ratio, figure, half_width, key, setup_words};
+use super::figure::{Ratio, figure, key, setup_words};
 use crate::label::label;
-use crate::number::{NONE, share, thousands};
+use crate::number::{NONE, share, spread, thousands};
 use crate::trouble;
 use crate::words::{base_index, symbol, why};
 
@@ -176,7 +176,7 @@ fn row(
         anchor: base_of.map_or_else(String::new, |base| anchor(record, base)),
         test: id.test.name(),
         qps: figure(qps.map(|qps| qps.value)),
-        qps_width: half_width(qps),
+        qps_width: spread(qps),
         qps_key: key(qps.map(|qps| qps.value)),
         verdicts: verdicts.join(" "),
         cells,
