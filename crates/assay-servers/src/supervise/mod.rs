@@ -13,6 +13,7 @@ mod keeper;
 mod namespace;
 mod run_dir;
 mod sandbox;
+mod stop;
 
 use std::ffi::OsString;
 use std::fmt;
