@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
+        Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
