@@ -16,7 +16,6 @@ use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
 use super::station::{self, Place, Station};
 use super::template::{self, Templates};
-use crate::interrupt::Interrupted;
 use crate::progress::Standing;
 use crate::study::Environment;
 
@@ -78,7 +77,8 @@ fn start(
     recorder: &mut Recorder,
 ) -> Result<Vec<Instance>> {
     match start_all(block, phase, field, recorder) {
-        Err(error) if !error.is::<Interrupted>() => {
+        Err(error) => {
+            field.env.interrupt.check()?;
             let what = format!("starting the servers of a block again: {error:#}");
             field.env.progress.failed("servers", &what);
             recorder.event(None, what)?;
@@ -266,6 +266,8 @@ impl Turns<'_> {
                     _ => error.to_string(),
                 });
             }
+            // What ended together with the servers is no measurement, and no failure.
+            self.field.env.interrupt.check()?;
             let outcome = slice.outcome.clone();
             recorder.slice(slice)?;
             if let SliceOutcome::Failed(why) = outcome {
@@ -330,6 +332,7 @@ impl Turns<'_> {
         error: &anyhow::Error,
         recorder: &mut Recorder,
     ) -> Result<()> {
+        self.field.env.interrupt.check()?;
         let why = format!("{error:#}");
         // A place of its own: what was measured before stays as it is.
         let next = Rounds::of(recorder.record(), &self.cell, self.plan).next;
