@@ -24,6 +24,8 @@ mod threads;
 
 use std::path::{Path, PathBuf};
 
+use assay_wire::Stop;
+
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
@@ -46,6 +48,8 @@ pub struct Site {
     pub run_root: PathBuf,
     /// Directory for the data of instances, best on the file system of the templates; made when missing.
     pub data_root: PathBuf,
+    /// Ends whatever runs here at once, and leaves nothing of it.
+    pub stop: Stop,
 }
 
 /// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) when there is

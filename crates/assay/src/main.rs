@@ -22,7 +22,6 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
-use crate::interrupt::Interrupted;
 use crate::progress::print;
 
 fn main() -> ExitCode {
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(exit) => exit.into(),
-        Err(error) if error.is::<Interrupted>() => Exit::Interrupted.into(),
+        Err(_) if interrupt::is_asked() => Exit::Interrupted.into(),
         Err(error) => {
             print_error(&error);
             Exit::Error.into()

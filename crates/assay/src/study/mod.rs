@@ -54,6 +54,11 @@ pub(crate) struct Stopped {
     pub(crate) error: anyhow::Error,
 }
 
+/// The study did what it could, and may be resumed for the rest.
+#[derive(Debug, thiserror::Error)]
+#[error("some tests were not measured to their end")]
+pub(crate) struct Unfinished;
+
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
@@ -132,5 +137,5 @@ fn interleaved(field: &Field, recorder: &mut Recorder) -> Result<()> {
             block::measure(&block, phase, field, recorder, &mut schedule)?;
         }
     }
-    Ok(())
+    schedule.end()
 }
