@@ -11,6 +11,7 @@ use assay_servers::audit::Facts;
 use super::calibrate::{self, ROUNDS_MIN};
 use super::inspect::{self, Questions};
 use super::instance::Instance;
+use super::others::Others;
 use super::participant::{Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
@@ -45,6 +46,7 @@ pub(crate) fn measure(
         return Ok(());
     }
     let mut servers = start(plan.number, phase, field, recorder)?;
+    let others = Others::watch(recorder);
     for (index, cell) in cells.iter().enumerate() {
         field.env.progress.measuring(&Standing {
             used_s: recorder.used_s(),
@@ -67,7 +69,7 @@ pub(crate) fn measure(
             }
         }
     }
-    Ok(())
+    others.tell(&servers, recorder)
 }
 
 /// Starts the instances of a phase; what fails once is noted and tried once more.

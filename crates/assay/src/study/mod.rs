@@ -4,6 +4,7 @@ mod block;
 mod calibrate;
 mod inspect;
 mod instance;
+mod others;
 mod participant;
 mod recorder;
 mod schedule;
