@@ -88,7 +88,7 @@ impl Server {
         let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let (data_dir, tmp_dir) = (instance_dir.join("data"), instance_dir.join("tmp"));
         fs::create_dir_all(&tmp_dir)?;
-        copy_tree(template, &data_dir)?;
+        copy_tree(template, &data_dir, &site.stop)?;
         let run_dir = sandbox.run_dir();
         let (socket, job) = match prefix.product {
             Product::MariaDb | Product::MySql => (
@@ -209,6 +209,7 @@ impl Server {
     /// When it fails to stop, or the data cannot be moved; nothing is at `target` then.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
+        self.sandbox.shelter()?;
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }

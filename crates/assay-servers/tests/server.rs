@@ -13,7 +13,7 @@ use assay_testkit::{
     mariadb, mariadb_version, options, prefix, product_prefix, site, start, start_listening,
     template,
 };
-use assay_wire::{Address, ConnectOptions, Control};
+use assay_wire::{Address, ConnectOptions, Control, Stop};
 use fs_err as fs;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -56,7 +56,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
         lap("statements");
         server.stop_and_keep(&loaded).unwrap();
         lap("stop");
-        copy_tree(&loaded, &dir.path().join("copy")).unwrap();
+        copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
         lap("copy");
         let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
         lap("copy and start");

@@ -1,15 +1,18 @@
-//! Ctrl-C: the first asks to end after the slice in flight, the second ends at once.
+//! Ctrl-C: the first ends at once what is under way, in good order; the second ends assay itself.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
+use assay_wire::Stop;
 
 use crate::exit::Exit;
 
+/// That of this process: signals have no other place to leave word.
+static ASKED: OnceLock<Stop> = OnceLock::new();
+
 /// Whether the user asked to stop.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Stop);
 
 /// The study was interrupted: not a failure, what was measured is kept.
 #[derive(Debug, thiserror::Error)]
@@ -19,10 +22,9 @@ pub(crate) struct Interrupted;
 impl Interrupt {
     /// Listens for SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn listen() -> Result<Self> {
-        let asked = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&asked);
+        let stop = ASKED.get_or_init(Stop::default);
         ctrlc::set_handler(move || {
-            if seen.swap(true, Ordering::SeqCst) {
+            if stop.is_asked() {
                 // The supervisors see their pipes close, and end the servers.
                 #[expect(
                     clippy::disallowed_methods,
@@ -30,13 +32,24 @@ impl Interrupt {
                 )]
                 std::process::exit(Exit::Interrupted as i32);
             }
+            stop.ask();
         })
         .context("cannot listen for signals")?;
-        Ok(Self(asked))
+        Ok(Self(stop.clone()))
     }
 
-    /// Fails once the user asked to stop: to be called between steps.
+    /// Fails once the user asked to stop: to be called between steps, and before a failure is taken for one.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
-        if self.0.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
+        if self.0.is_asked() { Err(Interrupted) } else { Ok(()) }
     }
+
+    /// What ends servers and connections when the user asks to stop.
+    pub(crate) fn stop(&self) -> Stop {
+        self.0.clone()
+    }
+}
+
+/// Whether the user asked to stop: whatever failed since then failed because of that.
+pub(crate) fn is_asked() -> bool {
+    ASKED.get().is_some_and(Stop::is_asked)
 }

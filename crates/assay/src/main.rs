@@ -22,7 +22,6 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
-use crate::interrupt::Interrupted;
 use crate::progress::print;
 
 fn main() -> ExitCode {
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(exit) => exit.into(),
-        Err(error) if error.is::<Interrupted>() => Exit::Interrupted.into(),
+        Err(_) if interrupt::is_asked() => Exit::Interrupted.into(),
         Err(error) => {
             print_error(&error);
             Exit::Error.into()
@@ -91,6 +90,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
+            hints.extend(of::<study::OtherMachine>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

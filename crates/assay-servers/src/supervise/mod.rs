@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use children::below;
 pub use keeper::main;
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
+pub use namespace::leave_root_where_needed;
 pub use run_dir::collect_garbage;
 pub(crate) use run_dir::prepare_root;
 pub(crate) use sandbox::{Sandbox, unique_name};

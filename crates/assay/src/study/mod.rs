@@ -4,6 +4,7 @@ mod block;
 mod calibrate;
 mod inspect;
 mod instance;
+mod machine;
 mod others;
 mod participant;
 mod recorder;
@@ -14,9 +15,9 @@ mod template;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Experiment, StudyRecord};
+use assay_model::{Experiment, Product, StudyRecord};
 use assay_plan::Plan;
 
 use crate::interrupt::Interrupt;
@@ -26,6 +27,7 @@ use crate::progress::Progress;
 use self::block::Field;
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
+pub(crate) use self::machine::OtherMachine;
 use self::participant::Participant;
 pub(crate) use self::participant::{Stage, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
@@ -53,6 +55,11 @@ pub(crate) struct Stopped {
     pub(crate) error: anyhow::Error,
 }
 
+/// The study did what it could, and may be resumed for the rest.
+#[derive(Debug, thiserror::Error)]
+#[error("some tests were not measured to their end")]
+pub(crate) struct Unfinished;
+
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
@@ -77,9 +84,11 @@ pub(crate) fn resume(
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     check(&record).map_err(unnamed)?;
+    let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
+    let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
-    let mut recorder = Recorder::resume(ledger, record).map_err(named)?;
+    let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
     finish(&participants, env, &mut recorder)
 }
 
@@ -99,11 +108,23 @@ fn finish(
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
+    leave_root_for(participants)?;
     let templates = Templates::prepare(participants, &stage, env, recorder)?;
     let field = Field { participants, templates: &templates, stage: &stage, env };
     match recorder.study().experiment {
         Experiment::Interleaved => interleaved(&field, recorder),
         Experiment::Sequential => sequential::measure(&field, recorder),
+    }
+}
+
+/// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
+pub(crate) fn leave_root_for(participants: &[Participant]) -> Result<()> {
+    let started = participants.iter().filter(|it| it.attached.is_none());
+    let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
+    match refuse.next() {
+        Some(it) => assay_servers::leave_root_where_needed()
+            .with_context(|| format!("cannot run `{}` as another user than root", it.system.name)),
+        None => Ok(()),
     }
 }
 
@@ -117,5 +138,5 @@ fn interleaved(field: &Field, recorder: &mut Recorder) -> Result<()> {
             block::measure(&block, phase, field, recorder, &mut schedule)?;
         }
     }
-    Ok(())
+    schedule.end()
 }

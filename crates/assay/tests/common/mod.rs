@@ -76,7 +76,7 @@ impl Place {
         self.all_slices().iter().filter(failed).count()
     }
 
-    fn all_slices(&self) -> Vec<Slice> {
+    pub(crate) fn all_slices(&self) -> Vec<Slice> {
         if !self.ledger().exists() {
             return Vec::new();
         }
@@ -87,6 +87,12 @@ impl Place {
         };
         let studies = ledger.studies().unwrap();
         studies.iter().flat_map(|study| ledger.read(&study.id).unwrap().slices).collect()
+    }
+
+    /// The data directories of templates that are `fresh` or `aged`.
+    pub(crate) fn templates(&self, state: &str) -> Vec<PathBuf> {
+        let dirs = fs_err::read_dir(self.cache().join("templates")).into_iter().flatten().flatten();
+        dirs.map(|dir| dir.path().join(state)).filter(|data| data.is_dir()).collect()
     }
 
     /// Waits until the ledger has that many slices, while `measuring` runs.
