@@ -1,5 +1,4 @@
-//! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields. New columns come
-//! last.
+//! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields.
 //!
 //! Nothing that was never measured has a field: it is empty. Names are not changed to please spreadsheets, which take a
 //! field that begins with `=`, `+`, `-` or `@` for a formula: only a name that a study file gives can begin so.
@@ -10,7 +9,7 @@ use assay_verdict::Judgement;
 use crate::number::Digits;
 use crate::words::{rfc3339, system_name, why};
 
-/// The columns, in order.
+/// The columns, in order; new ones come last.
 const HEADER: [&str; 51] = [
     "study",
     "started",

@@ -58,8 +58,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
             measuring(doubts)
         ),
         Reason::Hopeless => format!(
-            "the interval is too wide, and over {TIMES_MAX} times the measuring would be needed: a quieter machine, or a \
-             larger `--threshold`"
+            "the interval is too wide, and over {TIMES_MAX} times the measuring would be needed: a quieter machine, \
+             or a larger `--threshold`"
         ),
         Reason::AtThreshold => format!(
             "the change is about as large as the smallest that counts ({threshold}): more measuring hardly helps, \

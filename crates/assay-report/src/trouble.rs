@@ -22,7 +22,7 @@ fn kinds(by: TroubledBy) -> [Kind; 3] {
             count: by.other_process,
             name: "other processes",
             sentence: "other processes used the CPU in",
-            remedy: "stop what else runs on this machine",
+            remedy: "stop what else runs on this machine (the events may name it)",
         },
         Kind {
             count: by.steal,

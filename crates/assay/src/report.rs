@@ -1,4 +1,4 @@
-//! `assay report`, `assay studies` and `assay tests`, and how every command writes its result: stdout is the result alone.
+//! `assay report`, `studies` and `tests`, and how every command writes its result: stdout is the result alone.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

@@ -13,6 +13,7 @@ use assay_servers::audit::Facts;
 use super::calibrate::{self, ROUNDS_MIN};
 use super::inspect::{self, Questions};
 use super::instance::Instance;
+use super::others::Others;
 use super::participant::{Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
@@ -45,6 +46,7 @@ pub(crate) fn measure(
     if cells.is_empty() {
         return Ok(());
     }
+    let others = Others::watch(recorder);
     let mut servers = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
         if servers.is_empty() {
@@ -73,7 +75,7 @@ pub(crate) fn measure(
             servers.clear();
         }
     }
-    Ok(())
+    others.tell(&servers, recorder)
 }
 
 /// A system that did not start, and why.

@@ -5,6 +5,7 @@ mod calibrate;
 mod inspect;
 mod instance;
 mod machine;
+mod others;
 mod participant;
 mod recorder;
 mod schedule;
