@@ -37,7 +37,7 @@ pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;
-pub use supervise::{Ending, Supervisor, collect_garbage};
+pub use supervise::{Ending, Supervisor, collect_garbage, leave_root_where_needed};
 
 /// Where servers run.
 #[derive(Debug, Clone)]

@@ -167,7 +167,7 @@ fn processes_run_where_they_are_placed() {
     let pid = test.pid();
     let server = test.server();
     let unasked = |_, _| -> Result<(), Error> { unreachable!("the server says it") };
-    let tids = server.connection_tids(&[id], unasked).unwrap();
+    let tids = server.connection_tids(&[id], unasked).unwrap().unwrap();
     assert!(tree(pid).contains(&tids[0]));
     assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();

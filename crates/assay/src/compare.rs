@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Environment, Stopped, Unfinished};
-use crate::{paths, report};
+use crate::{config_file, paths, report};
 
 /// `assay compare`: the main job.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -30,7 +30,12 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         fs_err::read_to_string(&args.study_file)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
-    from_request(&request, &args.measuring, cache_dir)
+    let directory = args.study_file.parent().unwrap_or(Path::new(""));
+    let resolved = config_file::resolve(request, directory)?;
+    if !args.measuring.quiet {
+        resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
+    }
+    from_request(&resolved.request, &args.measuring, cache_dir)
 }
 
 fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {

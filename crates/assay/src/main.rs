@@ -5,6 +5,7 @@ mod audit;
 mod cache;
 mod cli;
 mod compare;
+mod config_file;
 mod exit;
 mod interrupt;
 mod machine_lock;

@@ -140,6 +140,10 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let provisioner = provisioner(&env)?;
     let prefix = fetch(&provisioner, &args.system, &spec, &env)?;
     let _hold = provisioner.hold(&prefix)?;
+    if spec.product == Product::Postgres {
+        assay_servers::leave_root_where_needed()
+            .with_context(|| format!("cannot run `{}` as another user than root", args.system))?;
+    }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
         log_mb: LOG_MB,
