@@ -86,20 +86,10 @@ fn archives(corpus: &Path) {
 fn ledger(corpus: &Path) {
     let path = corpus.join("ledger_file/small");
     let _ = fs::remove_file(&path);
-    let record = common::sample();
-    let id = &record.study.id;
+    let mut record = common::sample();
+    record.slices.truncate(3);
     let mut ledger = Ledger::open(&path).unwrap();
-    ledger.create_study(&record.study, &record.host).unwrap();
-    for (index, system) in record.systems.iter().enumerate() {
-        ledger.add_system(id, index, system).unwrap();
-    }
-    record.runs.iter().for_each(|run| ledger.add_run(id, run.started_ms).unwrap());
-    record.blocks.iter().for_each(|block| ledger.add_block(id, block).unwrap());
-    record.data.iter().for_each(|content| ledger.set_content(id, content).unwrap());
-    record.instances.iter().for_each(|instance| ledger.add_instance(id, instance).unwrap());
-    ledger.set_audit(id, &record.audit).unwrap();
-    record.slices.iter().take(3).for_each(|slice| ledger.add_slice(id, slice).unwrap());
-    record.events.iter().for_each(|event| ledger.add_event(id, event).unwrap());
+    common::write(&mut ledger, &record);
     drop(ledger);
     let connection = rusqlite::Connection::open(&path).unwrap();
     let small = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 512; VACUUM;";

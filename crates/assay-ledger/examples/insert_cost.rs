@@ -1,6 +1,10 @@
 //! What a slice costs to write and to read, beside a plain append that waits for the disk.
 
 #![expect(clippy::print_stdout, reason = "prints its result")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+#[path = "../tests/common/mod.rs"]
+mod common;
 
 use std::error::Error;
 use std::io::Write;
@@ -23,11 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let slice = begin(&mut ledger)?;
     let began = Instant::now();
     for round in 0..SLICES {
-        ledger.add_slice("cost", &Slice { round, ..slice.clone() })?;
+        ledger.add_slice("sample", &Slice { round, ..slice.clone() })?;
     }
     let insert_us = began.elapsed().as_secs_f64() * 1e6 / f64::from(SLICES);
     let began = Instant::now();
-    let slices = ledger.read("cost")?.slices.len();
+    let slices = ledger.read("sample")?.slices.len();
     let read_us = began.elapsed().as_secs_f64() * 1e6 / slices as f64;
     println!(
         "append and sync {append_us:.0} us, slice written {insert_us:.0} us, ratio {:.2}",
@@ -50,88 +54,11 @@ fn plain_append(path: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(began.elapsed().as_secs_f64() * 1e6 / f64::from(SLICES))
 }
 
-/// A study with one system and one cell, and a slice of it.
+/// A study, and a slice of it.
 fn begin(ledger: &mut Ledger) -> Result<Slice, Box<dyn Error>> {
-    let test = Microbenchmark::SET_32[0];
-    let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
-    let study = Study {
-        id: "cost".to_owned(),
-        started_ms: 0,
-        preset: Preset::Quick,
-        set: TestSet::Set32,
-        seed: 1,
-        threshold: 0.02,
-        budget_s: 1.0,
-        blocks: 1,
-        rounds: 1,
-        cells: vec![PlannedCell {
-            id: cell,
-            warm_ms: 1,
-            slice_ms: 1,
-            events: None,
-            placement: CpuPlacement::OneCpu,
-        }],
-        setups: vec![cell.setup],
-        experiment: Experiment::Interleaved,
-        id_key: IdKey::Primary,
-        statements: StatementMode::Prepared,
-        recipe: String::new(),
-        workload_version: WORKLOAD_VERSION,
-        assay_version: "0".to_owned(),
-    };
-    ledger.create_study(&study, &Host::default())?;
-    ledger.add_system("cost", 0, &system())?;
-    Ok(Slice {
-        system: 0,
-        cell,
-        block: 0,
-        round: 0,
-        position: 0,
-        started_ms: 0,
-        outcome: SliceOutcome::Good,
-        trouble: Vec::new(),
-        work: WorkCounters { latency_hdr: vec![7; HISTOGRAM_BYTES], ..WorkCounters::default() },
-        client: ClientCounters::default(),
-        server: ServerCounters::default(),
-        host: HostCounters::default(),
-    })
-}
-
-fn system() -> System {
-    let product = Product::MariaDb;
-    System {
-        name: "mariadb@11.8".to_owned(),
-        spec: SystemSpec {
-            product,
-            origin: Origin::Version("11.8".to_owned()),
-            engine: Engine::InnoDb,
-            overrides: Vec::new(),
-        },
-        prefix: Prefix {
-            path: PathBuf::new(),
-            sha256: String::new(),
-            product,
-            version: "11.8".to_owned(),
-            build: Build {
-                source: String::new(),
-                channel: String::new(),
-                package_version: String::new(),
-                released: true,
-                notes: Vec::new(),
-            },
-            packages: Vec::new(),
-            layout: Layout {
-                loader: None,
-                library_path: Vec::new(),
-                server: PathBuf::new(),
-                basedir: PathBuf::new(),
-                share_dir: PathBuf::new(),
-                charsets_dir: PathBuf::new(),
-                plugin_dir: PathBuf::new(),
-            },
-        },
-        is_base: true,
-        is_twin: false,
-        options: Vec::new(),
-    }
+    let StudyRecord { study, host, systems, slices, .. } = common::sample();
+    ledger.create_study(&study, &host, &systems)?;
+    let mut slice = slices.into_iter().next().ok_or("a sample without slices")?;
+    slice.work.latency_hdr = common::histogram(&[1; HISTOGRAM_BYTES]);
+    Ok(slice)
 }

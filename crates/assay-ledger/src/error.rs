@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use assay_model::{CellId, Hint};
 use rusqlite::ErrorCode;
 
+use crate::patience::VALUE_MIB;
+
 /// Something is wrong with the ledger at `path`.
 #[derive(Debug, thiserror::Error)]
 #[error("ledger `{}`: {problem}", path.display())]
@@ -39,6 +41,26 @@ pub enum Problem {
         /// Newest version known.
         known: u32,
     },
+    /// Its tables are not those that its version has.
+    #[error("its schema was altered: {0}")]
+    Altered(String),
+    /// It has rows without end, or values that lie on top of each other.
+    #[error("it is damaged: there is more in it than it has room for")]
+    Overfull,
+    /// A value is longer than any that assay writes.
+    #[error("a value is longer than {VALUE_MIB} MiB")]
+    TooLong,
+    /// A slice is in it twice, from before the schema ruled that out.
+    #[error("rows {first} and {second} of table `slice` are the same slice")]
+    SliceTwice {
+        /// The first of the rows.
+        first: i64,
+        /// The last.
+        second: i64,
+    },
+    /// A row that may be there once only.
+    #[error("it has {0} already")]
+    Twice(String),
     /// A row holds what no assay writes.
     #[error("table `{table}`, row {row}: {what}")]
     Row {
@@ -64,7 +86,7 @@ pub enum Problem {
     #[error("a row refers to a study, system or cell that is not in it")]
     Dangling,
     /// A value has no place in the schema.
-    #[error("{0} cannot be stored")]
+    #[error("a value cannot be stored: {0}")]
     Unstorable(String),
     /// Anything else that SQLite reports.
     #[error("{0}")]
@@ -74,9 +96,13 @@ pub enum Problem {
 /// Extended code of a violated foreign key.
 const SQLITE_CONSTRAINT_FOREIGNKEY: i32 = 787;
 
+/// Extended codes of a row that is there already.
+const SQLITE_CONSTRAINT_PRIMARYKEY: i32 = 1555;
+const SQLITE_CONSTRAINT_UNIQUE: i32 = 2067;
+
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
-        let rusqlite::Error::SqliteFailure(failure, _) = &error else {
+        let rusqlite::Error::SqliteFailure(failure, message) = &error else {
             return Self::Sqlite(error);
         };
         match failure.code {
@@ -88,6 +114,14 @@ impl From<rusqlite::Error> for Problem {
             {
                 Self::Dangling
             }
+            ErrorCode::ConstraintViolation
+                if [SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE]
+                    .contains(&failure.extended_code) =>
+            {
+                Self::Twice(format!("such a row ({})", message.as_deref().unwrap_or_default()))
+            }
+            ErrorCode::OperationInterrupted => Self::Overfull,
+            ErrorCode::TooBig => Self::TooLong,
             _ => Self::Sqlite(error),
         }
     }
@@ -99,13 +133,20 @@ impl Hint for Error {
             Problem::Directory(_) => "choose another place for the ledger",
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
-            Problem::Damaged(_) => {
+            Problem::Damaged(_) | Problem::Overfull => {
                 "keep the file: `sqlite3 FILE .recover` may save the studies in it"
             }
             Problem::Schema { found, known } if found > known => {
                 "read it with the assay that wrote it, or a newer one"
             }
             Problem::Schema { .. } => "open it once for writing to bring it up to date",
+            Problem::Altered(_) => "use the file as assay wrote it, or another ledger",
+            Problem::SliceTwice { second, .. } => {
+                return vec![format!(
+                    "no assay writes a slice twice: use the file as it was, or take out the row that \
+                     does not count (`sqlite3 FILE 'DELETE FROM slice WHERE id = {second}'`)"
+                )];
+            }
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"

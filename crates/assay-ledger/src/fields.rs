@@ -6,6 +6,7 @@ use rusqlite::types::{FromSql, FromSqlError};
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
+use crate::bounds::{Bounded, COUNTER_MAX};
 
 /// A row of a table.
 pub(crate) struct Fields<'a> {
@@ -45,10 +46,19 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A number that is never negative.
+    /// A number that is neither negative nor without bounds.
     pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
         let number: i64 = self.get(column)?;
-        u64::try_from(number).map_err(|_| self.wrong(format!("`{column}` is {number}")))
+        u64::try_from(number)
+            .ok()
+            .filter(|number| *number <= COUNTER_MAX)
+            .ok_or_else(|| self.wrong(format!("`{column}` is {number}")))
+    }
+
+    /// The row made into something, if that makes sense.
+    pub(crate) fn checked<T: Bounded>(&self, made: T) -> Result<T, Problem> {
+        made.check().map_err(|what| self.wrong(what))?;
+        Ok(made)
     }
 
     /// A kind, stored as its word.

@@ -2,11 +2,16 @@
 //!
 //! The schema, with the meaning and unit of every column, is in `migrations/`.
 
+mod bounds;
 mod columns;
 mod error;
 mod fields;
+mod histogram;
+mod patience;
 mod read;
 mod schema;
+mod settings;
+mod shape;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -15,12 +20,16 @@ use rusqlite::Connection;
 
 pub use error::{Error, Problem};
 
+use patience::Patience;
+use schema::Opened;
+
 /// An open ledger.
 ///
 /// One process writes at a time; any number read meanwhile.
 #[derive(Debug)]
 pub struct Ledger {
     connection: Connection,
+    patience: Patience,
     path: PathBuf,
 }
 
@@ -29,7 +38,7 @@ impl Ledger {
     /// brings an older schema up to date.
     ///
     /// # Errors
-    /// The file cannot be opened, is no ledger, is locked, or comes from a newer assay.
+    /// The file cannot be opened, is no ledger or an altered one, is locked, or comes from a newer assay.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open(path))
     }
@@ -48,12 +57,17 @@ impl Ledger {
         &self.path
     }
 
-    fn opened(path: &Path, connection: Result<Connection, Problem>) -> Result<Self, Error> {
+    fn opened(path: &Path, opened: Result<Opened, Problem>) -> Result<Self, Error> {
         let path = path.to_owned();
-        match connection {
-            Ok(connection) => Ok(Self { connection, path }),
+        match opened {
+            Ok((connection, patience)) => Ok(Self { connection, patience, path }),
             Err(problem) => Err(Error { path, problem }),
         }
+    }
+
+    /// Reads, in time that the size of the file allows.
+    fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Error> {
+        self.named(self.patience.during(&self.connection, || read(&self.connection)))
     }
 
     /// Names the file in a problem.

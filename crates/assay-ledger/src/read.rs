@@ -1,13 +1,17 @@
 //! Everything that reads a ledger. A file from anywhere may be read: nothing in it is trusted.
 
+use std::collections::HashMap;
+
 use assay_model::{
-    AuditFinding, Block, DataContent, DataSet, Host, Instance, PlannedCell, Run, Slice,
+    AuditFinding, Block, CellId, DataContent, DataSet, Host, Instance, PlannedCell, Run, Slice,
     SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
 };
 use rusqlite::Connection;
 
+use crate::bounds;
 use crate::columns::visit_counters;
 use crate::fields::Fields;
+use crate::patience::Room;
 use crate::{Error, Ledger, Problem};
 
 /// The last row written to the study before `run_end`, a moment.
@@ -25,7 +29,7 @@ impl Ledger {
     /// # Errors
     /// The file is damaged or holds what no assay writes.
     pub fn studies(&self) -> Result<Vec<StudySummary>, Error> {
-        self.named(studies(&self.connection))
+        self.reading(studies)
     }
 
     /// The study that began last.
@@ -34,10 +38,10 @@ impl Ledger {
     /// The file is damaged.
     pub fn latest(&self) -> Result<Option<String>, Error> {
         let sql = "SELECT id FROM study ORDER BY started_ms DESC, rowid DESC LIMIT 1";
-        let ids = rows(&self.connection, sql, [], |row| {
-            Fields::new("study", "id", row).get::<String>("id")
-        });
-        self.named(ids.map(|ids| ids.into_iter().next()))
+        self.reading(|connection| {
+            let ids = rows(connection, sql, [], |row| Fields::new("study", "id", row).get("id"))?;
+            Ok(ids.into_iter().next())
+        })
     }
 
     /// Everything about one study, as it was at one moment, in the order in which it was written.
@@ -45,21 +49,23 @@ impl Ledger {
     /// # Errors
     /// There is no such study, the file is damaged, or a row holds what no assay writes.
     pub fn read(&self, study: &str) -> Result<StudyRecord, Error> {
-        self.named(read(&self.connection, study))
+        self.reading(|connection| read(connection, study))
     }
 }
 
 /// The rows of a query, each made into a `T`.
-fn rows<T>(
+pub(crate) fn rows<T>(
     connection: &Connection,
     sql: &str,
     parameters: impl rusqlite::Params,
-    make: impl Fn(&rusqlite::Row<'_>) -> Result<T, Problem>,
+    mut make: impl FnMut(&rusqlite::Row<'_>) -> Result<T, Problem>,
 ) -> Result<Vec<T>, Problem> {
     let mut statement = connection.prepare(sql)?;
+    let mut room = Room::new(connection, statement.column_count())?;
     let mut rows = statement.query(parameters)?;
     let mut made = Vec::new();
     while let Some(row) = rows.next()? {
+        room.take(row)?;
         made.push(make(row)?);
     }
     Ok(made)
@@ -96,9 +102,9 @@ fn system_names(connection: &Connection, study: &str) -> Result<Vec<String>, Pro
 fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     // One transaction, so that a study that is being measured is read as of one moment.
     let snapshot = connection.unchecked_transaction()?;
+    let (study, finished) = read_study(&snapshot, id)?;
     let systems = read_systems(&snapshot, id)?;
     let count = systems.len();
-    let (study, finished) = read_study(&snapshot, id)?;
     let slices = read_slices(&snapshot, id, &study.cells, count)?;
     Ok(StudyRecord {
         host: read_host(&snapshot, id)?,
@@ -115,7 +121,7 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     })
 }
 
-fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
+pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
             workload_version, assay_version, experiment, id_key, statements, recipe, finished
@@ -142,7 +148,7 @@ fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Proble
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,
         };
-        Ok((study, fields.get("finished")?))
+        Ok((fields.checked(study)?, fields.get("finished")?))
     })?;
     found.pop().ok_or_else(|| Problem::NoSuchStudy(id.to_owned()))
 }
@@ -153,7 +159,7 @@ fn read_cells(connection: &Connection, study: &str) -> Result<Vec<PlannedCell>, 
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("cell", "number", row);
         let is_calibrated = fields.get::<Option<i64>>("events")?.is_some();
-        Ok(PlannedCell {
+        fields.checked(PlannedCell {
             id: fields.cell()?,
             warm_ms: fields.get("warm_ms")?,
             slice_ms: fields.get("slice_ms")?,
@@ -188,7 +194,7 @@ fn read_host(connection: &Connection, study: &str) -> Result<Host, Problem> {
     })
 }
 
-fn read_systems(connection: &Connection, study: &str) -> Result<Vec<System>, Problem> {
+pub(crate) fn read_systems(connection: &Connection, study: &str) -> Result<Vec<System>, Problem> {
     let sql = "SELECT number, name, is_base, is_twin, spec, prefix, options
         FROM system WHERE study = ? ORDER BY number";
     let numbered = rows(connection, sql, [study], |row| {
@@ -203,19 +209,16 @@ fn read_systems(connection: &Connection, study: &str) -> Result<Vec<System>, Pro
         };
         Ok((fields.number("number")?, system))
     })?;
+    let wrong = |number: u64, what| Problem::Row { table: "system", row: number.to_string(), what };
     // Everything else refers to systems by number.
-    (0..)
-        .zip(numbered)
-        .map(
-            |(expected, (number, system))| {
-                if number == expected { Ok(system) } else { Err(missing_system(expected)) }
-            },
-        )
-        .collect()
-}
-
-fn missing_system(number: u64) -> Problem {
-    Problem::Row { table: "system", row: number.to_string(), what: "is missing".to_owned() }
+    let gap = (0..).zip(&numbered).find(|(expected, (number, _))| number != expected);
+    let missing = gap.map(|(expected, _)| expected).or(numbered.is_empty().then_some(0));
+    if let Some(number) = missing {
+        return Err(wrong(number, "is missing".to_owned()));
+    }
+    let systems: Vec<System> = numbered.into_iter().map(|(_, system)| system).collect();
+    bounds::systems(&systems).map_err(|what| wrong(0, what))?;
+    Ok(systems)
 }
 
 fn read_content(
@@ -227,9 +230,10 @@ fn read_content(
         FROM content WHERE study = ? ORDER BY rowid";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("content", "rowid", row);
+        let data = DataSet { tables: fields.get("tables")?, rows: fields.get("rows")? };
         Ok(DataContent {
             system: fields.index("system", systems)?,
-            data: DataSet { tables: fields.get("tables")?, rows: fields.get("rows")? },
+            data: fields.checked(data)?,
             start_from: fields.word("start_from")?,
             rows: fields.number("counted")?,
             checksum: fields.get("checksum")?,
@@ -251,6 +255,9 @@ fn read_runs(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> 
         let started_ms: i64 = fields.get("started_ms")?;
         // Nothing was written yet, or the clock was set back.
         let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
+        for (name, ms) in [("started_ms", started_ms), ("updated_ms", updated_ms)] {
+            bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;
+        }
         Ok(Run { started_ms, updated_ms })
     })
 }
@@ -266,7 +273,7 @@ fn read_blocks(
         let numbers: Vec<usize> = fields.json("cells")?;
         let cell = |number: &usize| planned.get(*number).map(|cell| cell.id);
         let cells: Option<Vec<_>> = numbers.iter().map(cell).collect();
-        Ok(Block {
+        fields.checked(Block {
             number: fields.get("number")?,
             rounds: fields.get("rounds")?,
             cells: cells.ok_or_else(|| fields.wrong("`cells` has one that is not planned"))?,
@@ -292,7 +299,7 @@ fn read_instances(
                 None => return Err(fields.wrong("has no data set")),
             },
         };
-        Ok(Instance {
+        fields.checked(Instance {
             system: fields.index("system", systems)?,
             block: fields.get("block")?,
             data,
@@ -309,13 +316,21 @@ fn read_slices(
     cells: &[PlannedCell],
     systems: usize,
 ) -> Result<Vec<Slice>, Problem> {
+    let cells: HashMap<CellId, usize> =
+        cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
+    let mut seen = HashMap::new();
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [study], |row| {
         let fields = Fields::new("slice", "id", row);
-        let slice = read_slice(&fields, systems)?;
-        if !cells.iter().any(|cell| cell.id == slice.cell) {
+        let slice = fields.checked(read_slice(&fields, systems)?)?;
+        let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
+        };
+        // The index that rules it out may itself be damaged.
+        let second = fields.get("id")?;
+        match seen.insert((slice.system, *cell, slice.block, slice.round), second) {
+            Some(first) => Err(Problem::SliceTwice { first, second }),
+            None => Ok(slice),
         }
-        Ok(slice)
     })
 }
 
@@ -365,7 +380,7 @@ fn read_events(
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("event", "id", row);
         let has_system = fields.get::<Option<i64>>("system")?.is_some();
-        Ok(StudyEvent {
+        fields.checked(StudyEvent {
             when_ms: fields.get("when_ms")?,
             system: has_system.then(|| fields.index("system", systems)).transpose()?,
             what: fields.get("what")?,

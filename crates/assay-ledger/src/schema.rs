@@ -2,43 +2,67 @@
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
+};
 
-use crate::Problem;
+use crate::patience::Patience;
+use crate::{Problem, shape};
 
 /// `ASSY`: marks the file as a ledger.
 const APPLICATION_ID: i32 = 0x4153_5359;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("../migrations/0001_ledger.sql"), include_str!("../migrations/0002_resume.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("../migrations/0001_ledger.sql"),
+    include_str!("../migrations/0002_resume.sql"),
+    include_str!("../migrations/0003_once.sql"),
+];
 
 const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// How long to wait for another process to end its transaction; those of assay take milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// An open file, and the bounds on what it may make its reader do.
+pub(crate) type Opened = (Connection, Patience);
+
 /// Opens for writing, makes or migrates.
-pub(crate) fn open(path: &Path) -> Result<Connection, Problem> {
+pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
     }
-    let mut connection = Connection::open(path)?;
-    prepare(&connection)?;
-    if found_version(&connection)? < KNOWN_VERSION {
-        migrate(&mut connection)?;
+    let (connection, patience) = prepare(Connection::open(path)?)?;
+    let found = found_version(&connection)?;
+    use_log(&connection)?;
+    if found < KNOWN_VERSION {
+        patience.during(&connection, || migrate(&connection))?;
     }
-    // A commit appends to the log and waits until the disk has it, so that neither a killed assay
-    // nor a dead machine loses a slice that was acknowledged.
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    shape::check(&connection, KNOWN_VERSION)?;
+    Ok((connection, patience))
+}
+
+/// A commit appends to the log and waits until the disk has it, so that neither a killed assay nor a dead machine loses
+/// a slice that was acknowledged.
+fn use_log(connection: &Connection) -> Result<(), Problem> {
     connection.pragma_update(None, "synchronous", "FULL")?;
-    Ok(connection)
+    let began = Instant::now();
+    loop {
+        // Only the change to the log does not wait for others by itself: where two want it at once, one is refused.
+        let done = connection.pragma_update(None, "journal_mode", "WAL").map_err(Problem::from);
+        match done {
+            Err(Problem::Locked) if began.elapsed() < BUSY_TIMEOUT => {
+                connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")?;
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Opens an existing ledger for reading.
-pub(crate) fn open_read_only(path: &Path) -> Result<Connection, Problem> {
+pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
         // A ledger that may change needs files beside it. Where they cannot be made, as on a
@@ -78,32 +102,42 @@ fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     Ok(Connection::open_with_flags(uri, READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?)
 }
 
-fn check(connection: Connection) -> Result<Connection, Problem> {
-    prepare(&connection)?;
+fn check(connection: Connection) -> Result<Opened, Problem> {
+    let (connection, patience) = prepare(connection)?;
     match found_version(&connection)? {
         0 => Err(Problem::NotALedger),
-        KNOWN_VERSION => Ok(connection),
+        KNOWN_VERSION => {
+            shape::check(&connection, KNOWN_VERSION)?;
+            Ok((connection, patience))
+        }
         found => Err(Problem::Schema { found, known: KNOWN_VERSION }),
     }
 }
 
-fn prepare(connection: &Connection) -> Result<(), Problem> {
+fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // The file may come from anyone: functions in its schema must not run with side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
-    Ok(())
+    connection.pragma_update(None, "cell_size_check", true)?;
+    let patience = Patience::with(&mut connection)?;
+    Ok((connection, patience))
 }
 
-/// The version of the file's schema, 0 for an empty file.
+/// The version of the file's schema as of one moment, 0 for an empty file.
 fn found_version(connection: &Connection) -> Result<u32, Problem> {
+    let snapshot = connection.unchecked_transaction()?;
+    version(&snapshot)
+}
+
+fn version(connection: &Connection) -> Result<u32, Problem> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let version = pragma("user_version")?;
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let is_empty = "SELECT NOT EXISTS (SELECT * FROM sqlite_schema)";
+    let is_empty: bool = connection.query_row(is_empty, [], |row| row.get(0))?;
     match pragma("application_id")? {
         APPLICATION_ID => {}
-        0 if version == 0 && tables == 0 => return Ok(0),
+        0 if version == 0 && is_empty => return Ok(0),
         _ => return Err(Problem::NotALedger),
     }
     match u32::try_from(version) {
@@ -114,17 +148,35 @@ fn found_version(connection: &Connection) -> Result<u32, Problem> {
 }
 
 /// Runs what is missing in one transaction: a file is never left between two versions.
-fn migrate(connection: &mut Connection) -> Result<(), Problem> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn migrate(connection: &Connection) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have come first.
-    let found = found_version(&transaction)?;
-    for script in MIGRATIONS.iter().skip(found as usize) {
-        transaction.execute_batch(script)?;
+    let found = version(&transaction)?;
+    shape::check(&transaction, found)?;
+    if (1..3).contains(&found) {
+        refuse_repeated_slices(&transaction)?;
     }
+    run_scripts(&transaction, found, KNOWN_VERSION)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", KNOWN_VERSION)?;
     transaction.commit()?;
     Ok(())
+}
+
+/// Brings a schema from one version to another.
+pub(crate) fn run_scripts(connection: &Connection, from: u32, to: u32) -> Result<(), Problem> {
+    for script in MIGRATIONS.iter().take(to as usize).skip(from as usize) {
+        connection.execute_batch(script)?;
+    }
+    Ok(())
+}
+
+/// Names the rows for which there can be no index that has every slice once.
+fn refuse_repeated_slices(connection: &Connection) -> Result<(), Problem> {
+    let sql = "SELECT min(id), max(id) FROM slice
+        GROUP BY study, system, test, clients, tables, rows, block, round HAVING count(*) > 1";
+    let rows = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    rows.map_or(Ok(()), |(first, second)| Err(Problem::SliceTwice { first, second }))
 }
 
 #[cfg(test)]

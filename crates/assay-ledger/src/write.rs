@@ -10,28 +10,26 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 use serde::Serialize;
 
+use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
 use crate::columns::visit_counters;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Begins a study: what is asked, with all its cells, and where.
+    /// Begins a study and its first run: what is asked, with all its cells, where, and of which systems, in the order
+    /// of [`assay_model::StudyRecord::systems`]. All of it is written or nothing.
     ///
     /// # Errors
-    /// There is a study of that name already, or a cell twice.
-    pub fn create_study(&mut self, study: &Study, host: &Host) -> Result<(), Error> {
-        let result = create_study(&mut self.connection, study, host);
-        self.named(result)
+    /// There is a study of that name already, a cell twice, or something in it makes no sense.
+    pub fn create_study(
+        &mut self,
+        study: &Study,
+        host: &Host,
+        systems: &[System],
+    ) -> Result<(), Error> {
+        self.named(create_study(&self.connection, study, host, systems))
     }
 
-    /// Adds the system with that index into [`assay_model::StudyRecord::systems`].
-    ///
-    /// # Errors
-    /// There is no such study, or a system of that index already.
-    pub fn add_system(&mut self, study: &str, index: usize, system: &System) -> Result<(), Error> {
-        self.named(add_system(&self.connection, study, index, system))
-    }
-
-    /// Notes that measuring begins, for the first time or again.
+    /// Notes that measuring begins again.
     ///
     /// # Errors
     /// The study is not in the ledger.
@@ -66,7 +64,8 @@ impl Ledger {
     /// Adds a slice. When this returns, neither a killed assay nor a dead machine can lose it.
     ///
     /// # Errors
-    /// Its study, system or cell is not in the ledger, or the disk does not take it.
+    /// Its study, system or cell is not in the ledger, it is in it already, something in it makes no sense, or the disk
+    /// does not take it.
     pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
         self.named(add_slice(&self.connection, study, slice))
     }
@@ -84,8 +83,7 @@ impl Ledger {
     /// # Errors
     /// The study is not in the ledger.
     pub fn set_audit(&mut self, study: &str, findings: &[AuditFinding]) -> Result<(), Error> {
-        let result = set_audit(&mut self.connection, study, findings);
-        self.named(result)
+        self.named(set_audit(&self.connection, study, findings))
     }
 
     /// Fills in how many events a slice of a write cell has.
@@ -110,9 +108,29 @@ impl Ledger {
     }
 }
 
-fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Result<(), Problem> {
-    let transaction = connection.transaction()?;
-    transaction.execute(
+fn create_study(
+    connection: &Connection,
+    study: &Study,
+    host: &Host,
+    systems: &[System],
+) -> Result<(), Problem> {
+    storable(study)?;
+    bounds::systems(systems).map_err(Problem::Unstorable)?;
+    let transaction = connection.unchecked_transaction()?;
+    add_study(&transaction, study)?;
+    add_host(&transaction, &study.id, host)?;
+    for (number, system) in systems.iter().enumerate() {
+        add_system(&transaction, &study.id, number, system)?;
+    }
+    for (number, cell) in study.cells.iter().enumerate() {
+        add_cell(&transaction, &study.id, number, cell)?;
+    }
+    add_run(&transaction, &study.id, study.started_ms)?;
+    Ok(transaction.commit()?)
+}
+
+fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
+    connection.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
             rounds, setups, workload_version, assay_version, experiment, id_key, statements, recipe)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -135,12 +153,16 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
             study.recipe,
         ],
     )?;
-    transaction.execute(
+    Ok(())
+}
+
+fn add_host(connection: &Connection, study: &str, host: &Host) -> Result<(), Problem> {
+    connection.execute(
         "INSERT INTO host (study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
             counts_disk_wait, counts_device)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
-            study.id,
+            study,
             host.cpu,
             host.cpus,
             integer("memory_kb", host.memory_kb)?,
@@ -152,10 +174,7 @@ fn create_study(connection: &mut Connection, study: &Study, host: &Host) -> Resu
             host.counts_device,
         ],
     )?;
-    for (number, cell) in study.cells.iter().enumerate() {
-        add_cell(&transaction, &study.id, number, cell)?;
-    }
-    Ok(transaction.commit()?)
+    Ok(())
 }
 
 fn add_cell(
@@ -164,6 +183,7 @@ fn add_cell(
     number: usize,
     cell: &PlannedCell,
 ) -> Result<(), Problem> {
+    storable(cell)?;
     let setup = cell.id.setup;
     connection.execute(
         "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, slice_ms, events,
@@ -209,12 +229,14 @@ fn add_system(
 }
 
 fn add_run(connection: &Connection, study: &str, started_ms: i64) -> Result<(), Problem> {
+    bounds::moment("started_ms", started_ms).map_err(Problem::Unstorable)?;
     let sql = "INSERT INTO run (study, started_ms) VALUES (?, ?)";
     connection.execute(sql, params![study, started_ms])?;
     Ok(())
 }
 
 fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), Problem> {
+    storable(block)?;
     let numbers: Vec<i64> = block
         .cells
         .iter()
@@ -242,6 +264,7 @@ fn cell_number(connection: &Connection, study: &str, cell: CellId) -> Result<i64
 }
 
 fn set_content(connection: &Connection, study: &str, content: &DataContent) -> Result<(), Problem> {
+    storable(&content.data)?;
     connection.execute(
         "INSERT OR REPLACE INTO content (study, system, tables, rows, start_from, counted, checksum)
          VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -259,6 +282,7 @@ fn set_content(connection: &Connection, study: &str, content: &DataContent) -> R
 }
 
 fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Result<(), Problem> {
+    storable(instance)?;
     connection.execute(
         "INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms, tables,
             rows)
@@ -278,13 +302,24 @@ fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Re
 }
 
 fn add_slice(connection: &Connection, study: &str, slice: &Slice) -> Result<(), Problem> {
+    storable(slice)?;
     let row = slice_row(study, slice)?;
     let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO slice ({}) VALUES ({places})", names.join(", "));
     let mut statement = connection.prepare_cached(&sql)?;
-    statement.execute(params_from_iter(row.into_iter().map(|(_, value)| value)))?;
-    Ok(())
+    match statement.execute(params_from_iter(row.into_iter().map(|(_, value)| value))) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match Problem::from(error) {
+            Problem::Twice(_) => Problem::Twice(slice_in_words(slice)),
+            other => other,
+        }),
+    }
+}
+
+fn slice_in_words(slice: &Slice) -> String {
+    let Slice { system, cell: CellId { test, setup }, block, round, .. } = slice;
+    format!("a slice of system {system}, {test} at {setup}, block {block}, round {round}")
 }
 
 /// Names and values of all columns.
@@ -324,6 +359,7 @@ fn slice_row(study: &str, slice: &Slice) -> Result<Vec<(String, Value)>, Problem
 }
 
 fn add_event(connection: &Connection, study: &str, event: &StudyEvent) -> Result<(), Problem> {
+    storable(event)?;
     connection.execute(
         "INSERT INTO event (study, when_ms, system, what) VALUES (?, ?, ?, ?)",
         params![study, event.when_ms, event.system.map(index).transpose()?, event.what],
@@ -332,11 +368,11 @@ fn add_event(connection: &Connection, study: &str, event: &StudyEvent) -> Result
 }
 
 fn set_audit(
-    connection: &mut Connection,
+    connection: &Connection,
     study: &str,
     findings: &[AuditFinding],
 ) -> Result<(), Problem> {
-    let transaction = connection.transaction()?;
+    let transaction = connection.unchecked_transaction()?;
     transaction.execute("DELETE FROM audit WHERE study = ?", [study])?;
     for finding in findings {
         transaction.execute(
@@ -359,6 +395,9 @@ fn set_calibrated_events(
     cell: CellId,
     events: u64,
 ) -> Result<(), Problem> {
+    if events > COUNT_MAX {
+        return Err(Problem::Unstorable(format!("{events} events of a slice")));
+    }
     let setup = cell.setup;
     let changed = connection.execute(
         "UPDATE cell SET events = ?
@@ -415,10 +454,18 @@ fn test_name(test: Microbenchmark) -> Result<String, Problem> {
 }
 
 fn integer(column: &str, number: u64) -> Result<i64, Problem> {
-    i64::try_from(number).map_err(|_| Problem::Unstorable(format!("`{column}` of {number}")))
+    i64::try_from(number)
+        .ok()
+        .filter(|_| number <= COUNTER_MAX)
+        .ok_or_else(|| Problem::Unstorable(format!("`{column}` of {number}")))
 }
 
-fn index(index: usize) -> Result<i64, Problem> {
+/// What would not be believed when it is read is not written.
+fn storable(value: &impl Bounded) -> Result<(), Problem> {
+    value.check().map_err(Problem::Unstorable)
+}
+
+pub(crate) fn index(index: usize) -> Result<i64, Problem> {
     i64::try_from(index).map_err(|_| Problem::Unstorable(format!("index {index}")))
 }
 

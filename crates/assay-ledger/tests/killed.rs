@@ -18,10 +18,7 @@ fn writer() {
     let path = std::env::var_os(LEDGER).unwrap();
     let mut ledger = Ledger::open(Path::new(&path)).unwrap();
     let record = common::sample();
-    ledger.create_study(&record.study, &record.host).unwrap();
-    for (index, system) in record.systems.iter().enumerate() {
-        ledger.add_system("sample", index, system).unwrap();
-    }
+    ledger.create_study(&record.study, &record.host, &record.systems).unwrap();
     let mut slice = record.slices[0].clone();
     for round in 0.. {
         slice.round = round;

@@ -4,52 +4,13 @@
 
 mod common;
 
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{CellId, Hint, Microbenchmark, StudyRecord};
+use assay_model::{CellId, Hint, Microbenchmark, SliceOutcome, StudyRecord};
 use proptest::prelude::*;
 use rusqlite::Connection;
-
-fn write(ledger: &mut Ledger, record: &StudyRecord) {
-    let id = &record.study.id;
-    ledger.create_study(&record.study, &record.host).unwrap();
-    for (index, system) in record.systems.iter().enumerate() {
-        ledger.add_system(id, index, system).unwrap();
-    }
-    for run in &record.runs {
-        ledger.add_run(id, run.started_ms).unwrap();
-    }
-    for block in &record.blocks {
-        ledger.add_block(id, block).unwrap();
-    }
-    for content in &record.data {
-        ledger.set_content(id, content).unwrap();
-    }
-    for instance in &record.instances {
-        ledger.add_instance(id, instance).unwrap();
-    }
-    ledger.set_audit(id, &record.audit).unwrap();
-    for slice in &record.slices {
-        ledger.add_slice(id, slice).unwrap();
-    }
-    for event in &record.events {
-        ledger.add_event(id, event).unwrap();
-    }
-    if record.finished {
-        ledger.finish(id, Duration::from_millis(1500)).unwrap();
-    }
-}
-
-/// A ledger with one study, and its file.
-fn sample_ledger(directory: &Path) -> (Ledger, StudyRecord, std::path::PathBuf) {
-    let path = directory.join("ledger.db");
-    let record = common::sample();
-    let mut ledger = Ledger::open(&path).unwrap();
-    write(&mut ledger, &record);
-    (ledger, record, path)
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
@@ -59,7 +20,7 @@ proptest! {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/directory/ledger.db");
         let mut ledger = Ledger::open(&path).unwrap();
-        write(&mut ledger, &record);
+        common::write(&mut ledger, &record);
         let mut read = ledger.read(&record.study.id).unwrap();
         prop_assert_eq!(read.runs.len(), record.runs.len());
         for (read, written) in read.runs.iter_mut().zip(&record.runs) {
@@ -85,7 +46,7 @@ proptest! {
         keep in 0.1..1.0_f64,
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let (ledger, record, path) = sample_ledger(directory.path());
+        let (ledger, record, path) = common::sample_ledger(directory.path());
         drop(ledger);
         let mut bytes = fs_err::read(&path).unwrap();
         for (index, byte) in changes {
@@ -110,7 +71,7 @@ fn studies_are_listed_oldest_first_and_the_latest_is_known() {
     for (id, started_ms) in [("second", 20), ("third", 20), ("first", 10)] {
         record.study.id = id.to_owned();
         record.study.started_ms = started_ms;
-        write(&mut ledger, &record);
+        common::write(&mut ledger, &record);
     }
     let ids: Vec<String> = ledger.studies().unwrap().into_iter().map(|study| study.id).collect();
     assert_eq!(ids, ["first", "second", "third"]);
@@ -118,9 +79,62 @@ fn studies_are_listed_oldest_first_and_the_latest_is_known() {
 }
 
 #[test]
+fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, mut record, _) = common::sample_ledger(directory.path());
+    // Measured again, with another result.
+    let mut again = record.slices[0].clone();
+    again.work.events += 1;
+    again.outcome = SliceOutcome::Troubled;
+    let error = ledger.add_slice("sample", &again).unwrap_err();
+    assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
+    let place = format!("{} at {}, block {}", again.cell.test, again.cell.setup, again.block);
+    assert!(error.to_string().contains(&place), "{error}");
+    again.round += 1;
+    ledger.add_slice("sample", &again).unwrap();
+    assert_eq!(ledger.read("sample").unwrap().slices.len(), record.slices.len() + 1);
+
+    record.study.id = "other".to_owned();
+    record.systems.truncate(1);
+    let mut second_base = record.systems.clone();
+    second_base.extend_from_within(..);
+    for systems in [&[], second_base.as_slice()] {
+        let error = ledger.create_study(&record.study, &record.host, systems).unwrap_err();
+        assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    }
+    // Refused at its end.
+    record.study.cells.push(record.study.cells[0].clone());
+    let error = ledger.create_study(&record.study, &record.host, &record.systems).unwrap_err();
+    assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
+    assert_eq!(ledger.studies().unwrap().len(), 1);
+    assert!(matches!(ledger.read("other").unwrap_err().problem, Problem::NoSuchStudy(_)));
+}
+
+#[test]
+fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, record, _) = common::sample_ledger(directory.path());
+    let settings = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let empty = vec![settings(&[]); record.systems.len()];
+    assert_eq!(ledger.settings("sample").unwrap(), empty);
+    let last = record.systems.len() - 1;
+    let first = settings(&[("jit", "on"), ("build.compiler", ""), ("sql_mode", "'; --")]);
+    ledger.set_settings("sample", last, &first).unwrap();
+    assert_eq!(ledger.settings("sample").unwrap()[last], first);
+    let second = settings(&[("jit", "off")]);
+    ledger.set_settings("sample", last, &second).unwrap();
+    assert_eq!(ledger.settings("sample").unwrap()[last], second);
+    let error = ledger.set_settings("sample", 99, &second).unwrap_err();
+    assert!(matches!(error.problem, Problem::Dangling), "{error}");
+    assert!(matches!(ledger.settings("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
+}
+
+#[test]
 fn calibration_and_a_later_audit_replace() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut ledger, record, _) = sample_ledger(directory.path());
+    let (mut ledger, record, _) = common::sample_ledger(directory.path());
     let cell = record.study.cells[0].id;
     ledger.set_calibrated_events("sample", cell, 777).unwrap();
     ledger.set_audit("sample", &record.audit[..1]).unwrap();
@@ -132,7 +146,7 @@ fn calibration_and_a_later_audit_replace() {
 #[test]
 fn what_does_not_fit_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut ledger, record, _) = sample_ledger(directory.path());
+    let (mut ledger, record, _) = common::sample_ledger(directory.path());
     let mut slice = record.slices[0].clone();
     assert!(matches!(ledger.add_slice("none", &slice).unwrap_err().problem, Problem::Dangling));
     slice.system = 99;
@@ -158,14 +172,14 @@ fn what_does_not_fit_is_refused() {
         Problem::NoSuchStudy(_)
     ));
     assert!(matches!(ledger.read("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
-    assert!(ledger.create_study(&record.study, &record.host).is_err());
+    assert!(ledger.create_study(&record.study, &record.host, &record.systems).is_err());
     assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
 }
 
 #[test]
 fn a_bad_row_is_named() {
     let directory = tempfile::tempdir().unwrap();
-    let (ledger, _, path) = sample_ledger(directory.path());
+    let (ledger, _, path) = common::sample_ledger(directory.path());
     drop(ledger);
     let tamper = Connection::open(&path).unwrap();
     tamper.pragma_update(None, "foreign_keys", false).unwrap();
@@ -248,59 +262,19 @@ fn other_files_are_refused() {
     assert!(!missing.exists());
 }
 
-/// A ledger as the first version of the schema had it, with one study.
-fn first_schema(path: &Path) {
-    let old = Connection::open(path).unwrap();
-    old.execute_batch(include_str!("../migrations/0001_ledger.sql")).unwrap();
-    old.execute_batch(
-        "PRAGMA application_id = 0x41535359; PRAGMA user_version = 1;
-         INSERT INTO study VALUES ('old', 5000, 'quick', '32', '1', 0.02, 600, 6, 400,
-            '[{\"clients\":1,\"tables\":2,\"rows\":3000}]', 1, '0.1.0', 0, NULL);
-         INSERT INTO host VALUES ('old', 'cpu', 2, 1, '6', 'os', NULL, 'ext4', 1, 1);
-         INSERT INTO event (study, when_ms, what) VALUES ('old', 7500, 'something');",
-    )
-    .unwrap();
-}
-
-#[test]
-fn a_ledger_of_the_first_schema_is_brought_up_to_date() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("ledger.db");
-    first_schema(&path);
-    let error = Ledger::open_read_only(&path).unwrap_err();
-    assert!(matches!(error.problem, Problem::Schema { found: 1, .. }), "{error}");
-    let ledger = Ledger::open(&path).unwrap();
-    let read = ledger.read("old").unwrap();
-    assert_eq!(read.elapsed_s(), 2.5);
-    assert_eq!(read.study.experiment, assay_model::Experiment::Interleaved);
-    drop(ledger);
-    Ledger::open_read_only(&path).unwrap();
-}
-
-#[test]
-fn a_newer_schema_is_named() {
-    let directory = tempfile::tempdir().unwrap();
-    let (ledger, _, path) = sample_ledger(directory.path());
-    drop(ledger);
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
-        let error = opened.unwrap_err();
-        assert!(error.to_string().ends_with("schema version 99, this assay knows 2"), "{error}");
-        assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);
-    }
-}
-
 #[test]
 fn a_lock_is_told_and_reading_goes_on() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut ledger, record, path) = sample_ledger(directory.path());
+    let (mut ledger, record, path) = common::sample_ledger(directory.path());
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = ledger.add_slice("sample", &record.slices[0]).unwrap_err();
+    let mut slice = record.slices[0].clone();
+    slice.round += 1;
+    let error = ledger.add_slice("sample", &slice).unwrap_err();
     assert!(matches!(error.problem, Problem::Locked), "{error}");
     assert!(error.hints()[0].starts_with("wait for the other assay"));
     let reader = Ledger::open_read_only(&path).unwrap();
     assert_eq!(reader.read("sample").unwrap().slices, record.slices);
     other.execute_batch("ROLLBACK").unwrap();
-    ledger.add_slice("sample", &record.slices[0]).unwrap();
+    ledger.add_slice("sample", &slice).unwrap();
 }

@@ -7,6 +7,7 @@
 mod data;
 mod estimate;
 mod hint;
+pub mod limits;
 mod microbenchmark;
 mod prefix;
 mod setup;

@@ -1,5 +1,6 @@
 //! What each preset spends, and what the user set in its place.
 
+use assay_model::limits::SLICE_MS;
 use assay_model::{Experiment, Preset};
 
 use crate::limits::{BLOCKS, ROUNDS, in_range};
@@ -22,16 +23,13 @@ pub(crate) struct Effort {
     pub(crate) experiment: Experiment,
 }
 
-/// Longest slice, seconds.
-const SLICE_MAX_S: f64 = 86_400.0;
-
 /// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, machine);
     for (option, seconds) in
         [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
     {
-        if let Some(seconds) = seconds.filter(|seconds| *seconds > SLICE_MAX_S) {
+        if let Some(seconds) = seconds.filter(|seconds| *seconds > f64::from(SLICE_MS) / 1000.0) {
             let why = "a slice lasts a day at most".to_owned();
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
         }

@@ -135,8 +135,9 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { nearest: Some(name), .. } => {
-                vec![format!("did you mean `{name}`")]
+            Self::NoSuchTest { nearest, .. } => {
+                let near = nearest.iter().map(|name| format!("did you mean `{name}`"));
+                near.chain(["`assay tests --set 47` lists all".to_owned()]).collect()
             }
             Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {
                 vec![format!("`--rows {rows_that_fit}` would fit")]

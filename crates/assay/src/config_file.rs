@@ -102,7 +102,8 @@ mod tests {
 
     fn study(config: &str) -> Request {
         let text = format!(
-            "compare = [\"a\", \"b\"]\n[system.a]\nis = \"mysql@8.0\"\n[system.b]\nis = \"mysql@8.0\"\nconfig = \"{config}\"\n"
+            "compare = [\"a\", \"b\"]\n[system.a]\nis = \"mysql@8.0\"\n\
+             [system.b]\nis = \"mysql@8.0\"\nconfig = \"{config}\"\n"
         );
         assay_plan::read_study("study.toml", &text).unwrap()
     }

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
+        Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
@@ -89,6 +90,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
+            hints.extend(of::<study::OtherMachine>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

@@ -19,7 +19,8 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     };
     write("server.conf", config);
     let study = format!(
-        "preset = \"smoke\"\ntests = [\"point-query\"]\ncompare = [\"plain\", \"tuned\"]\n{systems}\n[[setup]]\nrows = 1000\n"
+        "preset = \"smoke\"\ntests = [\"point-query\"]\ncompare = [\"plain\", \"tuned\"]\n\
+         {systems}\n[[setup]]\nrows = 1000\n"
     );
     let study = write("study.toml", &study);
     let output = place.run_to_end(&["run", &study, "--offline", "--format", "json"]);

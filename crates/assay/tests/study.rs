@@ -82,6 +82,7 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
     let listed = place.run_to_end(&["studies", "--format", "json"]);
     let listed = String::from_utf8(listed.stdout).unwrap();
     assert!(listed.contains(result["study"]["id"].as_str().unwrap()), "{listed}");
+    assert_settings_are_kept(&place);
     let finished = place.run_to_end(&["resume", result["study"]["id"].as_str().unwrap()]);
     assert_eq!(finished.status.code(), Some(2));
     for format in ["text", "html", "markdown", "csv"] {
@@ -92,6 +93,20 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         assert_eq!(first.stdout, second.stdout, "{format}");
     }
     place.assert_nothing_left();
+}
+
+/// All that the servers say of themselves, equal or not, but for what may be a secret.
+fn assert_settings_are_kept(place: &Place) {
+    let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
+    let settings = ledger.settings(&ledger.latest().unwrap().unwrap()).unwrap();
+    for (of_system, version) in settings.iter().zip(["10.11.", "11.8."]) {
+        assert!(of_system["version"].starts_with(version), "{}", of_system["version"]);
+        assert_eq!(of_system["autocommit"], "ON");
+        assert!(of_system.contains_key("build.compiler"));
+        assert!(of_system.len() > 500, "{}", of_system.len());
+        assert!(!of_system.keys().any(|name| name.contains("password")));
+    }
+    assert_eq!(settings.len(), 2);
 }
 
 #[test]
@@ -172,6 +187,51 @@ fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
     let result: Value = serde_json::from_slice(&resumed.stdout).unwrap();
     assert_eq!(result["study"]["finished"], true);
     place.assert_nothing_left();
+}
+
+#[test]
+fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start_measuring(&place);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let kept = slices(&place);
+    for (change, told) in [
+        ("cpu = 'Z80'", "another machine: `Z80` there, `"),
+        ("cpus = cpus + 4096", " CPUs here"),
+        ("memory_kb = memory_kb * 106 / 100", " GiB of memory here"),
+    ] {
+        let resumed =
+            on_another_host(&place, change, || place.run_to_end(&["resume", "--offline"]));
+        let stderr = String::from_utf8(resumed.stderr).unwrap();
+        assert_eq!(resumed.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(told) && stderr.contains("hint: resume it where"), "{stderr}");
+    }
+    assert_eq!(slices(&place), kept);
+    let changed = "kernel = '2.6.32', memory_kb = memory_kb * 104 / 100";
+    on_another_host(&place, changed, || {
+        let mut command = place.command(&["resume", "--offline"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        place.wait_for_slices(kept.len() as u64 + 1, &mut child);
+        signal(&child, Signal::INT);
+        assert_eq!(child.wait().unwrap().code(), Some(4));
+    });
+    let (_, result, _) = json(&place, &["report", "--format", "json"]);
+    let events = result["events"].as_array().unwrap();
+    let told = |it: &Value| it["what"].as_str().unwrap().ends_with(", began on 2.6.32");
+    assert!(events.iter().any(told), "{events:?}");
+    place.assert_nothing_left();
+}
+
+/// Does something while the ledger says that its studies were begun on a machine that differs.
+fn on_another_host<T>(place: &Place, change: &str, act: impl FnOnce() -> T) -> T {
+    let ledger = rusqlite::Connection::open(place.ledger()).unwrap();
+    ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM host").unwrap();
+    ledger.execute(&format!("UPDATE host SET {change}"), []).unwrap();
+    let done = act();
+    ledger.execute_batch("DELETE FROM host; INSERT INTO host SELECT * FROM kept").unwrap();
+    done
 }
 
 /// Starts a long study and waits until the ledger has its first slices.

@@ -1,28 +1,51 @@
 //! Records made up by rule: valid, but with extreme and odd values everywhere.
+#![allow(dead_code, reason = "each user takes its own part")]
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use assay_ledger::Ledger;
+use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
 use assay_model::*;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Numbers that fit into SQLite's integers.
+/// Counters up to the largest that make sense.
 fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(0), Just(i64::MAX as u64), 0..1_000_000_000_u64]
+    prop_oneof![Just(0), Just(1 << 60), 0..1_000_000_000_u64]
 }
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just("'; DROP TABLE slice; --".to_owned()), "\\PC{0,12}"]
 }
 
+/// Events and errors.
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(1 << 40), 0..1_000_000_000_u64]
+}
+
+fn moment() -> impl Strategy<Value = i64> {
+    0..253_402_300_800_000_i64
+}
+
 fn setup() -> impl Strategy<Value = Setup> {
-    (any::<u32>(), 1..64_u32, any::<u32>()).prop_map(|(clients, tables, rows)| Setup {
-        clients,
-        tables,
-        rows,
-    })
+    (CLIENTS, TABLES, ROWS).prop_map(|(clients, tables, rows)| Setup { clients, tables, rows })
+}
+
+/// A latency histogram of these counts: HDR, V2 encoding, range of an hour in nanoseconds, three digits.
+pub(crate) fn histogram(counts: &[u8]) -> Vec<u8> {
+    let mut bytes = 0x1c84_9313_u32.to_be_bytes().to_vec();
+    bytes.extend((counts.len() as u32).to_be_bytes());
+    bytes.extend([0, 0, 0, 0, 0, 0, 0, 3]);
+    bytes.extend(1_u64.to_be_bytes());
+    bytes.extend(3_600_000_000_000_u64.to_be_bytes());
+    bytes.extend(1_f64.to_be_bytes());
+    // In ZigZag, and below the numbers that take two bytes.
+    bytes.extend(counts.iter().map(|count| count % 64 * 2));
+    bytes
 }
 
 fn tasks() -> impl Strategy<Value = TaskCounters> {
@@ -61,10 +84,11 @@ fn machine() -> impl Strategy<Value = HostCounters> {
 }
 
 fn work() -> impl Strategy<Value = WorkCounters> {
-    let errors = vec((any::<u32>(), any::<u64>()), 0..3);
-    (vec(number(), 9), errors, vec(any::<u8>(), 0..300)).prop_map(|(n, errors, latency_hdr)| {
+    let errors = vec((any::<u32>(), 0..1_u64 << 32), 0..3);
+    let latencies = option::of(vec(any::<u8>(), 0..300));
+    (vec(number(), 9), errors, count(), latencies).prop_map(|(n, errors, events, latencies)| {
         WorkCounters {
-            events: n[0],
+            events,
             read: n[1],
             write: n[2],
             other: n[3],
@@ -74,7 +98,7 @@ fn work() -> impl Strategy<Value = WorkCounters> {
             errors,
             elapsed_ns: n[7],
             event_ns_sum: n[8],
-            latency_hdr,
+            latency_hdr: latencies.map(|counts| histogram(&counts)).unwrap_or_default(),
         }
     })
 }
@@ -87,7 +111,8 @@ fn slice(cells: Vec<CellId>, systems: usize) -> impl Strategy<Value = Slice> {
     ];
     let trouble =
         vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::ClockJump]), 0..3);
-    let place = (0..systems, select(cells), any::<[u32; 3]>(), any::<i64>());
+    let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
+    let place = (0..systems, select(cells), turn, moment());
     (place, outcome, trouble, work(), tasks(), server(), machine()).prop_map(
         |(
             (system, cell, [block, round, position], started_ms),
@@ -160,12 +185,12 @@ fn prefix() -> impl Strategy<Value = Prefix> {
 }
 
 fn system() -> impl Strategy<Value = System> {
-    (text(), spec(), prefix(), any::<bool>(), any::<bool>(), vec(text(), 0..4)).prop_map(
-        |(name, spec, prefix, is_base, is_twin, options)| System {
+    (text(), spec(), prefix(), any::<bool>(), vec(text(), 0..4)).prop_map(
+        |(name, spec, prefix, is_twin, options)| System {
             name,
             spec,
             prefix,
-            is_base,
+            is_base: false,
             is_twin,
             options,
         },
@@ -176,8 +201,9 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
     let test = select(Microbenchmark::ALL.to_vec());
-    (test, setup(), any::<[u32; 2]>(), option::of(number()), placement).prop_map(
-        |(test, setup, [warm_ms, slice_ms], events, placement)| PlannedCell {
+    let lengths = (0..=SLICE_MS, 0..=SLICE_MS);
+    (test, setup(), lengths, option::of(count()), placement).prop_map(
+        |(test, setup, (warm_ms, slice_ms), events, placement)| PlannedCell {
             id: CellId { test, setup },
             warm_ms,
             slice_ms,
@@ -191,15 +217,16 @@ fn study() -> impl Strategy<Value = Study> {
     let preset = select(vec![Preset::Smoke, Preset::Quick, Preset::Standard, Preset::Published]);
     let set = select(vec![TestSet::Set27, TestSet::Set32, TestSet::Set42, TestSet::Set47]);
     let words = (text(), text(), preset, set);
-    let numbers = (any::<i64>(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, any::<[u32; 3]>());
+    let times = (BLOCKS, 1..=*ROUNDS.end(), any::<u32>());
+    let numbers = (moment(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, times);
     let experiment = select(vec![Experiment::Interleaved, Experiment::Sequential]);
     let id_key = select(vec![IdKey::Primary, IdKey::Secondary]);
     let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
     let how = (experiment, id_key, statements, text());
-    (words, numbers, vec(cell(), 1..8), vec(setup(), 0..3), how).prop_map(
+    (words, numbers, vec(cell(), 1..8), vec(setup(), 1..3), how).prop_map(
         |((id, assay_version, preset, set), numbers, mut cells, setups, how)| {
             let (experiment, id_key, statements, recipe) = how;
-            let (started_ms, seed, threshold, budget_s, [blocks, rounds, workload_version]) =
+            let (started_ms, seed, threshold, budget_s, (blocks, rounds, workload_version)) =
                 numbers;
             cells.sort_by_key(|cell| cell.id);
             cells.dedup_by_key(|cell| cell.id);
@@ -244,7 +271,7 @@ fn host() -> impl Strategy<Value = Host> {
 
 fn instance(systems: usize) -> impl Strategy<Value = Instance> {
     let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
-    (0..systems, any::<u32>(), data_set(), start_from, any::<i64>(), number()).prop_map(
+    (0..systems, 0..1000_u32, data_set(), start_from, moment(), number()).prop_map(
         |(system, block, data, start_from, started_ms, start_took_ms)| Instance {
             system,
             block,
@@ -257,7 +284,7 @@ fn instance(systems: usize) -> impl Strategy<Value = Instance> {
 }
 
 fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
-    (any::<i64>(), option::of(0..systems), text()).prop_map(|(when_ms, system, what)| StudyEvent {
+    (moment(), option::of(0..systems), text()).prop_map(|(when_ms, system, what)| StudyEvent {
         when_ms,
         system,
         what,
@@ -271,7 +298,7 @@ fn finding(systems: usize) -> impl Strategy<Value = AuditFinding> {
 }
 
 fn data_set() -> impl Strategy<Value = DataSet> {
-    (any::<u32>(), any::<u32>()).prop_map(|(tables, rows)| DataSet { tables, rows })
+    (TABLES, ROWS).prop_map(|(tables, rows)| DataSet { tables, rows })
 }
 
 fn content(systems: usize) -> impl Strategy<Value = DataContent> {
@@ -302,7 +329,8 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
 /// A record as a study loop would write it; the ends of runs are left to the ledger.
 pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
     (study(), host(), vec(system(), 1..4), any::<bool>()).prop_flat_map(
-        |(study, host, systems, finished)| {
+        |(study, host, mut systems, finished)| {
+            systems[0].is_base = true;
             let cells = study.cells.iter().map(|cell| cell.id).collect();
             let count = systems.len();
             let parts = (
@@ -311,14 +339,17 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                 vec(event(count), 0..4),
                 vec(finding(count), 0..4),
                 option::of(content(count)),
-                vec(0..4_000_000_000_000_i64, 1..3),
-                vec((any::<u32>(), any::<bool>()), 0..3),
+                vec(moment(), 0..2),
+                vec((1..=*ROUNDS.end(), any::<bool>()), 0..3),
             );
-            parts.prop_map(move |(instances, slices, events, audit, data, runs, blocks)| {
+            parts.prop_map(move |(instances, slices, events, audit, data, resumed, blocks)| {
+                let mut seen = BTreeSet::new();
+                let is_first = |it: &Slice| seen.insert((it.system, it.cell, it.block, it.round));
+                let begun = std::iter::once(study.started_ms);
                 StudyRecord {
                     data: data.into_iter().collect(),
-                    runs: runs
-                        .into_iter()
+                    runs: begun
+                        .chain(resumed)
                         .map(|at| Run { started_ms: at, updated_ms: at })
                         .collect(),
                     blocks: blocks_of(&study, &blocks),
@@ -326,7 +357,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     host: host.clone(),
                     systems: systems.clone(),
                     instances,
-                    slices,
+                    slices: slices.into_iter().filter(is_first).collect(),
                     events,
                     audit,
                     finished,
@@ -349,4 +380,41 @@ pub(crate) fn sample() -> StudyRecord {
             return record;
         }
     }
+}
+
+/// Writes a record, the ends of its runs aside.
+pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
+    let id = &record.study.id;
+    ledger.create_study(&record.study, &record.host, &record.systems).unwrap();
+    for run in &record.runs[1..] {
+        ledger.add_run(id, run.started_ms).unwrap();
+    }
+    for block in &record.blocks {
+        ledger.add_block(id, block).unwrap();
+    }
+    for content in &record.data {
+        ledger.set_content(id, content).unwrap();
+    }
+    for instance in &record.instances {
+        ledger.add_instance(id, instance).unwrap();
+    }
+    ledger.set_audit(id, &record.audit).unwrap();
+    for slice in &record.slices {
+        ledger.add_slice(id, slice).unwrap();
+    }
+    for event in &record.events {
+        ledger.add_event(id, event).unwrap();
+    }
+    if record.finished {
+        ledger.finish(id, Duration::from_millis(1500)).unwrap();
+    }
+}
+
+/// A ledger with one study, and its file.
+pub(crate) fn sample_ledger(directory: &Path) -> (Ledger, StudyRecord, PathBuf) {
+    let path = directory.join("ledger.db");
+    let record = sample();
+    let mut ledger = Ledger::open(&path).unwrap();
+    write(&mut ledger, &record);
+    (ledger, record, path)
 }

@@ -45,7 +45,11 @@ pub struct ConfigFault {
 
 impl Hint for ConfigFault {
     fn hints(&self) -> Vec<String> {
-        vec!["a `my.cnf` has groups such as `[mysqld]` with lines `option = value`, a `postgresql.conf` lines alone".to_owned()]
+        vec![
+            "a `my.cnf` has groups such as `[mysqld]` with lines `option = value`, a `postgresql.conf` such lines \
+             alone"
+                .to_owned(),
+        ]
     }
 }
 

@@ -61,12 +61,12 @@ pub(super) fn explained(error: io::Error) -> io::Error {
     ))
 }
 
-/// What `nobody` keeps of root: the cache may lie where only root can go, and in a namespace all files are root's, too.
+/// What `nobody` keeps of root: the cache may lie where only root can go, and in a namespace files are root's, too.
 const KEPT: [CapabilitySet; 2] = [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER];
 
-/// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as in
-/// many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and nothing
-/// else of root. So servers and those who watch them are of one user.
+/// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as
+/// in many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and
+/// nothing else of root. So servers and those who watch them are of one user.
 ///
 /// To be called before the threads start that have to do with servers.
 ///

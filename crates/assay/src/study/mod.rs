@@ -4,6 +4,7 @@ mod block;
 mod calibrate;
 mod inspect;
 mod instance;
+mod machine;
 mod participant;
 mod recorder;
 mod schedule;
@@ -25,6 +26,7 @@ use crate::progress::Progress;
 use self::block::Field;
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
+pub(crate) use self::machine::OtherMachine;
 use self::participant::Participant;
 pub(crate) use self::participant::{Stage, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
@@ -81,9 +83,11 @@ pub(crate) fn resume(
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     check(&record).map_err(unnamed)?;
+    let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
+    let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
-    let mut recorder = Recorder::resume(ledger, record).map_err(named)?;
+    let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
     finish(&participants, env, &mut recorder)
 }
 

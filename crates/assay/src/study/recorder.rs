@@ -9,7 +9,7 @@ use assay_ledger::Ledger;
 use assay_model::{
     Block, CellId, DataContent, DataSet, Instance, Slice, Study, StudyEvent, StudyRecord,
 };
-use assay_servers::audit::{Audited, Facts};
+use assay_servers::audit::{Audited, Facts, may_be_secret};
 use jiff::Timestamp;
 
 use super::inspect::data_fact;
@@ -44,12 +44,8 @@ impl<'a> Recorder<'a> {
         study.id =
             format!("{}-{:03}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 1_000_000);
         let host = assay_probe::host(data_dir)?;
-        ledger.create_study(&study, &host)?;
         let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
-        for (index, system) in systems.iter().enumerate() {
-            ledger.add_system(&study.id, index, system)?;
-        }
-        ledger.add_run(&study.id, study.started_ms)?;
+        ledger.create_study(&study, &host, &systems)?;
         let record = StudyRecord::new(study, host, systems);
         let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
@@ -60,11 +56,16 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Goes on with a study that was interrupted.
-    pub(crate) fn resume(ledger: &'a mut Ledger, record: StudyRecord) -> Result<Self> {
+    /// Goes on with a study that was interrupted, and tells what changed meanwhile.
+    pub(crate) fn resume(
+        ledger: &'a mut Ledger,
+        record: StudyRecord,
+        changes: Vec<String>,
+    ) -> Result<Self> {
         ledger.add_run(&record.study.id, now_ms())?;
         let mut recorder = Self::of(ledger, record);
         recorder.event(None, "resumed after an interruption".to_owned())?;
+        changes.into_iter().try_for_each(|what| recorder.event(None, what))?;
         Ok(recorder)
     }
 
@@ -140,6 +141,10 @@ impl<'a> Recorder<'a> {
             facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
         }
         self.facts.insert((data, system), facts);
+        // Findings are of what differs; what was equal is asked for later, too.
+        let mut settings = self.facts_of(system).settings;
+        settings.retain(|name, _| !may_be_secret(name));
+        self.ledger.set_settings(&self.record.study.id, system, &settings)?;
         let systems = &self.record.systems;
         if !(0..systems.len()).all(|system| self.is_audited(system, data)) {
             return Ok(());

@@ -1,0 +1,149 @@
+//! What numbers make sense. Both ways: nothing else is written, and nothing else is believed of a file from anywhere.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SLICE_MS, SYSTEMS, TABLES};
+use assay_model::{Block, DataSet, Instance, PlannedCell, Setup, Slice, Study, StudyEvent, System};
+
+use crate::histogram;
+
+/// Counters of a slice at most: a few of them can be added without overflow.
+pub(crate) const COUNTER_MAX: u64 = 1 << 60;
+
+/// Events and errors of a slice at most: those of all slices can be added.
+pub(crate) const COUNT_MAX: u64 = 1 << 40;
+
+/// Milliseconds since the Unix epoch that are dates: until the year 9999.
+const MOMENTS: RangeInclusive<i64> = 0..=253_402_300_799_999;
+
+/// Time a study may take, seconds: as long as a duration can be.
+const BUDGETS_S: RangeInclusive<f64> = 0.0..=1e19;
+
+/// Smallest relative changes of interest.
+const THRESHOLDS: RangeInclusive<f64> = 0.0..=1.0;
+
+/// Numbers of blocks.
+const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
+
+/// Numbers of rounds: spoilt ones are repeated, so there are more of them than were planned.
+const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
+
+/// Something that can be checked by itself.
+pub(crate) trait Bounded {
+    /// What is wrong with it.
+    fn check(&self) -> Result<(), String>;
+}
+
+fn within<T: PartialOrd + Display>(
+    name: &str,
+    value: T,
+    range: &RangeInclusive<T>,
+) -> Result<(), String> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is {value}, not between {} and {}", range.start(), range.end()))
+}
+
+/// Whether there are at least one and not too many.
+fn some(name: &str, count: usize, most: usize) -> Result<(), String> {
+    if (1..=most).contains(&count) {
+        return Ok(());
+    }
+    Err(format!("a study of {count} {name}: it may have 1 to {most}"))
+}
+
+pub(crate) fn moment(name: &str, ms: i64) -> Result<(), String> {
+    within(name, ms, &MOMENTS)
+}
+
+/// All systems of a study: the base is the first, and it alone.
+pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
+    some("systems", systems.len(), SYSTEMS)?;
+    if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
+        return Err("the base is not the first system, or not alone".to_owned());
+    }
+    Ok(())
+}
+
+impl Bounded for Study {
+    fn check(&self) -> Result<(), String> {
+        moment("started_ms", self.started_ms)?;
+        within("threshold", self.threshold, &THRESHOLDS)?;
+        within("budget_s", self.budget_s, &BUDGETS_S)?;
+        within("blocks", self.blocks, &BLOCKS)?;
+        within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
+        some("cells", self.cells.len(), CELLS)?;
+        some("setups", self.setups.len(), CELLS)?;
+        self.setups.iter().try_for_each(Setup::check)
+    }
+}
+
+impl Bounded for Setup {
+    fn check(&self) -> Result<(), String> {
+        within("clients", self.clients, &CLIENTS)?;
+        self.data().check()
+    }
+}
+
+impl Bounded for DataSet {
+    fn check(&self) -> Result<(), String> {
+        within("tables", self.tables, &TABLES)?;
+        within("rows", self.rows, &ROWS)
+    }
+}
+
+impl Bounded for PlannedCell {
+    fn check(&self) -> Result<(), String> {
+        self.id.setup.check()?;
+        within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
+        within("slice_ms", self.slice_ms, &(0..=SLICE_MS))?;
+        within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))
+    }
+}
+
+impl Bounded for Block {
+    fn check(&self) -> Result<(), String> {
+        within("number", self.number, &BLOCK_NUMBERS)?;
+        within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
+        let mut cells = self.cells.clone();
+        cells.sort_unstable();
+        cells.dedup();
+        if cells.len() < self.cells.len() {
+            return Err("`cells` has one twice".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Bounded for Instance {
+    fn check(&self) -> Result<(), String> {
+        self.data.check()?;
+        within("block", self.block, &BLOCK_NUMBERS)?;
+        moment("started_ms", self.started_ms)
+    }
+}
+
+impl Bounded for StudyEvent {
+    fn check(&self) -> Result<(), String> {
+        moment("when_ms", self.when_ms)
+    }
+}
+
+impl Bounded for Slice {
+    fn check(&self) -> Result<(), String> {
+        within("block", self.block, &BLOCK_NUMBERS)?;
+        within("round", self.round, &ROUND_NUMBERS)?;
+        within("position", self.position as usize, &(0..=SYSTEMS - 1))?;
+        moment("started_ms", self.started_ms)?;
+        within("events", self.work.events, &(0..=COUNT_MAX))?;
+        let counts = self.work.errors.iter().map(|(_, count)| *count);
+        let errors = counts.fold(0_u64, u64::saturating_add);
+        within("errors in all", errors, &(0..=COUNT_MAX))?;
+        if !histogram::is_sound(&self.work.latency_hdr) {
+            return Err("`latency_hdr` is no histogram that can be decoded".to_owned());
+        }
+        Ok(())
+    }
+}

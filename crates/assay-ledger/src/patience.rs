@@ -1,0 +1,83 @@
+//! What a file may make its reader do. In a sound file every value takes room of its own; in one that was made to do
+//! harm, a few pages can say the same without end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+use crate::Problem;
+
+/// Length of a value at most, MiB: a histogram takes some KiB, the description of a build some tens of them.
+pub(crate) const VALUE_MIB: i32 = 16;
+
+/// Instructions of SQLite's machine between two looks at how many are left.
+const LOOK_EVERY: u64 = 10_000;
+
+/// Looks for each KiB of the file: a slice takes some KiB, and reading it some hundred instructions.
+const LOOKS_PER_KIB: u64 = 10;
+
+/// Looks besides, for small files.
+const LOOKS_MIN: u64 = 1000;
+
+/// How long SQLite may go on with what it was asked.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    looks_left: Arc<AtomicU64>,
+}
+
+impl Patience {
+    /// Bounds the length of values, and from now on what [`Self::during`] encloses.
+    pub(crate) fn with(connection: &mut Connection) -> Result<Self, Problem> {
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MIB << 20)?;
+        let looks_left = Arc::new(AtomicU64::new(u64::MAX));
+        let left = Arc::clone(&looks_left);
+        let is_over = move || left.fetch_sub(1, Ordering::Relaxed) == 0;
+        connection.progress_handler(LOOK_EVERY as i32, Some(is_over))?;
+        Ok(Self { looks_left })
+    }
+
+    /// Does what takes time in proportion to the file's size at most.
+    pub(crate) fn during<T>(
+        &self,
+        connection: &Connection,
+        act: impl FnOnce() -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let looks = LOOKS_MIN + file_bytes(connection)? / 1024 * LOOKS_PER_KIB;
+        self.looks_left.store(looks, Ordering::Relaxed);
+        let result = act();
+        self.looks_left.store(u64::MAX, Ordering::Relaxed);
+        result
+    }
+}
+
+/// The part of the file that the rows of one query have not taken yet.
+pub(crate) struct Room {
+    bytes_left: u64,
+    columns: usize,
+}
+
+impl Room {
+    pub(crate) fn new(connection: &Connection, columns: usize) -> Result<Self, Problem> {
+        Ok(Self { bytes_left: file_bytes(connection)?, columns })
+    }
+
+    /// Takes what a row takes in a file at least: a byte for each column, and its texts.
+    pub(crate) fn take(&mut self, row: &Row<'_>) -> Result<(), Problem> {
+        for column in 0..self.columns {
+            let bytes = match row.get_ref(column)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => 1 + bytes.len() as u64,
+                _ => 1,
+            };
+            self.bytes_left = self.bytes_left.checked_sub(bytes).ok_or(Problem::Overfull)?;
+        }
+        Ok(())
+    }
+}
+
+fn file_bytes(connection: &Connection) -> Result<u64, Problem> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+    Ok(u64::from(pragma("page_count")?) * u64::from(pragma("page_size")?))
+}

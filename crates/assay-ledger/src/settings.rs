@@ -1,0 +1,71 @@
+//! The effective settings of a study's systems, kept for whoever asks later.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, params};
+
+use crate::fields::Fields;
+use crate::read::{read_study, read_systems, rows};
+use crate::write::index;
+use crate::{Error, Ledger, Problem};
+
+impl Ledger {
+    /// Notes every setting of a system by name; replaces what was noted before. Secrets are not to be among them.
+    ///
+    /// # Errors
+    /// The study or system is not in the ledger.
+    pub fn set_settings(
+        &mut self,
+        study: &str,
+        system: usize,
+        settings: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        self.named(set_settings(&self.connection, study, system, settings))
+    }
+
+    /// The settings of every system by name, in the order of the systems; empty for one that was not audited.
+    ///
+    /// # Errors
+    /// There is no such study, the file is damaged, or a row holds what no assay writes.
+    pub fn settings(&self, study: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
+        self.reading(|connection| settings(connection, study))
+    }
+}
+
+fn set_settings(
+    connection: &Connection,
+    study: &str,
+    system: usize,
+    settings: &BTreeMap<String, String>,
+) -> Result<(), Problem> {
+    let system = index(system)?;
+    let transaction = connection.unchecked_transaction()?;
+    transaction
+        .execute("DELETE FROM setting WHERE study = ? AND system = ?", params![study, system])?;
+    let sql = "INSERT INTO setting (study, system, name, value) VALUES (?, ?, ?, ?)";
+    let mut statement = transaction.prepare(sql)?;
+    for (name, value) in settings {
+        statement.execute(params![study, system, name, value])?;
+    }
+    drop(statement);
+    Ok(transaction.commit()?)
+}
+
+fn settings(
+    connection: &Connection,
+    study: &str,
+) -> Result<Vec<BTreeMap<String, String>>, Problem> {
+    let snapshot = connection.unchecked_transaction()?;
+    read_study(&snapshot, study)?;
+    let count = read_systems(&snapshot, study)?.len();
+    let sql = "SELECT system, name, value FROM setting WHERE study = ? ORDER BY system, name";
+    let named = rows(&snapshot, sql, [study], |row| {
+        let fields = Fields::new("setting", "name", row);
+        Ok((fields.index("system", count)?, fields.get("name")?, fields.get("value")?))
+    })?;
+    let mut settings = vec![BTreeMap::new(); count];
+    for (system, name, value) in named {
+        settings.get_mut(system).map(|of_system| of_system.insert(name, value));
+    }
+    Ok(settings)
+}

@@ -1,0 +1,169 @@
+//! Files made to do harm: whatever they say, reading them ends soon, takes little memory, and names what is wrong.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+mod common;
+
+use std::path::Path;
+
+use assay_ledger::{Error, Ledger, Problem};
+use rusqlite::Connection;
+
+/// The bytes of a ledger with one study.
+fn sound() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, _, path) = common::sample_ledger(directory.path());
+    drop(ledger);
+    fs_err::read(path).unwrap()
+}
+
+/// What reading says of a sound file after a change that its own rules would refuse.
+fn read_changed(sound: &[u8], change: impl FnOnce(&Connection)) -> Error {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    fs_err::write(&path, sound).unwrap();
+    let connection = Connection::open(&path).unwrap();
+    connection.pragma_update(None, "foreign_keys", false).unwrap();
+    connection.pragma_update(None, "ignore_check_constraints", true).unwrap();
+    change(&connection);
+    drop(connection);
+    read(&path)
+}
+
+fn read(path: &Path) -> Error {
+    Ledger::open_read_only(path).unwrap().read("sample").unwrap_err()
+}
+
+#[test]
+fn numbers_without_sense_are_named() {
+    let sound = sound();
+    for (change, complaint) in [
+        ("study SET blocks = 4294967295", "`study`, row `sample`: `blocks` is 4294967295, not"),
+        ("study SET rounds = 0", "`study`, row `sample`: `rounds` is 0, not between 1 and 10000"),
+        ("study SET threshold = 9e999", "`study`, row `sample`: `threshold` is inf, not"),
+        ("study SET budget_s = -1", "`study`, row `sample`: `budget_s` is -1, not"),
+        ("study SET started_ms = -1", "`study`, row `sample`: `started_ms` is -1, not"),
+        ("study SET setups = '[]'", "`study`, row `sample`: a study of 0 setups"),
+        ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
+        ("slice SET written_ms = 9000000000000000000", "`run`, row "),
+        ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),
+        ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
+        ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
+        ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
+        ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
+        ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
+        ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
+        ("slice SET position = 4294967295", "`slice`, row 1: `position` is 4294967295, not"),
+        ("slice SET started_ms = -5", "`slice`, row 1: `started_ms` is -5, not"),
+        ("slice SET elapsed_ns = 1 << 62", "`slice`, row 1: `elapsed_ns` is 4611686018427387904"),
+        ("slice SET read = -1", "`slice`, row 1: `read` is -1"),
+        (
+            "slice SET errors = '[[1,18446744073709551615],[2,18446744073709551615]]'",
+            "`slice`, row 1: `errors in all` is 18446744073709551615, not",
+        ),
+        ("slice SET latency_hdr = zeroblob(100)", "`slice`, row 1: `latency_hdr` is no histogram"),
+        ("event SET when_ms = -1", "`event`, row 1: `when_ms` is -1, not"),
+    ] {
+        // Of slices the first only: they are not to become the same.
+        let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };
+        let sql = format!("UPDATE {change}{first}");
+        let error = read_changed(&sound, |file| assert!(file.execute(&sql, []).unwrap() > 0));
+        let error = error.to_string();
+        let (_, told) = error.split_once("table ").unwrap();
+        assert!(told.starts_with(complaint), "{change}: {error}");
+    }
+}
+
+#[test]
+fn cells_of_a_block_are_there_once() {
+    let error = read_changed(&sound(), |file| {
+        file.execute("INSERT OR REPLACE INTO block VALUES ('sample', 0, 2, '[0,0]')", []).unwrap();
+    });
+    assert!(error.to_string().ends_with("`block`, row 0: `cells` has one twice"), "{error}");
+}
+
+#[test]
+fn a_value_that_is_too_long_is_refused() {
+    let error = read_changed(&sound(), |file| {
+        file.execute("UPDATE study SET recipe = hex(zeroblob(9000000))", []).unwrap();
+    });
+    assert!(matches!(error.problem, Problem::TooLong), "{error}");
+}
+
+/// An index that says that every slice is there once need not be true.
+#[test]
+fn a_slice_that_a_damaged_index_lets_in_twice_is_seen() {
+    let error = read_changed(&sound(), |file| {
+        let names = "SELECT group_concat(name) FROM pragma_table_info('slice') WHERE name <> 'id'";
+        let names: String = file.query_row(names, [], |row| row.get(0)).unwrap();
+        file.execute_batch(&format!(
+            "DROP INDEX slice_once;
+             INSERT INTO slice ({names}) SELECT {names} FROM slice WHERE id = 1;
+             CREATE UNIQUE INDEX slice_once ON slice
+                (study, system, test, clients, tables, rows, block, round) WHERE id < 0;
+             PRAGMA writable_schema = ON;
+             UPDATE sqlite_schema SET sql = replace(sql, ' WHERE id < 0', '')
+                WHERE name = 'slice_once';"
+        ))
+        .unwrap();
+    });
+    assert!(matches!(error.problem, Problem::SliceTwice { first: 1, .. }), "{error}");
+}
+
+/// Pages of a table that name the same page again and again: a few of them make more rows than anyone can read.
+#[test]
+fn rows_without_end_are_given_up() {
+    for is_of_study in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        fs_err::write(&path, sound()).unwrap();
+        let file = Connection::open(&path).unwrap();
+        file.pragma_update(None, "foreign_keys", false).unwrap();
+        if !is_of_study {
+            file.execute("UPDATE event SET study = 'other'", []).unwrap();
+        }
+        file.execute_batch("CREATE TABLE spare (x); INSERT INTO spare VALUES (zeroblob(65536))")
+            .unwrap();
+        let number = |sql| file.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap() as usize;
+        let root = number("SELECT rootpage FROM sqlite_schema WHERE name = 'event'");
+        let (last, size) = (number("PRAGMA page_count"), number("PRAGMA page_size"));
+        drop(file);
+        let mut bytes = fs_err::read(&path).unwrap();
+        let mut put = |number: usize, page: &[u8]| {
+            bytes[(number - 1) * size..number * size].copy_from_slice(page);
+        };
+        put(root, &interior(size, last - 4));
+        (last - 4..last).for_each(|number| put(number, &interior(size, number + 1)));
+        put(last, &leaf(&path, root, size));
+        fs_err::write(&path, bytes).unwrap();
+        let error = read(&path);
+        assert!(matches!(error.problem, Problem::Overfull), "{error}");
+        assert!(Ledger::open_read_only(&path).unwrap().studies().is_err());
+    }
+}
+
+/// The page that holds all rows of a table.
+fn leaf(path: &Path, root: usize, size: usize) -> Vec<u8> {
+    let page = fs_err::read(path).unwrap()[(root - 1) * size..root * size].to_vec();
+    assert_eq!(page[0], 13, "a table of one page");
+    page
+}
+
+/// A page whose entries all lead to the same page.
+fn interior(size: usize, child: usize) -> Vec<u8> {
+    const ENTRIES: usize = 300;
+    let child = (child as u32).to_be_bytes();
+    let mut page = vec![0; size];
+    let content = size - 5 * ENTRIES;
+    page[0] = 5;
+    page[3..5].copy_from_slice(&(ENTRIES as u16).to_be_bytes());
+    page[5..7].copy_from_slice(&(content as u16).to_be_bytes());
+    page[8..12].copy_from_slice(&child);
+    for entry in 0..ENTRIES {
+        let at = content + 5 * entry;
+        page[12 + 2 * entry..14 + 2 * entry].copy_from_slice(&(at as u16).to_be_bytes());
+        page[at..at + 4].copy_from_slice(&child);
+        page[at + 4] = 1;
+    }
+    page
+}

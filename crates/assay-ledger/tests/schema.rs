@@ -1,0 +1,231 @@
+//! Files of every version and of none: brought up to date, or refused with the reason; made by many at once.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
+mod common;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Barrier;
+use std::time::Duration;
+
+use assay_ledger::{Error, Ledger, Problem};
+use assay_model::{Experiment, Hint, StudyRecord};
+use rusqlite::Connection;
+
+/// A ledger of the second version with the study of a current one.
+fn second_version(directory: &Path) -> (Connection, StudyRecord, PathBuf) {
+    let (ledger, record, path) = common::sample_ledger(directory);
+    drop(ledger);
+    let old = Connection::open(&path).unwrap();
+    let back = "DROP INDEX slice_once; DROP TABLE setting; PRAGMA user_version = 2;";
+    old.execute_batch(back).unwrap();
+    (old, record, path)
+}
+
+/// A ledger as the first version of the schema had it, with one study of one system.
+fn first_version(path: &Path, with_systems: &Path) {
+    let old = Connection::open(path).unwrap();
+    old.execute_batch(include_str!("../migrations/0001_ledger.sql")).unwrap();
+    old.execute_batch(
+        "PRAGMA application_id = 0x41535359; PRAGMA user_version = 1;
+         INSERT INTO study VALUES ('old', 5000, 'quick', '32', '1', 0.02, 600, 6, 400,
+            '[{\"clients\":1,\"tables\":2,\"rows\":3000}]', 1, '0.1.0', 0, NULL);
+         INSERT INTO host VALUES ('old', 'cpu', 2, 1, '6', 'os', NULL, 'ext4', 1, 1);
+         INSERT INTO cell VALUES ('old', 0, 'scan', 1, 2, 3000, 5, 50, NULL, 'free');
+         INSERT INTO event (study, when_ms, what) VALUES ('old', 7500, 'something');",
+    )
+    .unwrap();
+    old.execute("ATTACH ? AS other", [with_systems.to_str().unwrap()]).unwrap();
+    let columns = "number, name, is_base, is_twin, spec, prefix, options";
+    let copy = format!(
+        "INSERT INTO system (study, {columns})
+         SELECT 'old', {columns} FROM other.system WHERE number = 0"
+    );
+    old.execute(&copy, []).unwrap();
+}
+
+#[test]
+fn a_ledger_of_the_first_version_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let (_, _, sample) = common::sample_ledger(directory.path());
+    let path = directory.path().join("old.db");
+    first_version(&path, &sample);
+    let error = Ledger::open_read_only(&path).unwrap_err();
+    assert!(matches!(error.problem, Problem::Schema { found: 1, .. }), "{error}");
+    let ledger = Ledger::open(&path).unwrap();
+    let read = ledger.read("old").unwrap();
+    assert_eq!(read.elapsed_s(), 2.5);
+    assert_eq!(read.study.experiment, Experiment::Interleaved);
+    assert_eq!(ledger.settings("old").unwrap().len(), 1);
+    drop(ledger);
+    Ledger::open_read_only(&path).unwrap();
+}
+
+#[test]
+fn a_ledger_of_the_second_version_keeps_everything_and_takes_no_slice_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let (old, record, path) = second_version(directory.path());
+    drop(old);
+    let mut ledger = Ledger::open(&path).unwrap();
+    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
+    let error = ledger.add_slice("sample", &record.slices[0]).unwrap_err();
+    assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
+}
+
+#[test]
+fn a_second_version_with_a_slice_twice_is_refused_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let (old, record, path) = second_version(directory.path());
+    let columns = "SELECT group_concat(name) FROM pragma_table_info('slice') WHERE name <> 'id'";
+    let columns: String = old.query_row(columns, [], |row| row.get(0)).unwrap();
+    let copy = format!("INSERT INTO slice ({columns}) SELECT {columns} FROM slice WHERE id = 2");
+    old.execute(&copy, []).unwrap();
+    let second = old.last_insert_rowid();
+    let error = Ledger::open(&path).unwrap_err();
+    let told = format!("rows 2 and {second} of table `slice` are the same slice");
+    assert!(error.to_string().ends_with(&told), "{error}");
+    assert!(error.hints()[0].contains(&format!("WHERE id = {second}")), "{:?}", error.hints());
+    let version: i32 = old.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, 2);
+    old.execute("DELETE FROM slice WHERE id = ?", [second]).unwrap();
+    assert_eq!(Ledger::open(&path).unwrap().read("sample").unwrap().slices, record.slices);
+}
+
+#[test]
+fn a_newer_version_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let (ledger, _, path) = common::sample_ledger(directory.path());
+    drop(ledger);
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
+        let error = opened.unwrap_err();
+        assert!(error.to_string().ends_with("schema version 99, this assay knows 3"), "{error}");
+        assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);
+    }
+}
+
+#[test]
+fn an_altered_schema_is_refused_and_additions_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let endless = "WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n)";
+    let view = format!("DROP TABLE event; CREATE VIEW event AS {endless} SELECT * FROM n");
+    for (number, (change, is_refused)) in [
+        ("CREATE VIEW good AS SELECT * FROM slice; CREATE INDEX mine ON event (what)", false),
+        ("DROP INDEX slice_once", true),
+        (view.as_str(), true),
+        ("ALTER TABLE slice DROP COLUMN events", true),
+        ("CREATE TRIGGER t AFTER INSERT ON slice BEGIN DELETE FROM slice; END", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let place = directory.path().join(number.to_string());
+        fs_err::create_dir(&place).unwrap();
+        let (ledger, _, path) = common::sample_ledger(&place);
+        drop(ledger);
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
+            let problem = opened.err().map(|error| error.problem);
+            let is_altered = matches!(problem, Some(Problem::Altered(_)));
+            assert_eq!(is_altered, is_refused, "{change}: {problem:?}");
+        }
+    }
+}
+
+/// Opens a ledger that others open at the same moment, and begins a study in it.
+fn begin(path: &Path, id: &str) -> Result<(), Error> {
+    let mut record = common::sample();
+    record.study.id = id.to_owned();
+    let mut ledger = Ledger::open(path)?;
+    ledger.create_study(&record.study, &record.host, &record.systems)?;
+    ledger.add_slice(id, &record.slices[0])
+}
+
+fn assert_all_begun(path: &Path, count: usize) {
+    let ledger = Ledger::open_read_only(path).unwrap();
+    let studies = ledger.studies().unwrap();
+    assert_eq!(studies.len(), count);
+    assert!(studies.iter().all(|study| study.slices == 1));
+}
+
+#[test]
+fn threads_that_make_a_ledger_at_once_all_find_it_made() {
+    const THREADS: usize = 8;
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/ledger.db");
+        let start = Barrier::new(THREADS);
+        std::thread::scope(|scope| {
+            for number in 0..THREADS {
+                let (path, start) = (&path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    begin(path, &number.to_string()).unwrap();
+                });
+            }
+        });
+        assert_all_begun(&path, THREADS);
+    }
+}
+
+/// The change to the log is the one that SQLite does not wait for.
+#[test]
+fn another_that_makes_the_file_is_waited_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ledger.db");
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let opener = scope.spawn(|| begin(&path, "waited"));
+        // Time to find it locked: nothing tells when it has.
+        std::thread::sleep(Duration::from_millis(100));
+        other.execute_batch("ROLLBACK").unwrap();
+        opener.join().unwrap().unwrap();
+    });
+    assert_all_begun(&path, 1);
+}
+
+const LEDGER: &str = "ASSAY_TEST_LEDGER";
+
+#[test]
+#[ignore = "not a test: the process that `processes_that_make_a_ledger_at_once` starts"]
+fn maker() {
+    let path = PathBuf::from(std::env::var_os(LEDGER).unwrap());
+    common::sample();
+    // Until all are there.
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    begin(&path, &std::process::id().to_string()).unwrap();
+}
+
+#[test]
+fn processes_that_make_a_ledger_at_once_all_find_it_made() {
+    const PROCESSES: usize = 6;
+    for is_old in [false, false, false, true, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        if is_old {
+            let (old, _, _) = second_version(directory.path());
+            old.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM slice; DELETE FROM study")
+                .unwrap();
+        }
+        let start = || -> Child {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["maker", "--exact", "--ignored", "--nocapture"])
+                .env(LEDGER, &path)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let mut makers: Vec<Child> = (0..PROCESSES).map(|_| start()).collect();
+        for maker in &mut makers {
+            maker.stdin.take().unwrap().write_all(b"\n").unwrap();
+        }
+        for mut maker in makers {
+            assert!(maker.wait().unwrap().success());
+        }
+        assert_all_begun(&path, PROCESSES);
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether a study is resumed on the machine that it was begun on: slices of two machines are no pairs.
+
+use assay_model::{Hint, Host, StudyRecord};
+
+/// Memory of one machine differs by this share at most, as its kernel keeps more or less of it for itself.
+const MEMORY_SHARE: f64 = 0.05;
+
+/// A study is not resumed where its measurements would be of another machine.
+#[derive(Debug, thiserror::Error)]
+#[error("study `{study}` was begun on another machine: {there} there, {here} here")]
+pub(crate) struct OtherMachine {
+    study: String,
+    /// The first thing that differs, as it was.
+    there: String,
+    /// The same as it is now.
+    here: String,
+}
+
+impl Hint for OtherMachine {
+    fn hints(&self) -> Vec<String> {
+        vec!["resume it where it was begun, or begin a new study here".to_owned()]
+    }
+}
+
+/// What changed about the machine since the study was begun, in words for its events.
+///
+/// # Errors
+/// It is another machine: another processor, another number of CPUs, or more or less memory.
+pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<String>, OtherMachine> {
+    let began = &record.host;
+    let other = |there, here| OtherMachine { study: record.study.id.clone(), there, here };
+    if began.cpu != here.cpu {
+        return Err(other(format!("`{}`", began.cpu), format!("`{}`", here.cpu)));
+    }
+    if began.cpus != here.cpus {
+        return Err(other(format!("{} CPUs", began.cpus), format!("{} CPUs", here.cpus)));
+    }
+    let (there_kb, here_kb) = (began.memory_kb as f64, here.memory_kb as f64);
+    if (there_kb - here_kb).abs() > MEMORY_SHARE * there_kb {
+        let memory = |kb: f64| format!("{:.1} GiB of memory", kb / f64::from(1 << 20));
+        return Err(other(memory(there_kb), memory(here_kb)));
+    }
+    let hypervisor = |host: &Host| host.hypervisor.clone().unwrap_or_else(|| "none".to_owned());
+    let changes = [
+        ("kernel", began.kernel.clone(), here.kernel.clone()),
+        ("system", began.os.clone(), here.os.clone()),
+        ("hypervisor", hypervisor(began), hypervisor(here)),
+        ("file system", began.filesystem.clone(), here.filesystem.clone()),
+    ];
+    let changed = changes.into_iter().filter(|(_, then, now)| then != now);
+    Ok(changed
+        .map(|(what, then, now)| format!("resumed on {what} {now}, began on {then}"))
+        .collect())
+}
