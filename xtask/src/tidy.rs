@@ -23,7 +23,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-verdict", &["assay-model"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-testkit", &["assay-model", "assay-provision", "assay-servers", "assay-wire"]),
-    ("assay-fuzz", &["assay-ledger", "assay-model", "assay-plan", "assay-provision", "assay-wire"]),
+    (
+        "assay-fuzz",
+        &[
+            "assay-ledger",
+            "assay-model",
+            "assay-plan",
+            "assay-provision",
+            "assay-report",
+            "assay-verdict",
+            "assay-wire",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use assay_ledger::Ledger;
+use assay_model::{CellId, StudyRecord};
+use assay_report::{Format, TextOptions};
 use fs_err as fs;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -39,11 +41,31 @@ fn with(bytes: &[u8], act: impl FnOnce(&Path)) {
 fn read(path: &Path) {
     let Ok(ledger) = Ledger::open_read_only(path) else { return };
     ledger.latest().ok();
-    for study in ledger.studies().unwrap_or_default() {
-        ledger.read(&study.id).ok();
+    let studies = ledger.studies().unwrap_or_default();
+    for format in FORMATS {
+        let _: String = assay_report::studies(&studies, format, &OPTIONS);
     }
     // The study of the small ledger, even where the list of studies is damaged.
-    ledger.read("sample").ok();
+    for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
+        ledger.settings(id).ok();
+        if let Ok(record) = ledger.read(id) {
+            show(&record);
+        }
+    }
+}
+
+const FORMATS: [Format; 5] =
+    [Format::Text, Format::Html, Format::Markdown, Format::Csv, Format::Json];
+
+const OPTIONS: TextOptions = TextOptions { width: 80, color: true };
+
+/// Judges a record and renders it in every format: whatever a ledger gives can be shown.
+pub fn show(record: &StudyRecord) {
+    let judgement = assay_verdict::judge(record);
+    let _: Vec<CellId> = assay_verdict::stop::open_cells(record, &judgement);
+    for format in FORMATS {
+        let _: String = assay_report::render(record, &judgement, format, &OPTIONS);
+    }
 }
 
 fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {

@@ -9,6 +9,8 @@ mod postgres;
 mod text;
 mod wire;
 
+pub use ledger::show;
+
 /// A parser under test: its name, which is that of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 

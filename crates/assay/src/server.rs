@@ -96,7 +96,8 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
         anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
     };
     progress.update("looking at the sources");
-    let found = provisioner(&env)?.available(product)?;
+    let provisioner = provisioner(&env)?;
+    let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
     progress.finish();
     let rows: Vec<Available> = found
         .into_iter()

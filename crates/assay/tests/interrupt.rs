@@ -101,6 +101,22 @@ fn made(place: &Place) -> [usize; 2] {
     ["fresh", "aged"].map(|state| place.templates(state).len())
 }
 
+/// As long as another assay fills the cache, which may take an hour.
+#[test]
+fn while_a_server_is_got() {
+    let place = Place::new();
+    let lock = fs_err::File::create(place.cache().join("provision.lock")).unwrap();
+    lock.file().lock().unwrap();
+    let running = Running::start(&place, &["server", "get", "mariadb@11.8"]);
+    let waits = || {
+        let locks = fs_err::read_to_string("/proc/locks").unwrap();
+        let pid = format!(" {} ", running.child.id());
+        locks.lines().any(|line| line.contains("->") && line.contains(&pid))
+    };
+    while !waits() {}
+    running.interrupt();
+}
+
 #[test]
 fn while_rows_are_sent() {
     let place = Place::new();

@@ -219,9 +219,9 @@ pub(crate) fn fetch(
     env: &Environment,
 ) -> Result<Prefix> {
     env.progress.update(&format!("{name}: looking for it"));
-    let prefix = provisioner
-        .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
-        .with_context(|| format!("cannot get `{spec}`"))?;
+    let mut tell = |step| env.progress.update(&fetching(name, &step));
+    let prefix = env.interrupt.may_end_in(|| provisioner.get(spec, &mut tell));
+    let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
     let what = format!("is {} {} from {}", prefix.product, prefix.version, place.trim());
