@@ -32,9 +32,11 @@ pub(crate) fn check_machine(
     let distinct = started.clone().map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
-    let template_mb = |setup: Setup| loaded_mb(setup) + redo_log_mb(largest) + EMPTY_DATA_MB;
     // Of each data set two templates; of the one that is measured, a copy that may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
+        // The log of every server is made for the largest.
+        let log_mb = redo_log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
+        let template_mb = |setup: Setup| loaded_mb(setup) + log_mb + EMPTY_DATA_MB;
         let sizes: Vec<u64> = data
             .iter()
             .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
