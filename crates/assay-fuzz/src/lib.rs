@@ -17,6 +17,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All of them.
 pub const TARGETS: &[Target] = &[
     ("catalog", text::catalog),
+    ("config_file", text::config_file),
     ("deb", archive::deb),
     ("ledger_file", ledger::file),
     ("ledger_rows", ledger::rows),

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use assay_model::TestSet;
+use assay_plan::SystemRequest;
 use assay_provision::fuzzing;
 
 pub(crate) fn system_name(bytes: &[u8]) {
@@ -82,6 +83,20 @@ pub(crate) fn study_file(bytes: &[u8]) {
             assert_eq!(again.expect("what was written is read"), request, "{written}");
         }
         Err(error) => assert!(error.to_string().contains("study.toml"), "{error}"),
+    }
+}
+
+/// Config files: each line asks for one thing at most, and what is asked for can be passed to a server.
+pub(crate) fn config_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for name in ["mariadb@10.11", "postgres@16"] {
+        let spec = assay_plan::parse_system(name).expect("a system");
+        let Ok(lines) = assay_plan::config_lines(&spec, text) else { continue };
+        assert!(lines.len() <= text.lines().count());
+        for (name, value) in SystemRequest::of(name).started_from(&lines).options {
+            assert!(name.starts_with(|c: char| c.is_ascii_alphabetic()), "{name}");
+            assert!(!value.contains('\n') && !value.contains('\0'), "{value}");
+        }
     }
 }
 

@@ -43,10 +43,10 @@ impl Ledger {
         Self::opened(path, schema::open(path))
     }
 
-    /// Opens an existing ledger without the ability to change it.
+    /// Opens an existing ledger without the ability to change it: of an older one, a copy that is up to date.
     ///
     /// # Errors
-    /// As [`Self::open`], and the file is missing or has an older schema.
+    /// As [`Self::open`], and the file is missing, or has an older schema and more than a GiB.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
     }

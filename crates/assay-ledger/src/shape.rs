@@ -1,5 +1,6 @@
-//! Whether the tables of a file are those of its version: with a view in the place of a table or a trigger on one, a file
-//! could have anything done, and without its indexes it would take a slice twice. What a user adds beside is left alone.
+//! Whether the tables of a file are those of its version: with a view in the place of a table or a trigger on one, a
+//! file could have anything done, and without its indexes it would take a slice twice. What a user adds beside is left
+//! alone.
 
 use rusqlite::Connection;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{DataSet, Experiment, Setup};
+use assay_model::{DataSet, Engine, Experiment, Setup, SystemSpec};
 
 use crate::{Error, MachineFacts, PlannedSystem, buffer_pool_mb, loaded_mb, redo_log_mb};
 
@@ -17,17 +17,26 @@ pub(crate) fn check_machine(
     let memory_have = machine.memory_mb * 7 / 10;
     // What is running already has its memory, and its data are elsewhere.
     let started = systems.iter().filter(|system| system.url.is_none());
+    let caches_mb = |setup| {
+        let each = started.clone().map(|it| cache_mb(&it.spec).unwrap_or(buffer_pool_mb(setup)));
+        match experiment {
+            Experiment::Sequential => each.max().unwrap_or(0),
+            Experiment::Interleaved => each.sum(),
+        }
+    };
     let resident = match experiment {
         Experiment::Sequential => 1,
         Experiment::Interleaved => started.clone().count() as u64,
     };
     // The same system twice, such as a twin, shares its templates.
-    let distinct = started.map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
-    let memory_need = |setup| resident * (buffer_pool_mb(setup) + SERVER_BASE_MB);
+    let distinct = started.clone().map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
+    let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
-    let template_mb = |setup: Setup| loaded_mb(setup) + redo_log_mb(largest) + EMPTY_DATA_MB;
     // Of each data set two templates; of the one that is measured, a copy that may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
+        // The log of every server is made for the largest.
+        let log_mb = redo_log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
+        let template_mb = |setup: Setup| loaded_mb(setup) + log_mb + EMPTY_DATA_MB;
         let sizes: Vec<u64> = data
             .iter()
             .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
@@ -54,6 +63,29 @@ pub(crate) fn check_machine(
     }
     let rows_that_fit = if fits(low * 1000) { u64::from(low) * 1000 } else { 0 };
     Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
+}
+
+/// The cache of data that a system asks for, MB; none where it is the plan's.
+fn cache_mb(spec: &SystemSpec) -> Option<u64> {
+    let (option, unit) = match spec.engine {
+        Engine::InnoDb => ("innodb_buffer_pool_size", 1),
+        Engine::RocksDb => ("rocksdb_block_cache_size", 1),
+        // Without a unit, in pages.
+        Engine::Heap => ("shared_buffers", 8192),
+    };
+    let (_, value) = spec.overrides.iter().rev().find(|(name, _)| name == option)?;
+    let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, suffix) = value.split_at(end);
+    let unit = match suffix.trim().to_ascii_uppercase().as_str() {
+        "" => unit,
+        "B" => 1,
+        "K" | "KB" => 1 << 10,
+        "M" | "MB" => 1 << 20,
+        "G" | "GB" => 1 << 30,
+        "T" | "TB" => 1 << 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok().map(|number| number.saturating_mul(unit) >> 20)
 }
 
 /// An empty data directory with its system tables, MB.

@@ -2,6 +2,7 @@
 //!
 //! Pure: no clock, no file, no unseeded chance.
 
+mod config_file;
 mod effort;
 mod fits;
 mod limits;
@@ -16,6 +17,7 @@ mod system_name;
 mod tests_glob;
 mod url;
 
+pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use order::{round_order, start_order};
 pub use quantity::{parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
@@ -92,9 +94,9 @@ pub enum Error {
         /// What was expected, with an example.
         what: &'static str,
     },
-    /// Something that cannot be done with a server that is running already.
+    /// Something that cannot be done with a server as it is: running already, or with threads that connections share.
     #[error("`{name}` cannot take part: {why}")]
-    Running {
+    CannotTakePart {
         /// The system, without password.
         name: String,
         /// Why not.
@@ -133,8 +135,9 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { nearest: Some(name), .. } => {
-                vec![format!("did you mean `{name}`")]
+            Self::NoSuchTest { nearest, .. } => {
+                let near = nearest.iter().map(|name| format!("did you mean `{name}`"));
+                near.chain(["`assay tests --set 47` lists all".to_owned()]).collect()
             }
             Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {
                 vec![format!("`--rows {rows_that_fit}` would fit")]

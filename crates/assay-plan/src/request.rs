@@ -65,6 +65,9 @@ pub struct SystemRequest {
     pub words: String,
     /// What it is called in reports, when that is not its words.
     pub name: Option<String>,
+    /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
+    /// [`SystemRequest::started_from`] has put its options here.
+    pub config: Option<String>,
     /// Server options on top of those in `words`, in order.
     pub options: Vec<(String, String)>,
 }
@@ -171,6 +174,13 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
     check_running(&systems, effort.experiment, request.placement)?;
+    let pooled = systems.iter().find(|system| shares_threads(&system.spec));
+    if let Some(system) = pooled
+        && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
+    {
+        let why = "its connections share threads, which cannot be confined for one of them";
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+    }
     check_machine(largest, &setups, &systems, effort.experiment, machine)?;
 
     // What others use is not pinned, and the rest is treated alike.
@@ -180,7 +190,12 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         systems: request.systems.iter().map(SystemRequest::without_password).collect(),
         ..request.clone()
     };
-    let cells = cells(request, &effort, &tests, &setups);
+    let mut cells = cells(request, &effort, &tests, &setups);
+    if pooled.is_some() {
+        let by_connection =
+            |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
+        cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
+    }
     let study = Study {
         id: String::new(),
         started_ms: 0,
@@ -263,9 +278,15 @@ fn check_running(
         } else {
             continue;
         };
-        return Err(Error::Running { name: system.name.clone(), why });
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     Ok(())
+}
+
+/// Whether it asks for a pool of threads that serve all connections together.
+fn shares_threads(spec: &SystemSpec) -> bool {
+    let asked = spec.overrides.iter().rev().find(|(name, _)| name == "thread_handling");
+    asked.is_some_and(|(_, value)| value != "one-thread-per-connection")
 }
 
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
@@ -408,7 +429,7 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Request)| {
             let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
             change(&mut request);
-            matches!(plan(&request, MACHINE), Err(Error::Running { .. }))
+            matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. }))
         };
         assert!(!refused(&|_| ()));
         assert!(refused(&|request| request.twin = Some(true)));
@@ -525,6 +546,33 @@ mod tests {
             let mut request = request();
             change(&mut request);
             assert!(plan(&request, MACHINE).is_err());
+        }
+    }
+
+    #[test]
+    fn threads_that_connections_share_are_not_confined() {
+        let mut request = request();
+        request.systems[1].words = "mariadb@11.8+thread_handling=pool-of-threads".to_owned();
+        let cells = plan(&request, MACHINE).unwrap().study.cells;
+        let has = |placement| cells.iter().any(|cell| cell.placement == placement);
+        assert!(has(CpuPlacement::OneCpu) && !has(CpuPlacement::ConnectionsOnOneCpu));
+        request.placement = Some(CpuPlacement::ConnectionsOnOneCpu);
+        assert!(matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. })));
+    }
+
+    #[test]
+    fn a_cache_that_a_system_asks_for_counts() {
+        for (words, fits) in [
+            ("mariadb@11.8+innodb_buffer_pool_size=8G", true),
+            ("mariadb@11.8+innodb_buffer_pool_size=12G", false),
+            ("mariadb@11.8+innodb-buffer-pool-size=12884901888", false),
+            ("postgres@18+shared_buffers=12GB", false),
+            ("postgres@18+shared_buffers=16384", true),
+            ("mariadb@11.8+innodb_buffer_pool_size=99999999999999999T", false),
+        ] {
+            let mut request = request();
+            request.systems[1].words = words.to_owned();
+            assert_eq!(plan(&request, MACHINE).is_ok(), fits, "{words}");
         }
     }
 

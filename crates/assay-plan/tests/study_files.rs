@@ -70,10 +70,11 @@ fn exact_studies_are_those_of_the_posts() {
             setups.iter().map(|&(clients, tables, rows)| Setup { clients, tables, rows }).collect();
         assert_eq!(plan.study.setups, expected, "{name}");
         let seconds = |test: &str| {
-            let cell = plan.study.cells.iter().find(|cell| cell.id.test.name() == test).unwrap();
-            cell.slice_ms / 1000
+            let cell = plan.study.cells.iter().find(|cell| cell.id.test.name() == test);
+            cell.map(|cell| cell.slice_ms / 1000)
         };
-        assert_eq!((seconds("scan"), seconds("insert")), (read_s, write_s), "{name}");
+        assert!(seconds("scan").is_none_or(|it| it == read_s), "{name}");
+        assert_eq!(seconds("insert"), Some(write_s), "{name}");
     };
     let million = 1_000_000;
     let big = |clients| (clients, 8, 10 * million);
@@ -82,6 +83,8 @@ fn exact_studies_are_those_of_the_posts() {
     check("mysql-two-sockets-2025-12", 8, TestSet::Set32, &[big(16)], (600, 900));
     check("mysql-small-2025-08", 5, TestSet::Set32, &[(1, 1, 50 * million)], (600, 900));
     let by_clients = [1, 4, 6, 8, 10, 20, 40].map(big);
+    let ten_million = (20, 20, 10 * million);
+    check("mysql-doublewrite-pages-2025-05", 3, TestSet::Set32, &[ten_million], (600, 900));
     check("mysql-by-clients-2025-03", 6, TestSet::Set27, &by_clients, (180, 300));
 }
 

@@ -3,6 +3,7 @@
 //! Everything comes from files that the kernel keeps for every thread, so a snapshot needs no
 //! privilege beyond being the server's user, and costs one `pread` per idle thread.
 
+mod census;
 mod file;
 mod host;
 mod machine;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use assay_model::Hint;
 
+pub use census::{Busy, Census};
 pub use host::{available_memory_kb, cpus_allowed, disk_wait_is_accounted, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 pub use trouble::{

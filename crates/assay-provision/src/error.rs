@@ -264,6 +264,8 @@ fn why(errors: &[Error]) -> String {
     list("; not looked into:", &errors)
 }
 
+const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-dir`";
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
@@ -295,6 +297,9 @@ impl Hint for Error {
                 "`assay server list --available PRODUCT` lists what can be had; another place can be \
                  named in a catalog of your own"
             }
+            Self::Architecture(_) => {
+                "give a server of your own, `PRODUCT@dir:PATH`, or sources to build, `PRODUCT@git:PATH`"
+            }
             Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
@@ -323,12 +328,8 @@ impl Hint for Error {
             Self::Altered { .. } | Self::Checksum { .. } => {
                 "a proxy or mirror changed the archive; try again or change the mirror"
             }
-            Self::DiskFull { .. } => {
-                "free some room, or put the cache elsewhere with `--cache-dir`"
-            }
-            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
-                "free some room, or put the cache elsewhere with `--cache-dir`"
-            }
+            Self::DiskFull { .. } => NO_ROOM,
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 "choose a cache directory of your own with `--cache-dir`"
             }

@@ -7,10 +7,10 @@ use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::number::Digits;
-use crate::words::{rfc3339, system_name};
+use crate::words::{rfc3339, system_name, why};
 
-/// The columns, in order.
-const HEADER: [&str; 47] = [
+/// The columns, in order; new ones come last.
+const HEADER: [&str; 51] = [
     "study",
     "started",
     "test",
@@ -58,6 +58,10 @@ const HEADER: [&str; 47] = [
     "detectable",
     "why",
     "workload_version",
+    "troubled_steal",
+    "troubled_other_process",
+    "troubled_clock_jump",
+    "overlap_us",
 ];
 
 /// Renders the cells.
@@ -115,7 +119,7 @@ fn line(record: &StudyRecord, judgement: &Judgement, index: usize) -> Vec<String
             server.map(|it| it.sys_us),
             server.map(|it| it.runq_us),
             server.and_then(|it| it.disk_wait_us),
-            server.map(|it| it.other_wait_us),
+            server.and_then(|it| it.other_wait_us),
             server.map(|it| it.background_cpu_us),
             server.map(|it| it.cs),
             per_op.and_then(|it| it.reads),
@@ -128,8 +132,12 @@ fn line(record: &StudyRecord, judgement: &Judgement, index: usize) -> Vec<String
     fields.extend([
         judged.cpu_verdict.map_or_else(String::new, |verdict| verdict.word().to_owned()),
         number(judged.detectable),
-        judged.failure.clone().or_else(|| judged.why.clone()).unwrap_or_default(),
+        why(record, judged).unwrap_or_default().into_owned(),
         record.study.workload_version.to_string(),
+        judged.troubled_by.steal.to_string(),
+        judged.troubled_by.other_process.to_string(),
+        judged.troubled_by.clock_jump.to_string(),
+        number(server.and_then(|it| it.overlap_us)),
     ]);
     fields
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use assay_model::{DataContent, Experiment, StudyRecord, System, Verdict};
-use assay_verdict::{Judgement, SystemSummary};
+use assay_verdict::{Judgement, SystemSummary, threshold};
 
-use crate::findings;
+use crate::label::label;
 use crate::number::{change, duration, share};
-use crate::words::{base_index, source, system_name};
+use crate::words::{base_index, origin};
+use crate::{findings, trouble};
 
 /// The answer, then what the twin says, warnings, and what the answer rests on.
 pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -50,6 +51,7 @@ fn twin_lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
 pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut warnings: Vec<String> = builds(record).into_iter().collect();
     warnings.extend(data_differ(record));
+    warnings.extend(trouble::warnings(record, judgement));
     let disturbed: BTreeSet<_> =
         judgement.cells.iter().filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
     if !disturbed.is_empty() {
@@ -87,13 +89,13 @@ fn data_differ(record: &StudyRecord) -> Option<String> {
                 && (other.rows, &other.checksum) != (one.rows, &one.checksum)
         })
     };
-    let systems: BTreeSet<&str> = record
+    let systems: BTreeSet<String> = record
         .data
         .iter()
         .filter(|content| differs(content))
-        .map(|content| system_name(record, content.system))
+        .map(|content| label(record, content.system))
         .collect();
-    let names: Vec<&str> = systems.into_iter().collect();
+    let names: Vec<String> = systems.into_iter().collect();
     (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn twin_line(
     judgement: &Judgement,
     summary: &SystemSummary,
 ) -> String {
-    let base = system_name(record, base_index(record));
+    let base = label(record, base_index(record));
     let calls = summary.slower + summary.faster;
     let cells = summary.cells();
     let smallest = smallest_change(judgement, &[summary.system])
@@ -140,8 +142,8 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
 }
 
 fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
-    let name = system_name(record, summary.system);
-    let base = system_name(record, base_index(record));
+    let name = label(record, summary.system);
+    let base = label(record, base_index(record));
     let cells = summary.cells();
     let mut counts = [
         (summary.slower, "slower"),
@@ -188,9 +190,10 @@ fn builds(record: &StudyRecord) -> Option<String> {
     let first = builder(record.systems.first()?);
     let differ = record.systems.iter().any(|system| builder(system) != first);
     differ.then(|| {
-        let systems = record.systems.iter().filter(|system| !system.is_twin);
-        let each: Vec<String> =
-            systems.map(|system| format!("{} from {}", system.name, source(system))).collect();
+        let systems = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
+        let each: Vec<String> = systems
+            .map(|(index, system)| format!("{} from {}", label(record, index), origin(system)))
+            .collect();
         format!(
             "the builds differ ({}): compiler and libraries change together with the version",
             each.join(", ")
@@ -218,6 +221,6 @@ pub(crate) fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     format!(
         "{slices} slices {how}, {}; changes under {} do not count{smallest}{false_alarms}",
         duration(record.elapsed_s()),
-        share(record.study.threshold),
+        share(threshold(&record.study)),
     )
 }

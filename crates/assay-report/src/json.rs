@@ -1,5 +1,6 @@
 //! JSON, schema 1. What was never measured is null.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use assay_model::{AuditClass, AuditFinding, Estimate, Host, StudyRecord, System};
@@ -9,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::findings::Kind;
 use crate::headline::{detectable, is_twin};
 use crate::number::Digits;
-use crate::words::{rfc3339, source, system_name};
+use crate::words::{rfc3339, source, system_name, why};
 
 /// The shape below; raised when it breaks.
 const SCHEMA: u32 = 1;
@@ -111,6 +112,7 @@ struct CellPart<'a> {
     verdict: &'static str,
     slices: u32,
     troubled: u32,
+    troubled_by: TroubledPart,
     disturbed: bool,
     blocks: u32,
     ops: Number,
@@ -120,7 +122,15 @@ struct CellPart<'a> {
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
-    why: Option<&'a str>,
+    why: Option<Cow<'a, str>>,
+}
+
+/// Troubled slices by kind; one may be of several.
+#[derive(Serialize)]
+struct TroubledPart {
+    steal: u32,
+    other_process: u32,
+    clock_jump: u32,
 }
 
 #[derive(Serialize)]
@@ -141,6 +151,8 @@ struct PerOpPart {
     runq_us: Number,
     disk_wait_us: Number,
     other_wait_us: Number,
+    /// Counted both in `client_cpu_us` and in the server's terms.
+    overlap_us: Number,
     background_cpu_us: Number,
     cs: Number,
     reads: Number,
@@ -261,6 +273,11 @@ fn cell<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CellPart<'a> 
         verdict: judged.verdict.word(),
         slices: judged.slices,
         troubled: judged.troubled,
+        troubled_by: TroubledPart {
+            steal: judged.troubled_by.steal,
+            other_process: judged.troubled_by.other_process,
+            clock_jump: judged.troubled_by.clock_jump,
+        },
         disturbed: judged.is_disturbed,
         blocks: judged.blocks,
         ops: judged.ops.into(),
@@ -275,7 +292,7 @@ fn cell<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CellPart<'a> 
         cpu_ratio: judged.cpu_ratio.map(Into::into),
         cpu_verdict: judged.cpu_verdict.map(assay_model::Verdict::word),
         detectable: judged.detectable.map(Into::into),
-        why: judged.failure.as_deref().or(judged.why.as_deref()),
+        why: why(record, judged),
     }
 }
 
@@ -295,7 +312,8 @@ fn per_op(per_op: PerOp) -> PerOpPart {
         server_sys_us: server.sys_us.into(),
         runq_us: server.runq_us.into(),
         disk_wait_us: Number(server.disk_wait_us),
-        other_wait_us: server.other_wait_us.into(),
+        other_wait_us: Number(server.other_wait_us),
+        overlap_us: Number(server.overlap_us),
         background_cpu_us: server.background_cpu_us.into(),
         cs: server.cs.into(),
         ..common

@@ -4,18 +4,23 @@
 
 mod audit;
 mod csv;
+mod doubt;
 mod findings;
 mod headline;
 mod html;
 mod json;
+mod label;
 mod markdown;
 mod number;
 mod studies;
+mod tests_list;
 mod text;
+mod trouble;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use studies::studies;
+pub use tests_list::{ListedTest, tests_json, tests_text};
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;

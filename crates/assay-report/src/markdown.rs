@@ -3,10 +3,12 @@
 use assay_model::{CellId, Group, Setup, StudyRecord};
 use assay_verdict::Judgement;
 
+use crate::doubt;
 use crate::headline::{self, compared};
+use crate::label::label;
 use crate::number::{NONE, median, rate, ratio};
 use crate::text::conditions;
-use crate::words::{base_index, causes, command, symbol, system_name};
+use crate::words::{base_index, causes, command, symbol};
 
 /// What the columns are.
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
@@ -30,6 +32,11 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         .collect();
     if !causes.is_empty() {
         sections.push(folded("Why, the largest changes first", &causes.join("\n")));
+    }
+    let doubts: Vec<String> =
+        doubt::lines(record, judgement).iter().map(|line| format!("- {}", escaped(line))).collect();
+    if !doubts.is_empty() {
+        sections.push(folded("Undecided, and what would help", &doubts.join("\n")));
     }
     let conditions = conditions::list(record, judgement);
     let items: Vec<String> =
@@ -79,7 +86,7 @@ fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
 fn columns(record: &StudyRecord) -> Vec<Column> {
     let mut columns = vec![Column::left("test"), Column::right("base QPS")];
     for system in compared(record) {
-        let name = system_name(record, system);
+        let name = label(record, system);
         columns.extend([
             Column::right(format!("{name} rQPS [95 %]")),
             Column::left("verdict"),
@@ -115,7 +122,7 @@ fn groups(record: &StudyRecord, judgement: &Judgement) -> Option<String> {
         .map(|summary| {
             let mut row = vec![summary.group.word().to_owned()];
             row.extend(several_setups.then(|| summary.setup.to_string()));
-            row.extend(several_systems.then(|| system_name(record, summary.system).to_owned()));
+            row.extend(several_systems.then(|| label(record, summary.system)));
             row.push(summary.n.to_string());
             row.extend([summary.min, summary.max, summary.avg].map(|value| format!("{value:.2}")));
             row.push(median(summary));

@@ -11,6 +11,9 @@ pub(crate) const NONE: &str = "–";
 /// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
+/// Half-width of an interval, percent, beyond which its ends tell nothing.
+const VAGUE: f64 = 1000.0;
+
 /// Below this a whole number is exact.
 const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
@@ -56,9 +59,21 @@ impl fmt::Display for Digits {
 pub(crate) fn ratio(estimate: Option<Estimate>) -> String {
     match estimate {
         None => NONE.to_owned(),
-        Some(e) if e.has_interval() => format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high),
+        Some(e) if e.has_interval() => format!("{:.2} {}", e.value, interval(e)),
         Some(e) => format!("{:.2} (no interval)", e.value),
     }
+}
+
+/// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
+pub(crate) fn interval(estimate: Estimate) -> String {
+    // Where nothing is known to a factor of ten, decimals would be noise, and zero wrong.
+    let end = |value: f64| match value {
+        v if v < 0.005 => "<0.01".to_owned(),
+        v if v >= 999.5 => ">1000".to_owned(),
+        v if v >= 9.995 => format!("{v:.0}"),
+        v => format!("{v:.2}"),
+    };
+    format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
 /// The median of a group with its interval.
@@ -66,18 +81,23 @@ pub(crate) fn median(summary: &GroupSummary) -> String {
     ratio(Some(summary.median_interval.unwrap_or(Estimate::without_interval(summary.median))))
 }
 
-/// A rate with the half-width of its interval: `19,120 ±3 %`.
+/// A rate with the half-width of its interval: `19,120 ±3 %`; a very wide one whole, `19,120 [4,100, 96,200]`.
 pub(crate) fn rate(estimate: Option<Estimate>) -> String {
-    match estimate {
-        None => NONE.to_owned(),
-        Some(e) if e.has_interval() => {
-            let half = 50.0 * (e.high - e.low) / e.value;
-            // More is nothing that anybody could use.
-            let half = if half > 100.0 { ">100".to_owned() } else { format!("{half:.0}") };
-            format!("{} ±{half} %", quantity(e.value))
-        }
-        Some(e) => quantity(e.value),
-    }
+    let value = estimate.map_or_else(|| NONE.to_owned(), |e| quantity(e.value));
+    spread(estimate).map_or_else(|| value.clone(), |spread| format!("{value} {spread}"))
+}
+
+/// How wide the interval of a rate is; none where it is not known.
+pub(crate) fn spread(estimate: Option<Estimate>) -> Option<String> {
+    let e = estimate.filter(|e| e.has_interval() && e.value > 0.0)?;
+    let half = 50.0 * (e.high - e.low) / e.value;
+    Some(if half <= 100.0 {
+        format!("±{half:.0} %")
+    } else if half <= VAGUE {
+        format!("[{}, {}]", quantity(e.low), quantity(e.high))
+    } else {
+        "±>1000 %".to_owned()
+    })
 }
 
 /// Three or more significant digits, thousands separated.
@@ -134,6 +154,25 @@ pub(crate) fn duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn intervals_read_well_however_wide() {
+        let of = |low, high| interval(Estimate { value: 1.0, low, high });
+        assert_eq!(of(0.912, 0.9499), "[0.91, 0.95]");
+        assert_eq!(of(0.6, 9.99), "[0.60, 9.99]");
+        assert_eq!(of(0.004, 43.2), "[<0.01, 43]");
+        assert_eq!(of(1e-9, 1e30), "[<0.01, >1000]");
+    }
+
+    #[test]
+    fn rates_read_well_however_uncertain() {
+        let of = |low, high| rate(Some(Estimate { value: 20_000.0, low, high }));
+        assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3 %");
+        assert_eq!(of(4100.0, 96_200.0), "20,000 [4,100, 96,200]");
+        assert_eq!(of(1e-9, 1e30), "20,000 ±>1000 %");
+        assert_eq!(rate(Some(Estimate::without_interval(20_000.0))), "20,000");
+        assert_eq!(rate(None), "–");
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -1,9 +1,13 @@
 //! Words and symbols that formats share.
 
-use assay_model::{Prefix, StudyRecord, System, Verdict};
+use std::borrow::Cow;
+
+use assay_model::{Origin, Prefix, StudyRecord, System, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
+use crate::doubt;
 use crate::headline::compared;
+use crate::label::label;
 
 /// The symbol of a verdict.
 pub(crate) fn symbol(verdict: Verdict) -> &'static str {
@@ -21,7 +25,7 @@ pub(crate) fn base_index(record: &StudyRecord) -> usize {
     record.systems.iter().position(|system| system.is_base).unwrap_or(0)
 }
 
-/// The name of a system by index.
+/// The whole name of a system by index.
 pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
     record.systems.get(index).map_or("?", |system| &system.name)
 }
@@ -30,6 +34,14 @@ pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
 pub(crate) fn source(system: &System) -> String {
     let build = &system.prefix.build;
     format!("{} {}", build.source, build.channel).trim().to_owned()
+}
+
+/// The same for people, who know a running server by its name.
+pub(crate) fn origin(system: &System) -> String {
+    match system.spec.origin {
+        Origin::Url(_) => "a running server".to_owned(),
+        _ => source(system),
+    }
 }
 
 /// `binaries 0123456789ab`: the beginning of their checksum, where anything is known of them.
@@ -46,6 +58,12 @@ pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
 /// A moment to the minute, in UTC: `2026-11-21 07:19`; none outside the years that RFC 3339 has.
 pub(crate) fn minute(milliseconds: i64) -> Option<String> {
     Some(rfc3339(milliseconds)?.get(..16)?.replace('T', " "))
+}
+
+/// Why a cell failed, changed or is undecided.
+pub(crate) fn why<'a>(record: &StudyRecord, judged: &'a CellJudgement) -> Option<Cow<'a, str>> {
+    let known = judged.failure.as_deref().or(judged.why.as_deref());
+    known.map(Cow::Borrowed).or_else(|| doubt::of_cell(record, judged).map(Cow::Owned))
 }
 
 /// Cells that are explained or failed, with their names (and, of several, the system's) and the sentence: failures,
@@ -67,7 +85,7 @@ pub(crate) fn causes<'a>(
             name += &format!(" at {}", judged.cell.setup);
         }
         if systems.len() > 1 || judged.failure.is_some() {
-            name += &format!(" {}", system_name(record, judged.system));
+            name += &format!(" {}", label(record, judged.system));
         }
         Some((judged, name, why))
     });

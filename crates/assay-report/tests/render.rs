@@ -4,7 +4,7 @@
 
 mod common;
 
-use assay_model::{StudyRecord, TestSet};
+use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, study};
@@ -92,8 +92,11 @@ fn json_path(column: &str) -> String {
         "latency_p99_us" => "/latency_us/p99".into(),
         "latency_max_us" => "/latency_us/max".into(),
         "time_us" | "client_cpu_us" | "server_cpu_us" | "server_user_us" | "server_sys_us"
-        | "runq_us" | "disk_wait_us" | "other_wait_us" | "background_cpu_us" | "cs" | "reads"
-        | "read_kb" | "write_kb" => format!("/per_op/{column}"),
+        | "runq_us" | "disk_wait_us" | "other_wait_us" | "overlap_us" | "background_cpu_us"
+        | "cs" | "reads" | "read_kb" | "write_kb" => format!("/per_op/{column}"),
+        "troubled_steal" | "troubled_other_process" | "troubled_clock_jump" => {
+            column.replacen('_', "_by/", 1).replacen("troubled", "/troubled", 1)
+        }
         _ => format!("/{column}"),
     }
 }
@@ -192,6 +195,83 @@ fn a_twin_is_a_line() {
     let told = format!("A/A twin: {} false calls in {} tests", twin["false_calls"], twin["cells"]);
     assert!(text.contains(&told), "{told}:\n{text}");
     assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
+}
+
+/// What a user can act on: which trouble, how much of it, what to do.
+#[test]
+fn machine_trouble_is_told_by_its_kind() {
+    let mut study = record(&["11.8"]);
+    for (number, slice) in study.slices.iter_mut().enumerate() {
+        slice.outcome = SliceOutcome::Troubled;
+        slice.trouble = match number % 5 {
+            0 | 1 => vec![Trouble::OtherProcess],
+            2 => vec![Trouble::Steal, Trouble::OtherProcess],
+            _ => vec![Trouble::Steal],
+        };
+    }
+    let busy =
+        "other processes used the CPU in 60 % of the slices: stop what else runs on this machine";
+    let steal = "the hypervisor took CPU time in 60 % of the slices";
+    let counts = "other processes 240, steal by the hypervisor 240";
+    for format in [Format::Text, Format::Markdown, Format::Html] {
+        let unbroken = in_format(&study, format).replace("\n  ", " ").replace('\u{a0}', " ");
+        let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
+        for told in [busy, steal, counts, "judged there"] {
+            assert!(text.contains(told), "no `{told}` in {format:?}:\n{text}");
+        }
+    }
+    let cell = &json(&study)["cells"][0];
+    assert_eq!(cell["troubled"], 40);
+    assert!(cell["troubled_by"]["steal"].as_u64() > Some(0), "{cell}");
+    assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal"]);
+    // Little of it is no warning.
+    assert!(!in_format(&record(&["11.8"]), Format::Text).contains("warning: the hypervisor"));
+}
+
+#[test]
+fn undecided_tests_say_what_would_help() {
+    let mut study = record(&["11.8"]);
+    for (number, slice) in study.slices.iter_mut().enumerate() {
+        slice.work.elapsed_ns += (number as u64 * 7919 % 97) * 400_000;
+    }
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    assert!(text.contains("undecided, and what would help"), "{text}");
+    assert!(text.contains("times the measuring would"), "{text}");
+    let document = json(&study);
+    for cell in document["cells"].as_array().unwrap() {
+        if cell["verdict"] == "undecided" {
+            assert!(cell["why"].as_str().unwrap().contains("the interval is too wide"), "{cell}");
+        }
+    }
+    assert!(in_format(&study, Format::Markdown).contains("Undecided, and what would help"));
+    let three = |format| {
+        let mut short = study.clone();
+        short.slices.retain(|slice| slice.block < 3);
+        in_format(&short, format)
+    };
+    for format in [Format::Text, Format::Html, Format::Csv] {
+        assert!(three(format).contains("measured in 3 of the 4 blocks that a verdict needs"));
+    }
+}
+
+/// The whole URL once, among the systems; scripts find it everywhere.
+#[test]
+fn urls_are_short_in_tables() {
+    let url =
+        "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/vm/assay/5e5c70d2f93d/s";
+    let mut study = record(&["11.8", "10.11"]);
+    study.systems[1].name = url.into();
+    study.systems[2].name = url.replace("mysql:", "postgres:");
+    for format in [Format::Text, Format::Html, Format::Markdown] {
+        let text = in_format(&study, format);
+        // A socket's path breaks nowhere.
+        assert_eq!(text.matches("mysql://root@").count(), 1, "{text}");
+        assert!(text.contains("mysql://…/5e5c70d2f93d/s"), "{text}");
+        assert!(text.contains("postgres://…/5e5c70d2f93d/s"), "{text}");
+    }
+    assert_eq!(json(&study)["systems"][1]["name"], url);
+    assert_eq!(json(&study)["cells"][1]["system"], url);
+    assert!(in_format(&study, Format::Csv).contains(url));
 }
 
 #[test]
@@ -339,6 +419,8 @@ fn json_cells_carry_every_field() {
         "rqps",
         "verdict",
         "slices",
+        "troubled",
+        "troubled_by",
         "blocks",
         "ops",
         "errors",
@@ -366,6 +448,7 @@ fn json_cells_carry_every_field() {
             "cs",
             "disk_wait_us",
             "other_wait_us",
+            "overlap_us",
             "read_kb",
             "reads",
             "runq_us",

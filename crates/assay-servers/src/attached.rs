@@ -86,7 +86,7 @@ impl Attached {
         self.pid.map(|pid| PathBuf::from(format!("/proc/{pid}/cwd")))
     }
 
-    /// Threads that serve connections; see [`crate::Server::connection_tids`]. None without a process.
+    /// Threads that serve connections; see [`crate::Server::connection_tids`]. None without a process, too.
     ///
     /// # Errors
     /// As there.
@@ -97,7 +97,6 @@ impl Attached {
     ) -> Result<Option<Vec<i32>>, E> {
         let Some(pid) = self.pid else { return Ok(None) };
         threads::of_connections(self.product, pid, &self.options, connections, round_trips)
-            .map(Some)
     }
 
     /// What stands for its binaries; `shown` is how to reach it, without password.

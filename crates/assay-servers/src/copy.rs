@@ -1,71 +1,75 @@
 //! Copies of data directories: shared blocks where the file system can, else only what is not a hole.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use assay_wire::Stop;
 use fs_err as fs;
 use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
 use crate::Error;
 
+/// Bytes that are copied between two looks at whether somebody asks to stop.
+const AT_ONCE: u64 = 64 << 20;
+
 /// Copies a directory with all files, directories and symbolic links in it; `to` must not exist.
 ///
 /// The copy has the same content, permissions and holes. Sockets and pipes are left out.
 ///
 /// # Errors
-/// When something cannot be read or written; what was copied so far stays.
-pub fn copy_tree(from: &Path, to: &Path) -> Result<(), Error> {
+/// When something cannot be read or written, and soon after somebody asks to stop; what was copied so far stays.
+pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let (kind, source) = (entry.file_type()?, entry.path());
         let target = to.join(entry.file_name());
         if kind.is_dir() {
-            copy_tree(&source, &target)?;
+            copy_tree(&source, &target, stop)?;
         } else if kind.is_symlink() {
             fs::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
-            copy_file(&source, &target)?;
+            copy_file(&source, &target, stop)?;
         }
     }
     Ok(fs::set_permissions(to, fs::metadata(from)?.permissions())?)
 }
 
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_file(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     let source = fs::File::open(from)?;
     let target = fs::OpenOptions::new().write(true).create_new(true).open(to)?;
     let metadata = source.metadata()?;
     if ioctl_ficlone(&target, &source).is_err() {
         target.set_len(metadata.len())?;
-        copy_data(source.file(), target.file(), metadata.len())?;
+        copy_data(source.file(), target.file(), metadata.len(), stop)?;
     }
-    target.set_permissions(metadata.permissions())
+    Ok(target.set_permissions(metadata.permissions())?)
 }
 
 /// Copies every part of a file that is not a hole.
-fn copy_data(source: &std::fs::File, target: &std::fs::File, length: u64) -> io::Result<()> {
+fn copy_data(source: &File, target: &File, length: u64, stop: &Stop) -> Result<(), Error> {
     let mut end = 0;
     while end < length {
         let start = match seek(source, SeekFrom::Data(end)) {
             Ok(start) => start,
             // Only a hole is left.
             Err(Errno::NXIO) => return Ok(()),
-            Err(errno) => return Err(errno.into()),
+            Err(errno) => return Err(io::Error::from(errno).into()),
         };
-        end = seek(source, SeekFrom::Hole(start))?;
+        if stop.is_asked() {
+            return Err(Error::Stopped);
+        }
+        let hole = seek(source, SeekFrom::Hole(start)).map_err(io::Error::from)?;
+        end = hole.min(start.saturating_add(AT_ONCE));
         copy_part(source, target, start, end)?;
     }
     Ok(())
 }
 
-fn copy_part(
-    source: &std::fs::File,
-    target: &std::fs::File,
-    start: u64,
-    end: u64,
-) -> io::Result<()> {
+fn copy_part(source: &File, target: &File, start: u64, end: u64) -> io::Result<()> {
     let (mut read_at, mut write_at) = (start, start);
     while read_at < end {
         let count = usize::try_from(end - read_at).unwrap_or(usize::MAX);
@@ -85,12 +89,7 @@ fn copy_part(
     Ok(())
 }
 
-fn copy_through_memory(
-    source: &std::fs::File,
-    target: &std::fs::File,
-    mut at: u64,
-    end: u64,
-) -> io::Result<()> {
+fn copy_through_memory(source: &File, target: &File, mut at: u64, end: u64) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 20];
     while at < end {
         let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
@@ -117,12 +116,12 @@ mod tests {
         fs::write(from.join("empty"), b"").unwrap();
         fs::set_permissions(from.join("a"), std::fs::Permissions::from_mode(0o700)).unwrap();
         fs::os::unix::fs::symlink("a/b", from.join("link")).unwrap();
-        let sparse = std::fs::File::create_new(from.join("sparse")).unwrap();
+        let sparse = File::create_new(from.join("sparse")).unwrap();
         sparse.set_len(64 << 20).unwrap();
         sparse.write_all_at(b"middle", 20 << 20).unwrap();
 
-        let to = dir.path().join("to");
-        copy_tree(&from, &to).unwrap();
+        let (to, stop) = (dir.path().join("to"), Stop::default());
+        copy_tree(&from, &to, &stop).unwrap();
         assert_eq!(fs::read(to.join("a/b/file")).unwrap(), b"content");
         assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
         assert_eq!(fs::metadata(to.join("a")).unwrap().mode() & 0o777, 0o700);
@@ -131,7 +130,18 @@ mod tests {
         assert_eq!(copied.len(), 64 << 20);
         assert!(copied.blocks() * 512 < 1 << 20, "holes were filled: {} blocks", copied.blocks());
         assert!(fs::read(to.join("sparse")).unwrap() == fs::read(from.join("sparse")).unwrap());
-        assert!(copy_tree(&from, &to).is_err(), "an existing directory was taken");
+        assert!(copy_tree(&from, &to, &stop).is_err(), "an existing directory was taken");
+    }
+
+    #[test]
+    fn a_stop_ends_it_before_the_next_part() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, stop) = (dir.path().join("from"), Stop::default());
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("file"), b"content").unwrap();
+        stop.ask();
+        let ended = copy_tree(&from, &dir.path().join("to"), &stop);
+        assert!(matches!(ended, Err(Error::Stopped)), "{ended:?}");
     }
 
     #[test]
@@ -139,8 +149,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let content: Vec<u8> = (0..3_000_000_u32).map(|it| it as u8).collect();
         fs::write(dir.path().join("source"), &content).unwrap();
-        let source = std::fs::File::options().read(true).open(dir.path().join("source")).unwrap();
-        let target = std::fs::File::create_new(dir.path().join("target")).unwrap();
+        let source = File::options().read(true).open(dir.path().join("source")).unwrap();
+        let target = File::create_new(dir.path().join("target")).unwrap();
         copy_through_memory(&source, &target, 0, content.len() as u64).unwrap();
         assert!(fs::read(dir.path().join("target")).unwrap() == content);
     }

@@ -69,6 +69,9 @@ pub enum Error {
     /// The supervisor could not do what it was asked.
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
+    /// Somebody asked to stop.
+    #[error("stopped before it was done")]
+    Stopped,
     /// A server refused a statement or a connection broke.
     #[error(transparent)]
     Wire(#[from] assay_wire::Error),

@@ -41,7 +41,10 @@ pub fn initialize(
     let log = job.log.clone();
     sandbox.run(job)?;
     match sandbox.ended_within(LIMIT)? {
-        Some(Ending::Code(0)) => Ok(fs::rename(&unfinished, target)?),
+        Some(Ending::Code(0)) => {
+            sandbox.shelter()?;
+            Ok(fs::rename(&unfinished, target)?)
+        }
         Some(ending) => Err(Error::Initialize { ending, log: log_tail(&log) }),
         None => Err(Error::NoStop { limit: LIMIT, log: log_tail(&log) }),
     }

@@ -24,6 +24,8 @@ mod threads;
 
 use std::path::{Path, PathBuf};
 
+use assay_wire::Stop;
+
 pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
@@ -35,7 +37,7 @@ pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
 pub use server::{Listen, Server};
 pub use settings::effective_settings;
-pub use supervise::{Ending, Supervisor, collect_garbage};
+pub use supervise::{Ending, Supervisor, collect_garbage, leave_root_where_needed};
 
 /// Where servers run.
 #[derive(Debug, Clone)]
@@ -46,6 +48,8 @@ pub struct Site {
     pub run_root: PathBuf,
     /// Directory for the data of instances, best on the file system of the templates; made when missing.
     pub data_root: PathBuf,
+    /// Ends whatever runs here at once, and leaves nothing of it.
+    pub stop: Stop,
 }
 
 /// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) when there is

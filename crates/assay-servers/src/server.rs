@@ -88,7 +88,7 @@ impl Server {
         let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let (data_dir, tmp_dir) = (instance_dir.join("data"), instance_dir.join("tmp"));
         fs::create_dir_all(&tmp_dir)?;
-        copy_tree(template, &data_dir)?;
+        copy_tree(template, &data_dir, &site.stop)?;
         let run_dir = sandbox.run_dir();
         let (socket, job) = match prefix.product {
             Product::MariaDb | Product::MySql => (
@@ -209,6 +209,7 @@ impl Server {
     /// When it fails to stop, or the data cannot be moved; nothing is at `target` then.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
+        self.sandbox.shelter()?;
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
@@ -241,7 +242,8 @@ impl Server {
     }
 
     /// Threads that serve connections, by connection id and in that order. A server that does not say it is watched:
-    /// `round_trips` makes a connection, by its place in the list, answer so many empty requests.
+    /// `round_trips` makes a connection, by its place in the list, answer so many empty requests. None where
+    /// connections share the threads of a pool.
     ///
     /// # Errors
     /// When a connection is not there, its thread cannot be told, or the server cannot be asked.
@@ -249,7 +251,7 @@ impl Server {
         &self,
         connections: &[u64],
         round_trips: impl FnMut(usize, u32) -> Result<(), E>,
-    ) -> Result<Vec<i32>, E> {
+    ) -> Result<Option<Vec<i32>>, E> {
         let options = self.connect_options();
         threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
@@ -269,7 +271,7 @@ impl Server {
         }
     }
 
-    /// Confines the server's threads: all, or those that serve connections, to `cpu`; the others run anywhere.
+    /// Confines the server's threads: all, or those of `connection_tids`, to `cpu`; the others run anywhere.
     ///
     /// Threads that start later run where the thread that starts them does.
     ///

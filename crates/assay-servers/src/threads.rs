@@ -26,20 +26,29 @@ const LAST: u64 = 1;
 /// How often it is tried: another thread may be busy just then.
 const ATTEMPTS: u32 = 20;
 
-/// Threads that serve connections, by connection id and in that order; see [`crate::Server::connection_tids`].
+/// Threads that serve connections, by connection id and in that order, none where connections share threads; see
+/// [`crate::Server::connection_tids`].
 pub(crate) fn of_connections<E: From<Error>>(
     product: Product,
     pid: i32,
     options: &ConnectOptions,
     connections: &[u64],
     mut round_trips: impl FnMut(usize, u32) -> Result<(), E>,
-) -> Result<Vec<i32>, E> {
+) -> Result<Option<Vec<i32>>, E> {
     let said = match product {
-        Product::MariaDb => of_process_list(options)?,
-        Product::MySql => {
-            let serving =
-                |(at, id): (usize, &u64)| serving(pid, *id, |count| round_trips(at, count));
-            return connections.iter().enumerate().map(serving).collect();
+        Product::MariaDb | Product::MySql => {
+            let mut control = Control::connect(options).map_err(Error::from)?;
+            if are_shared(&mut control)? {
+                return Ok(None);
+            }
+            if product == Product::MySql {
+                drop(control);
+                let serving =
+                    |(at, id): (usize, &u64)| serving(pid, *id, |count| round_trips(at, count));
+                let tids = connections.iter().enumerate().map(serving);
+                return tids.collect::<Result<_, _>>().map(Some);
+            }
+            of_process_list(&mut control)?
         }
         // The id is that of the process, which has one thread.
         Product::Postgres => {
@@ -49,12 +58,17 @@ pub(crate) fn of_connections<E: From<Error>>(
         }
     };
     let tid = |id: &u64| said.get(id).copied().ok_or(Error::NoThread(*id).into());
-    connections.iter().map(tid).collect()
+    connections.iter().map(tid).collect::<Result<_, _>>().map(Some)
+}
+
+/// Whether a pool of threads serves all connections together.
+fn are_shared(control: &mut Control) -> Result<bool, Error> {
+    let handling = control.query("SELECT @@thread_handling")?.first_string().unwrap_or_default();
+    Ok(handling != "one-thread-per-connection")
 }
 
 /// Threads by the connections that they serve, as MariaDB says.
-fn of_process_list(options: &ConnectOptions) -> Result<BTreeMap<u64, i32>, Error> {
-    let mut control = Control::connect(options)?;
+fn of_process_list(control: &mut Control) -> Result<BTreeMap<u64, i32>, Error> {
     let found = control.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
     let pair = |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
     Ok((0..found.rows.len()).filter_map(pair).collect())

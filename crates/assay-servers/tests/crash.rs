@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use assay_servers::{Server, Site, collect_garbage, initialize};
 use assay_testkit::{options, prefix, supervisor, template};
+use assay_wire::Stop;
 use fs_err as fs;
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +25,12 @@ const FROZEN: &str = "all servers are frozen";
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn site(dir: &Path) -> Site {
-    Site { supervisor: supervisor(), run_root: dir.join("r"), data_root: dir.join("data") }
+    Site {
+        supervisor: supervisor(),
+        run_root: dir.join("r"),
+        data_root: dir.join("data"),
+        stop: Stop::default(),
+    }
 }
 
 /// In a process of its own: sets up a data directory, starts two servers, freezes them, and waits for its end.

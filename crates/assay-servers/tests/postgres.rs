@@ -9,7 +9,7 @@ use assay_servers::{
     maintain,
 };
 use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
-use assay_wire::{Address, ConnectOptions, Control};
+use assay_wire::{Address, ConnectOptions, Control, Stop};
 use fs_err as fs;
 use procfs::process::MMapPath;
 
@@ -42,7 +42,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
     control.query("CREATE TABLE t AS SELECT 42 AS a").unwrap();
     // A client that is connected does not keep it from stopping.
     server.stop_and_keep(&loaded).unwrap();
-    copy_tree(&loaded, &dir.path().join("copy")).unwrap();
+    copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
     let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
     let found = server.connect().unwrap().query("SELECT a FROM t").unwrap();
     assert_eq!(found.first_string().as_deref(), Some("42"));
@@ -167,7 +167,7 @@ fn processes_run_where_they_are_placed() {
     let pid = test.pid();
     let server = test.server();
     let unasked = |_, _| -> Result<(), Error> { unreachable!("the server says it") };
-    let tids = server.connection_tids(&[id], unasked).unwrap();
+    let tids = server.connection_tids(&[id], unasked).unwrap().unwrap();
     assert!(tree(pid).contains(&tids[0]));
     assert!(matches!(server.connection_tids(&[1], unasked), Err(Error::NoThread(1))));
     let cpus = |pid: i32| status(pid).cpus_allowed_list.unwrap();

@@ -10,9 +10,10 @@ use assay_servers::{
     maintain,
 };
 use assay_testkit::{
-    mariadb, options, prefix, product_prefix, site, start, start_listening, template,
+    mariadb, mariadb_version, options, prefix, product_prefix, site, start, start_listening,
+    template,
 };
-use assay_wire::{Address, ConnectOptions, Control};
+use assay_wire::{Address, ConnectOptions, Control, Stop};
 use fs_err as fs;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -55,7 +56,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
         lap("statements");
         server.stop_and_keep(&loaded).unwrap();
         lap("stop");
-        copy_tree(&loaded, &dir.path().join("copy")).unwrap();
+        copy_tree(&loaded, &dir.path().join("copy"), &Stop::default()).unwrap();
         lap("copy");
         let server = Server::start(&site, &prefix, &options(&prefix), &loaded).unwrap();
         lap("copy and start");
@@ -127,7 +128,7 @@ fn threads_run_where_they_are_placed() {
         let round_trips = |connection, count| -> Result<(), Error> {
             (0..count).try_for_each(|_| Ok(query(connection, "SELECT 1").map(drop)?))
         };
-        let tids = server.connection_tids(&ids, round_trips).unwrap();
+        let tids = server.connection_tids(&ids, round_trips).unwrap().unwrap();
         assert!(tids[0] != tids[1]);
         assert!(tids.iter().all(|tid| fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap()));
         // What a connection does, its thread does.
@@ -161,10 +162,18 @@ fn threads_run_where_they_are_placed() {
             sched_setaffinity(None, &own).unwrap();
             for _ in 0..10 {
                 let again = server.connection_tids(&ids, round_trips).unwrap();
-                assert_eq!(again, tids, "{product}");
+                assert_eq!(again.as_ref(), Some(&tids), "{product}");
             }
         }
     }
+}
+
+#[test]
+fn threads_of_a_pool_serve_no_connection_of_their_own() {
+    let mut test = mariadb_version("10.11", &["--thread-handling=pool-of-threads"]);
+    let id = u64::from(test.connect().connection_id());
+    let unasked = |_, _| Ok::<_, Error>(());
+    assert_eq!(test.server().connection_tids(&[id], unasked).unwrap(), None);
 }
 
 /// CPU time of a thread so far, clock ticks.

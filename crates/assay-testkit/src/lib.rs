@@ -10,7 +10,7 @@ use assay_provision::{Options, Provisioner};
 use assay_servers::{
     Charset, Durability, Intent, Listen, Server, Site, Supervisor, initialize, render,
 };
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Control, Stop};
 use fs_err as fs;
 use tempfile::TempDir;
 
@@ -200,7 +200,12 @@ pub fn options(prefix: &Prefix) -> Vec<String> {
 pub fn site(data_root: &Path) -> Site {
     let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let run_root = assay_servers::run_root(runtime_dir.as_deref());
-    Site { supervisor: supervisor(), run_root, data_root: data_root.to_owned() }
+    Site {
+        supervisor: supervisor(),
+        run_root,
+        data_root: data_root.to_owned(),
+        stop: Stop::default(),
+    }
 }
 
 /// The user's cache of servers, shared with the program itself: `ASSAY_CACHE`, else the usual place.

@@ -1,8 +1,12 @@
 //! Where time and hardware went, per operation, and latency.
 
-use assay_model::{Host, Slice};
+use assay_model::{CpuPlacement, Host, Slice};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
+
+/// Counters and the clock are read one after the other: what they disagree by, as part of the time, is no contradiction
+/// up to this.
+const RESOLUTION: f64 = 0.02;
 
 /// Means per operation: a counter's total over good slices divided by their operations. Microseconds unless named.
 ///
@@ -36,13 +40,24 @@ pub struct ServerPerOp {
     pub runq_us: f64,
     /// Those threads waiting for block devices; none where the kernel does not account it.
     pub disk_wait_us: Option<f64>,
-    /// The rest of the time per operation: locks, network, waking up, and the disk where that is unknown. Overlap can
-    /// make it negative.
-    pub other_wait_us: f64,
+    /// Counted twice by the terms above: their client ran meanwhile. On a CPU that one client shares with them all of
+    /// their waiting for a CPU that its CPU time explains, elsewhere the least that adds up; none where nothing does.
+    pub overlap_us: Option<f64>,
+    /// The rest of the time per operation: locks, network, waking up, and the disk where that is unknown; never
+    /// negative. None where the counters contradict each other.
+    pub other_wait_us: Option<f64>,
     /// CPU of all other threads of the server.
     pub background_cpu_us: f64,
     /// Context switches of the whole server.
     pub cs: f64,
+}
+
+impl ServerPerOp {
+    /// Waiting for a CPU that lengthened the operation: without the time in which the own client had it.
+    #[must_use]
+    pub fn cpu_wait_us(&self) -> Option<f64> {
+        self.overlap_us.map(|overlap_us| (self.runq_us - overlap_us).max(0.0))
+    }
 }
 
 /// Latency of events, microseconds.
@@ -71,7 +86,11 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
 }
 
 /// Sums counters over slices; none without operations.
-pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -> Option<PerOp> {
+pub(crate) fn per_op<'a>(
+    slices: impl Iterator<Item = &'a Slice>,
+    host: &Host,
+    placement: CpuPlacement,
+) -> Option<PerOp> {
     let slices: Vec<&Slice> = slices.collect();
     let ops: f64 = slices.iter().map(|slice| operations(slice)).sum();
     if ops <= 0.0 {
@@ -86,14 +105,23 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -
     let server = measured(us(|s| s.server.connections.cpu_ns)).map(|cpu_us| {
         let runq_us = us(|s| s.server.connections.runq_ns);
         let disk_wait_us = host.counts_disk_wait.then(|| us(|s| s.server.connections.disk_wait_ns));
-        let known_us = client_cpu_us.unwrap_or(0.0) + cpu_us + runq_us;
+        let shares_cpu = placement != CpuPlacement::Free
+            && slices.iter().all(|slice| slice.cell.setup.clients == 1);
+        let rest = Account {
+            time_us,
+            client_us: client_cpu_us.unwrap_or(0.0),
+            thread_us: cpu_us + runq_us + disk_wait_us.unwrap_or(0.0),
+            runq_us,
+        }
+        .rest(shares_cpu);
         ServerPerOp {
             cpu_us,
             user_us: us(|s| s.server.connections.user_ns),
             sys_us: us(|s| s.server.connections.sys_ns),
             runq_us,
             disk_wait_us,
-            other_wait_us: time_us - known_us - disk_wait_us.unwrap_or(0.0),
+            overlap_us: rest.map(|(overlap_us, _)| overlap_us),
+            other_wait_us: rest.map(|(_, other_us)| other_us),
             background_cpu_us: us(|s| s.server.background.cpu_ns),
             cs: per_op(&|s| {
                 (s.server.connections.context_switches + s.server.background.context_switches)
@@ -111,6 +139,31 @@ pub(crate) fn per_op<'a>(slices: impl Iterator<Item = &'a Slice>, host: &Host) -
         read_kb: server.map(|_| per_op(&|s| s.server.read_bytes as f64 / 1024.0)),
         write_kb: server.map(|_| per_op(&|s| s.server.write_bytes as f64 / 1024.0)),
     })
+}
+
+/// What is known of an operation, microseconds.
+struct Account {
+    time_us: f64,
+    /// CPU of its client.
+    client_us: f64,
+    /// The thread that serves it on a CPU, in line for one, and waiting for the disk: one state at a time.
+    thread_us: f64,
+    /// In line for a CPU.
+    runq_us: f64,
+}
+
+impl Account {
+    /// What is counted twice, and what is left of the time; none where the thread was busier than the time allows.
+    fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
+        let excess = self.client_us + self.thread_us - self.time_us;
+        // The thread's own states exclude each other, so only what its client used can be counted twice.
+        if excess > self.client_us + RESOLUTION * self.time_us {
+            return None;
+        }
+        let behind_client = if shares_cpu { self.runq_us.min(self.client_us) } else { 0.0 };
+        let overlap = excess.max(behind_client).max(0.0);
+        Some((overlap, overlap - excess))
+    }
 }
 
 /// Nothing runs without CPU: a total of zero was never measured.
@@ -134,4 +187,43 @@ pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Lat
         p99: us(merged.value_at_quantile(0.99)),
         max: us(merged.max()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Point queries on one CPU, as measured: the thread is in line whenever its client runs, and idle never.
+    #[test]
+    fn in_line_behind_the_own_client_is_counted_once() {
+        let point = Account { time_us: 14.9, client_us: 4.9, thread_us: 10.0 + 4.9, runq_us: 4.9 };
+        let (overlap, other) = point.rest(true).unwrap();
+        assert!((overlap - 4.9).abs() < 1e-9 && other.abs() < 1e-9, "{overlap} {other}");
+    }
+
+    /// An update of which the thread waits for background threads as well, and for a lock.
+    #[test]
+    fn waiting_beyond_the_own_client_stays() {
+        let update =
+            Account { time_us: 52.7, client_us: 5.0, thread_us: 40.9 + 10.4, runq_us: 10.4 };
+        let (overlap, other) = update.rest(true).unwrap();
+        assert!((overlap - 5.0).abs() < 1e-9 && (other - 1.4).abs() < 1e-9, "{overlap} {other}");
+        // On CPUs of their own nothing is known but the difference.
+        let (overlap, other) = update.rest(false).unwrap();
+        assert!((overlap - 3.6).abs() < 1e-9 && other.abs() < 1e-9, "{overlap} {other}");
+    }
+
+    #[test]
+    fn a_thread_that_was_busier_than_the_time_allows_tells_nothing() {
+        let all_threads = Account { time_us: 50.0, client_us: 5.0, thread_us: 90.0, runq_us: 10.0 };
+        assert_eq!(all_threads.rest(true), None);
+        assert_eq!(all_threads.rest(false), None);
+    }
+
+    #[test]
+    fn where_nothing_overlaps_all_terms_add_up() {
+        let idle = Account { time_us: 100.0, client_us: 5.0, thread_us: 40.0, runq_us: 0.0 };
+        assert_eq!(idle.rest(true), Some((0.0, 55.0)));
+        assert_eq!(idle.rest(false), Some((0.0, 55.0)));
+    }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Effect {
     se: f64,
     df: f64,
     pub(crate) blocks: u32,
+    /// What the spread within blocks explains of the squared standard error.
+    within: f64,
 }
 
 pub(crate) fn reduce(series: &Series) -> Option<Reduced> {
@@ -105,12 +107,14 @@ fn effect(reduced: &Reduced, shared: &Shared) -> Option<Effect> {
             (reduced.within? + BLOCK_SD * BLOCK_SD, (reduced.values.saturating_sub(1)) as f64)
         }
     };
-    let se = squared.max(reduced.within.unwrap_or(0.0)).sqrt();
+    let within = reduced.within.unwrap_or(0.0);
+    let se = squared.max(within).sqrt();
     (df > 0.0 && se.is_finite()).then_some(Effect {
         log: mean(&centres),
         se,
         df,
         blocks: centres.len() as u32,
+        within,
     })
 }
 
@@ -130,7 +134,7 @@ impl Shared {
 impl Effect {
     /// The estimate on the natural scale with its interval of level 1 − `alpha`.
     pub(crate) fn interval(&self, alpha: f64) -> Estimate {
-        let half = self.critical(alpha / 2.0) * self.se;
+        let half = self.half_width(alpha);
         Estimate {
             value: self.log.exp(),
             low: (self.log - half).exp(),
@@ -143,6 +147,16 @@ impl Effect {
         self.interval(ALPHA)
     }
 
+    /// Half the width of the interval of level 1 − `alpha`, of the logarithm.
+    pub(crate) fn half_width(&self, alpha: f64) -> f64 {
+        self.critical(alpha / 2.0) * self.se
+    }
+
+    /// Whether it is the difference between fresh instances, rather than the noise of slices, that makes it uncertain.
+    pub(crate) fn is_between_blocks(&self) -> bool {
+        self.within < 0.5 * self.se * self.se
+    }
+
     /// Two-sided p-value of "no change".
     pub(crate) fn p_value(&self) -> f64 {
         if self.se <= 0.0 {
@@ -151,9 +165,11 @@ impl Effect {
         2.0 * self.tail((self.log / self.se).abs())
     }
 
-    /// Smallest relative change that a test of level `alpha` calls with probability `power`.
-    pub(crate) fn detectable(&self, alpha: f64, power: f64) -> f64 {
-        ((self.critical(alpha / 2.0) + self.critical(1.0 - power)) * self.se).exp_m1()
+    /// Smallest relative change of which a test of level `alpha`, whose estimate must exceed `threshold` as well, calls
+    /// the part `power`.
+    pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {
+        let least = self.half_width(alpha).max(threshold.ln_1p());
+        (least + self.critical(1.0 - power) * self.se).exp_m1()
     }
 
     /// Upper-tail probability.

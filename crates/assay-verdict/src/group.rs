@@ -15,6 +15,13 @@ use crate::{CellJudgement, GroupSummary};
 /// Resamples of the block bootstrap.
 const RESAMPLES: usize = 2000;
 
+/// A test of a group.
+struct Member<'a> {
+    /// As it is shown for itself.
+    rqps: Estimate,
+    reduced: &'a Reduced,
+}
+
 /// Summaries of all groups that have a relative QPS, in the order in which their first cell runs.
 pub(crate) fn summaries(
     record: &StudyRecord,
@@ -23,11 +30,13 @@ pub(crate) fn summaries(
     base: usize,
 ) -> Vec<GroupSummary> {
     let mut keys: Vec<(Setup, Group, usize)> = Vec::new();
-    let mut members: BTreeMap<(Setup, Group, usize), Vec<&Reduced>> = BTreeMap::new();
+    let mut members: BTreeMap<(Setup, Group, usize), Vec<Member<'_>>> = BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
         let key = (judged.cell.setup, judged.group, judged.system);
-        if judged.system != base && judged.verdict != Verdict::Failed && judged.rqps.is_some() {
-            members.entry(key).or_default().extend(reduced);
+        let is_told = judged.system != base && judged.verdict != Verdict::Failed;
+        let member = judged.rqps.zip(reduced.as_ref()).filter(|_| is_told);
+        if let Some((rqps, reduced)) = member {
+            members.entry(key).or_default().push(Member { rqps, reduced });
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -39,10 +48,10 @@ pub(crate) fn summaries(
 
 fn summary(
     (setup, group, system): (Setup, Group, usize),
-    members: &[&Reduced],
+    members: &[Member],
     seed: u64,
 ) -> Option<GroupSummary> {
-    let ratios: Vec<f64> = members.iter().map(|member| member.log().exp()).collect();
+    let ratios: Vec<f64> = members.iter().map(|member| member.rqps.value).collect();
     let median = median(&ratios)?;
     Some(GroupSummary {
         group,
@@ -54,14 +63,18 @@ fn summary(
         avg: mean(&ratios),
         median,
         stddev: variance(&ratios).map(f64::sqrt),
-        median_interval: bootstrap(members, median, seed),
+        median_interval: match members {
+            // The group is the test: whoever reads both must find one answer.
+            [only] => Some(only.rqps).filter(|rqps| rqps.has_interval()),
+            _ => bootstrap(members, median, seed),
+        },
     })
 }
 
 /// Resamples blocks, the same for all tests of the group: instances shift nearly all tests together.
-fn bootstrap(members: &[&Reduced], value: f64, seed: u64) -> Option<Estimate> {
+fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
-        members.iter().flat_map(|member| member.blocks.iter().map(|(block, _)| *block)).collect();
+        members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
     blocks.dedup();
     if blocks.len() < 2 {
@@ -72,14 +85,14 @@ fn bootstrap(members: &[&Reduced], value: f64, seed: u64) -> Option<Estimate> {
         .filter_map(|_| {
             let drawn: Vec<u32> =
                 blocks.iter().map(|_| blocks[random.random_range(0..blocks.len())]).collect();
-            median(&members.iter().map(|member| resampled(member, &drawn)).collect::<Vec<_>>())
+            median(&members.iter().map(|it| resampled(it.reduced, &drawn)).collect::<Vec<_>>())
         })
         .collect();
     medians.sort_by(f64::total_cmp);
     let quantile = |share: f64| {
         medians.get((share * (medians.len() - 1) as f64).round() as usize).map(|m| m.ln())
     };
-    let fewest = members.iter().map(|member| member.blocks.len()).min()?;
+    let fewest = members.iter().map(|member| member.reduced.blocks.len()).min()?;
     let widen = widening(fewest)?;
     let centre = value.ln();
     Some(Estimate {

@@ -8,6 +8,7 @@ mod group;
 mod judge;
 mod moderate;
 mod robust;
+mod rules;
 mod sequential;
 mod series;
 mod special;
@@ -18,9 +19,10 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use effect::BLOCK_SD;
-pub use judge::{BLOCKS_MIN, SMOKE_GROSS, judge};
+pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::{TRIM, trimmed_mean};
+pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
 pub use series::QUIET_SHARE;
 pub use special::{digamma, trigamma, trigamma_inverse};
@@ -59,6 +61,8 @@ pub struct CellJudgement {
     pub slices: u32,
     /// Slices in machine trouble: shown, and not judged unless the cell is disturbed.
     pub troubled: u32,
+    /// What troubled them.
+    pub troubled_by: TroubledBy,
     /// Whether too few slices were without machine trouble, so that those in trouble are judged too.
     pub is_disturbed: bool,
     /// Blocks with at least one judged slice.
@@ -73,10 +77,51 @@ pub struct CellJudgement {
     pub latency: Option<Latency>,
     /// Where the time and the hardware went, per operation.
     pub per_op: Option<PerOp>,
-    /// Smallest relative change this cell would be called for in 4 of 5 studies like this one.
+    /// Smallest relative change this cell would be called for in 4 of 5 studies like this one, its other cells being as
+    /// they are; none where too few blocks were measured for any call.
     pub detectable: Option<f64>,
+    /// What keeps an undecided cell from being decided.
+    pub doubt: Option<Doubt>,
     /// One sentence on the cause of a change.
     pub why: Option<String>,
+}
+
+/// Slices in machine trouble by its kind. One slice may be in several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TroubledBy {
+    /// The hypervisor took CPU time.
+    pub steal: u32,
+    /// Other processes used CPU time.
+    pub other_process: u32,
+    /// The clock jumped.
+    pub clock_jump: u32,
+}
+
+/// Why a cell is undecided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Doubt {
+    /// There is no pair of slices to compare.
+    Unmeasured,
+    /// A single pair tells nothing of its uncertainty.
+    SinglePair,
+    /// Fewer blocks were measured than a verdict needs.
+    FewBlocks {
+        /// Measured.
+        blocks: u32,
+        /// Needed.
+        needed: u32,
+    },
+    /// Preset smoke calls gross changes only, and nothing the same.
+    Smoke,
+    /// The estimate lies where "same" and a change meet, so that more measuring hardly helps.
+    AtThreshold,
+    /// The interval is too wide.
+    Wide {
+        /// About how many times the measuring would narrow it enough, were the estimate right.
+        times: f64,
+        /// Whether it is fresh instances that differ, rather than slices: then only more blocks help.
+        is_between_blocks: bool,
+    },
 }
 
 /// Relative QPS over the tests of a group, as in the published tables.
@@ -100,7 +145,8 @@ pub struct GroupSummary {
     pub median: f64,
     /// Sample standard deviation; none for a single test.
     pub stddev: Option<f64>,
-    /// 95 % interval of the median by block bootstrap; none with fewer than two blocks.
+    /// 95 % interval of the median: of a single test that test's, else by block bootstrap and none with fewer than two
+    /// blocks.
     pub median_interval: Option<Estimate>,
 }
 

@@ -108,6 +108,18 @@ pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     p_values.iter().map(|p| cut.is_some_and(|cut| *p <= cut)).collect()
 }
 
+/// The share of `rate` that each hypothesis must keep within to be rejected, the others being as they are: that of its
+/// rank if it were the surest.
+pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
+    let count = p_values.len() as f64;
+    let rejected_with = |index: usize| {
+        let mut with = p_values.to_vec();
+        with[index] = 0.0;
+        benjamini_hochberg(&with, rate).into_iter().filter(|rejected| *rejected).count()
+    };
+    (0..p_values.len()).map(|index| rejected_with(index) as f64 / count).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +151,15 @@ mod tests {
         let rejected = benjamini_hochberg(&p, 0.05);
         assert_eq!(rejected.iter().filter(|&&r| r).count(), 4);
         assert!(rejected[..4].iter().all(|&r| r));
+    }
+
+    #[test]
+    fn a_hypothesis_is_rejected_where_it_keeps_within_its_share() {
+        let p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.3240, 0.7590, 1.0];
+        let within: Vec<bool> =
+            p.iter().zip(shares(&p, ALPHA)).map(|(p, share)| *p <= share * ALPHA).collect();
+        assert_eq!(within, benjamini_hochberg(&p, ALPHA));
+        assert_eq!(shares(&[0.9; 4], ALPHA), [0.25; 4]);
+        assert_eq!(shares(&[1e-9; 4], ALPHA), [1.0; 4]);
     }
 }

@@ -66,16 +66,18 @@ fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     let other =
         if new.disk_wait_us.is_some() { "other waiting" } else { "waiting, disk included," };
     let terms = [
-        ("client CPU", after.client_cpu_us.zip(before.client_cpu_us).map_or(0.0, |(a, b)| a - b)),
-        ("waiting for a CPU", new.runq_us - old.runq_us),
-        (
-            "waiting for the disk",
-            new.disk_wait_us.zip(old.disk_wait_us).map_or(0.0, |(new, old)| new - old),
-        ),
-        (other, new.other_wait_us - old.other_wait_us),
+        ("client CPU", grown(after.client_cpu_us, before.client_cpu_us)),
+        ("waiting for a CPU", grown(new.cpu_wait_us(), old.cpu_wait_us())),
+        ("waiting for the disk", grown(new.disk_wait_us, old.disk_wait_us)),
+        (other, grown(new.other_wait_us, old.other_wait_us)),
     ];
     let (name, change) = terms.into_iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))
+}
+
+/// By how much a term grew; not at all where it is not known.
+fn grown(after: Option<f64>, before: Option<f64>) -> f64 {
+    after.zip(before).map_or(0.0, |(after, before)| after - before)
 }
 
 fn ratio(before: f64, after: f64) -> Option<f64> {

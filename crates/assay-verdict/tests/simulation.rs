@@ -3,7 +3,7 @@
 mod common;
 
 use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Trouble, Verdict};
-use assay_verdict::{CellJudgement, Judgement, judge, stop};
+use assay_verdict::{CellJudgement, Doubt, Judgement, TroubledBy, judge, stop};
 use common::Simulation;
 
 fn others(judgement: &Judgement) -> impl Iterator<Item = &CellJudgement> {
@@ -67,6 +67,34 @@ fn five_percent_is_found() {
     }
 }
 
+/// A change in one cell of 32 as large as the smallest that could be seen is called in four of five studies.
+#[test]
+fn the_smallest_detectable_change_is_called_in_four_of_five_studies() {
+    let equal = Simulation::MEASURED;
+    let smallest: Vec<f64> = (0..6)
+        .flat_map(|seed| judge(&Simulation { seed, ..equal }.record()).cells)
+        .filter_map(|cell| cell.detectable)
+        .collect();
+    let mean = smallest.iter().sum::<f64>() / smallest.len() as f64;
+    let changed = Simulation { effect: mean.ln_1p(), changing: 1, ..equal };
+    let called = (200..260)
+        .map(|seed| judge(&Simulation { seed, ..changed }.record()))
+        .filter(|judgement| {
+            others(judgement).next().is_some_and(|cell| cell.verdict == Verdict::Faster)
+        })
+        .count();
+    assert!((0.65..0.9).contains(&(called as f64 / 60.0)), "{called} of 60 at {mean}");
+}
+
+#[test]
+fn a_cell_that_changes_among_many_is_seen_sooner() {
+    let smallest = |changing| {
+        let changed = Simulation { effect: 0.2, changing, ..Simulation::MEASURED };
+        judge(&changed.record()).cells.last().and_then(|cell| cell.detectable).unwrap()
+    };
+    assert!(smallest(0) > 1.1 * smallest(16), "{} {}", smallest(0), smallest(16));
+}
+
 #[test]
 fn fewer_than_one_study_in_twenty_has_a_false_call() {
     let with_call = (100..160)
@@ -114,6 +142,7 @@ fn a_single_pair_gives_values_without_intervals_and_no_verdict() {
         assert!(qps.value > 0.0 && !qps.has_interval(), "{qps:?}");
         assert!(rqps.value > 0.0 && !rqps.has_interval(), "{rqps:?}");
     }
+    assert!(others(&judgement).all(|cell| cell.doubt == Some(Doubt::SinglePair)));
     assert_eq!(judgement.groups.iter().map(|group| group.n).sum::<u32>(), 32);
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }
@@ -132,6 +161,7 @@ fn nothing_measured_is_undecided_and_open() {
     record.slices.clear();
     let judgement = judge(&record);
     assert_eq!(count(&judgement, Verdict::Undecided), 32);
+    assert!(others(&judgement).all(|cell| cell.doubt == Some(Doubt::Unmeasured)));
     assert!(judgement.groups.is_empty());
     assert_eq!(open_cells(&record).len(), 32);
 }
@@ -152,6 +182,7 @@ fn a_failed_slice_fails_its_cell_and_troubled_ones_are_left_out() {
     failing.outcome = SliceOutcome::Failed("server went away".into());
     let troubled = record.slices.iter_mut().find(|s| s.cell != cell && s.system == 1).unwrap();
     troubled.outcome = SliceOutcome::Troubled;
+    troubled.trouble = vec![Trouble::Steal, Trouble::OtherProcess];
     troubled.work.elapsed_ns *= 1000;
     let troubled_cell = troubled.cell;
     let judgement = judge(&record);
@@ -160,6 +191,8 @@ fn a_failed_slice_fails_its_cell_and_troubled_ones_are_left_out() {
     assert_eq!(failed.failure.as_deref(), Some("server went away"));
     let left_out = judgement.cell(troubled_cell, 1).unwrap();
     assert_eq!((left_out.slices, left_out.troubled), (159, 1));
+    let by = TroubledBy { steal: 1, other_process: 1, clock_jump: 0 };
+    assert_eq!(left_out.troubled_by, by);
     assert_eq!(judgement.groups.iter().map(|group| group.n).sum::<u32>(), 31);
 }
 
@@ -173,6 +206,49 @@ fn group_statistics_are_those_of_the_ratios() {
         assert!(group.min <= group.median && group.median <= group.max);
         assert!(interval.low <= group.median && group.median <= interval.high);
         assert!(interval.low > 1.05 && interval.high < 1.16, "{interval:?}");
+    }
+}
+
+/// Whoever reads a test and the group that has no other finds one answer.
+#[test]
+fn a_group_of_one_test_is_that_test() {
+    for blocks in [1, 2, 4] {
+        let mut record = Simulation { blocks, ..Simulation::MEASURED }.record();
+        record.study.cells.truncate(1);
+        let judgement = judge(&record);
+        let [group] = &judgement.groups[..] else { panic!("{:?}", judgement.groups) };
+        let test = others(&judgement).next().unwrap().rqps.unwrap();
+        assert_eq!((group.n, group.median, group.median_interval), (1, test.value, Some(test)));
+    }
+}
+
+#[test]
+fn undecided_cells_say_what_would_help() {
+    let noisy = judge(&Simulation { rounds: 10, ..Simulation::MEASURED }.record());
+    let undecided = others(&noisy).filter(|cell| cell.verdict == Verdict::Undecided);
+    for cell in undecided {
+        match cell.doubt {
+            Some(Doubt::Wide { times, .. }) => assert!(times >= 1.0, "{times}"),
+            Some(Doubt::AtThreshold) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let instances =
+        Simulation { pair_sd: 0.005, spikes: 0.0, block_sd: 0.05, ..Simulation::MEASURED };
+    let differ = judge(&instances.record());
+    assert!(
+        others(&differ)
+            .any(|cell| matches!(cell.doubt, Some(Doubt::Wide { is_between_blocks: true, .. })))
+    );
+    let mut short = Simulation::MEASURED.record();
+    short.slices.retain(|slice| slice.block < 3);
+    let short = judge(&short);
+    let few = Doubt::FewBlocks { blocks: 3, needed: 4 };
+    assert!(others(&short).all(|cell| cell.doubt == Some(few) && cell.detectable.is_none()));
+    let smoke = Simulation { preset: Preset::Smoke, blocks: 2, rounds: 9, ..Simulation::MEASURED };
+    assert!(others(&judge(&smoke.record())).any(|cell| cell.doubt == Some(Doubt::Smoke)));
+    for cell in noisy.cells.iter().filter(|cell| cell.verdict != Verdict::Undecided) {
+        assert_eq!(cell.doubt, None);
     }
 }
 

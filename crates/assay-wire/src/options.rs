@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::Address;
+use crate::{Address, Stop};
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,6 +55,8 @@ pub struct ConnectOptions {
     pub timeout: Duration,
     /// Character set of the session.
     pub charset: Charset,
+    /// Ends the connection, whatever it is waiting for.
+    pub stop: Stop,
 }
 
 impl ConnectOptions {
@@ -68,6 +70,7 @@ impl ConnectOptions {
             database: None,
             timeout: Duration::from_secs(30),
             charset: Charset::default(),
+            stop: Stop::default(),
         }
     }
 

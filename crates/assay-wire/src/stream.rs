@@ -14,8 +14,8 @@ use rustix::net::{
     send, socket_with,
 };
 
-use crate::Error;
 use crate::waiter::Waiter;
+use crate::{ConnectOptions, Error, Watched};
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl fmt::Display for Address {
 /// A connected socket, in blocking mode, that never waits longer than its limit.
 #[derive(Debug)]
 pub(crate) struct Stream {
-    socket: OwnedFd,
+    socket: Watched,
     waiter: Waiter,
     address: Address,
     limit: Duration,
@@ -52,8 +52,9 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Connects within `limit`, which then bounds every wait of this stream.
-    pub(crate) fn connect(address: &Address, limit: Duration) -> Result<Self, Error> {
+    /// Connects within the timeout, which then bounds every wait of this stream.
+    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        let ConnectOptions { ref address, timeout: limit, ref stop, .. } = *options;
         let connected = match address {
             Address::Unix(path) => connect_unix(path, limit),
             Address::Tcp { host, port } => connect_tcp(host, *port, limit),
@@ -61,7 +62,8 @@ impl Stream {
         let connected = connected.and_then(|socket| Ok((Waiter::new(&socket, limit)?, socket)));
         match connected {
             Ok((waiter, socket)) => {
-                Ok(Self { socket, waiter, address: address.clone(), limit, sent: 0, received: 0 })
+                let (socket, address) = (stop.watch(socket), address.clone());
+                Ok(Self { socket, waiter, address, limit, sent: 0, received: 0 })
             }
             Err(error) if is_timeout(error.kind()) => {
                 Err(Error::Timeout { address: address.to_string(), limit })

@@ -14,6 +14,7 @@ mod random;
 mod rows;
 mod schema;
 mod step;
+mod summary;
 
 pub use content::{ContentQuery, content_query, row_checksum};
 pub use counts::{QueryCounts, queries_per_event};
@@ -23,3 +24,4 @@ pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
 pub use schema::{cache_queries, create_index, create_table, drop_table};
+pub use summary::{outline, summary};

@@ -67,11 +67,11 @@ impl Step {
 }
 
 /// Ids in the list of `update-inlist`, whatever its range label says.
-const INLIST: u32 = 10;
+pub(crate) const INLIST: u32 = 10;
 /// Point selects in every transaction that has any.
-const POINTS_PER_TRANSACTION: u32 = 10;
+pub(crate) const POINTS_PER_TRANSACTION: u32 = 10;
 /// What `range-*` adds to the lower end; both ends belong to the range, which is 101 values long.
-const RANGE_SPAN: u32 = 100;
+pub(crate) const RANGE_SPAN: u32 = 100;
 
 /// The steps of one event.
 pub(crate) fn steps(product: Product, test: Microbenchmark) -> Vec<Step> {

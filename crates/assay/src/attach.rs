@@ -9,12 +9,13 @@ use assay_model::{
     DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode, SystemSpec, WorkCounters,
 };
 use assay_plan::{Place, ServerUrl};
-use assay_wire::{Address, ConnectOptions, Control, Protocol, code_name};
+use assay_wire::{Address, ConnectOptions, Control, Protocol, Stop, code_name};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
 use crate::cli::{Bench, Load};
 use crate::exit::Exit;
+use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::report;
 
@@ -27,8 +28,8 @@ const RATE_MET: f64 = 0.99;
 /// Environment variable with the password, which need then not stand in the URL for all to see.
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
-/// How to connect to what a URL names.
-pub(crate) fn connect_options(url: &ServerUrl) -> ConnectOptions {
+/// How to connect to what a URL names, until somebody asks to stop.
+pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
         Place::Tcp { host, port } => Address::Tcp { host: host.clone(), port: *port },
@@ -42,6 +43,7 @@ pub(crate) fn connect_options(url: &ServerUrl) -> ConnectOptions {
         protocol,
         password: given.or_else(|| std::env::var(PASSWORD).ok()),
         database: Some(url.database.clone()),
+        stop,
         ..ConnectOptions::new(address, &url.user)
     }
 }
@@ -60,7 +62,7 @@ struct Loaded {
 /// Creates and fills the tables.
 pub(crate) fn load(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url);
+    let options = connect_options(&url, Interrupt::listen()?.stop());
     let data = DataSet { tables: args.tables, rows: args.rows };
     let engine = match args
         .engine
@@ -148,7 +150,7 @@ struct LatencyUs {
 /// Drives one microbenchmark.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url);
+    let options = connect_options(&url, Interrupt::listen()?.stop());
     let test = test(&args.test)?;
     let data = data_set(args, url.product, &options)?;
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };

@@ -20,7 +20,8 @@ use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
 use crate::study::{
-    Instance, Questions, Stage, data_fact, empty_template, facts, participants, tables,
+    Instance, Questions, Stage, data_fact, empty_template, facts, leave_root_for, participants,
+    tables,
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
@@ -36,6 +37,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let _lock = MachineLock::wait(&progress, &env.interrupt)?;
     let stage = Stage::new(&env)?;
     stage.collect_garbage()?;
+    leave_root_for(&participants)?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
     let tests = Microbenchmark::SET_32;
     let questions = Questions {

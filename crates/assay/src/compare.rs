@@ -12,8 +12,8 @@ use crate::cli::{Compare, Measuring, Resume, RunFile};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Environment, Stopped};
-use crate::{paths, report};
+use crate::study::{self, Environment, Stopped, Unfinished};
+use crate::{config_file, paths, report};
 
 /// `assay compare`: the main job.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -30,7 +30,12 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         fs_err::read_to_string(&args.study_file)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
-    from_request(&request, &args.measuring, cache_dir)
+    let directory = args.study_file.parent().unwrap_or(Path::new(""));
+    let resolved = config_file::resolve(request, directory)?;
+    if !args.measuring.quiet {
+        resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
+    }
+    from_request(&resolved.request, &args.measuring, cache_dir)
 }
 
 fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -117,13 +122,17 @@ fn measure(
     };
     let outcome = carry_out(&environment, ledger);
     progress.finish();
-    let (id, interrupted) = match outcome {
-        Ok(id) => (id, false),
+    let (id, stopped) = match outcome {
+        Ok(id) => (id, None),
         // What was asked to stop may also fail because of it, such as a package client that got the same Ctrl-C.
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
-            Some(id) => (id, true),
+            Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => return Ok(Exit::Interrupted),
         },
+        Err(Stopped { study: Some(id), error }) if error.is::<Unfinished>() => {
+            crate::print_error(&error);
+            (id, Some(("unfinished", Exit::CellFailed)))
+        }
         Err(stopped) => {
             let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());
             if let Some(id) = stopped.study.filter(has_slices) {
@@ -137,13 +146,13 @@ fn measure(
     };
     let record = ledger.read(&id).context("cannot read back what was measured")?;
     let written = report::write(&record, &args.output);
-    if interrupted {
+    if let Some((how, exit)) = stopped {
         // Whoever ended it may have taken the terminal along.
         if let Err(error) = written {
             print(&format!("note: {error:#}"));
         }
-        print(&format!("interrupted: `assay resume {id}` goes on"));
-        return Ok(Exit::Interrupted);
+        print(&format!("{how}: `assay resume {id}` goes on"));
+        return Ok(exit);
     }
     written
 }

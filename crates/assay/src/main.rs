@@ -5,6 +5,7 @@ mod audit;
 mod cache;
 mod cli;
 mod compare;
+mod config_file;
 mod exit;
 mod interrupt;
 mod machine_lock;
@@ -21,7 +22,6 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
-use crate::interrupt::Interrupted;
 use crate::progress::print;
 
 fn main() -> ExitCode {
@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
         Command::Studies(args) => report::studies(args),
+        Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(exit) => exit.into(),
-        Err(error) if error.is::<Interrupted>() => Exit::Interrupted.into(),
+        Err(_) if interrupt::is_asked() => Exit::Interrupted.into(),
         Err(error) => {
             print_error(&error);
             Exit::Error.into()

@@ -1,4 +1,4 @@
-//! `assay report` and `assay studies`, and how every command writes its result: stdout is the result alone.
+//! `assay report`, `studies` and `tests`, and how every command writes its result: stdout is the result alone.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
-use assay_report::{Format, TextOptions};
+use assay_report::{Format, ListedTest, TextOptions};
 
 use serde::Serialize;
 
-use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies};
+use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
 use crate::exit::Exit;
 use crate::paths;
 
@@ -40,6 +40,24 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Lists the microbenchmarks of a set.
+pub(crate) fn tests(args: &Tests) -> Result<Exit> {
+    let set = args.set.set();
+    let list: Vec<ListedTest> = assay_plan::select_tests(set, &args.patterns)?
+        .into_iter()
+        .map(|test| ListedTest {
+            test,
+            does: assay_workloads::summary(test),
+            statements: assay_workloads::outline(test),
+        })
+        .collect();
+    write_stdout(&match args.shape.format {
+        ShapeWord::Text => assay_report::tests_text(set, &list, &options(true)),
+        ShapeWord::Json => assay_report::tests_json(set, &list),
+    })?;
+    Ok(Exit::Done)
+}
+
 /// Judges a study and writes it where the user wants it; the exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
@@ -50,7 +68,6 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
 
 /// Renders in the format that was asked for, to where it was asked for.
 fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> Result<()> {
-    let to_terminal = output.output.is_none() && std::io::stdout().is_terminal();
     let format = match output.format {
         FormatWord::Text => Format::Text,
         FormatWord::Html => Format::Html,
@@ -58,10 +75,10 @@ fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> 
         FormatWord::Csv => Format::Csv,
         FormatWord::Json => Format::Json,
     };
-    // Only text may carry colours; they are taken out again where they cannot be shown.
-    let color = format == Format::Text;
-    let width = if to_terminal { terminal_width() } else { WIDTH };
-    let text = render(format, &TextOptions { width, color });
+    let mut options = options(output.output.is_none());
+    // Only text may carry colours.
+    options.color &= format == Format::Text;
+    let text = render(format, &options);
     match &output.output {
         Some(path) => write_file(path, &text),
         None => write_stdout(&text),
@@ -94,6 +111,12 @@ pub(crate) fn put_one<T: Serialize>(
 
 /// Width of text that is not shown in a terminal, so that a file does not depend on who wrote it.
 const WIDTH: usize = 120;
+
+/// As wide as the terminal, if it is one that is written to. Colours are taken out again where they cannot be shown.
+fn options(to_stdout: bool) -> TextOptions {
+    let to_terminal = to_stdout && std::io::stdout().is_terminal();
+    TextOptions { width: if to_terminal { terminal_width() } else { WIDTH }, color: true }
+}
 
 fn terminal_width() -> usize {
     rustix::termios::tcgetwinsize(std::io::stdout())

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec};
 use assay_plan::{Place, ServerUrl};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
+use assay_wire::Stop;
 use serde::Serialize;
 
 use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
@@ -95,7 +96,8 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
         anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
     };
     progress.update("looking at the sources");
-    let found = provisioner(&env)?.available(product)?;
+    let provisioner = provisioner(&env)?;
+    let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
     progress.finish();
     let rows: Vec<Available> = found
         .into_iter()
@@ -125,20 +127,24 @@ pub(crate) fn site() -> Result<Site> {
     let data_root = state.join("data");
     fs_err::create_dir_all(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));
-    Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new()) })
+    Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new(), Stop::default()) })
 }
 
 fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
-    let site = site()?;
+    let site = Site { stop: env.interrupt.stop(), ..site()? };
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
     let provisioner = provisioner(&env)?;
     let prefix = fetch(&provisioner, &args.system, &spec, &env)?;
     let _hold = provisioner.hold(&prefix)?;
+    if spec.product == Product::Postgres {
+        assay_servers::leave_root_where_needed()
+            .with_context(|| format!("cannot run `{}` as another user than root", args.system))?;
+    }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
         log_mb: LOG_MB,

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assay_model::{Microbenchmark, Slice, StartFrom};
 use assay_wire::{ConnectOptions, Control};
 use common::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -183,6 +184,62 @@ fn an_option_that_a_version_does_not_know_is_told_with_its_log() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("no-such-option=1") || stderr.contains("no_such_option"), "{stderr}");
     assert!(stderr.contains("hint: "), "{stderr}");
+    // Told before the other system was loaded.
+    assert_eq!(place.templates("fresh"), [""; 0].map(PathBuf::from));
+    place.assert_nothing_left();
+}
+
+/// The tests of a result, and what is said of the system that is not the base.
+fn verdicts(result: &Value) -> Vec<(&str, &str)> {
+    let cells = result["cells"].as_array().unwrap().iter();
+    let cells = cells.filter(|cell| cell["system"] == "mariadb@11.8");
+    let words = cells.map(|cell| (cell["test"].as_str(), cell["verdict"].as_str()));
+    words.map(|(test, verdict)| (test.unwrap(), verdict.unwrap())).collect()
+}
+
+/// As if the data of a system were damaged after a block was measured: its servers do not start for the next.
+#[test]
+fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    let is_aged = |slice: &Slice| slice.cell.test.start_from() == StartFrom::Aged;
+    while !place.all_slices().iter().any(is_aged) {
+        assert!(child.try_wait().unwrap().is_none(), "ended too early");
+    }
+    fs_err::remove_dir_all(&place.templates("fresh")[0]).unwrap();
+    let (code, result) = finished(child);
+    assert_eq!(code, Some(3), "{result:#}");
+    assert_eq!(result["study"]["finished"], false);
+    assert!(verdicts(&result).iter().all(|(_, verdict)| *verdict != "failed"), "{result:#}");
+    place.assert_nothing_left();
+    let in_last_block = |test: &str| {
+        let slices = place.all_slices();
+        slices.iter().any(|it| it.block == 1 && it.cell.test.name() == test)
+    };
+    assert!(in_last_block("point-query") && !in_last_block("update-index"));
+    // Its data are loaded again.
+    let output = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(in_last_block("update-index"));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_does_not_start_fails_the_tests_that_were_never_measured() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let mut child = start(&place);
+    while place.templates("aged").len() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "ended before data were loaded");
+    }
+    fs_err::remove_dir_all(&place.templates("aged")[0]).unwrap();
+    let (code, result) = finished(child);
+    assert_some_failed(code, &result, "cannot start");
+    for (test, verdict) in verdicts(&result) {
+        let start_from = Microbenchmark::by_name(test).unwrap().start_from();
+        assert_eq!(verdict == "failed", start_from == StartFrom::Aged, "{test}: {verdict}");
+    }
     place.assert_nothing_left();
 }
 
@@ -282,13 +339,13 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     });
     let kept = place.slices();
     fs_err::remove_file(&filler).unwrap();
-    // Fresh servers for what is left either have room again by now, or the study stops there and is gone on with.
-    let ended = child.wait_with_output().unwrap();
-    let output = match ended.status.code() {
-        Some(2) => place.run_to_end(&["resume", "--offline", "--format", "json"]),
-        _ => ended,
-    };
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Fresh servers for what is left either have room again by now, or the study is left unfinished and gone on with.
+    let mut output = child.wait_with_output().unwrap();
+    let mut result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    if result["study"]["finished"] == false {
+        output = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+        result = serde_json::from_slice(&output.stdout).unwrap();
+    }
     // All of its tests may have been tried before there was room again.
     assert_eq!(output.status.code(), Some(3), "{result:#}");
     // What the server makes of it: it refuses the row or a temporary file, or ends where it cannot write its log.

@@ -48,6 +48,30 @@ fn tests_that_match_nothing() {
     );
 }
 
+/// What `--tests` can name, found out without any server.
+#[test]
+fn tests_are_listed_as_they_can_be_asked_for() {
+    let (code, stdout, stderr) = assay(&["tests", "point*,scan", "read-only_*", "--set", "47"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    for told in ["point-query ", "points-covered-si ", "scan ", "read-only_range=10 ", "of the 47"]
+    {
+        assert!(stdout.contains(told), "no `{told}` in: {stdout}");
+    }
+    assert!(!stdout.contains("update-one"), "{stdout}");
+    let (code, stdout, _) = assay(&["tests", "--set", "42", "--format", "json"]);
+    assert_eq!(code, 0);
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!((&document["schema"], &document["set"]), (&1.into(), &42.into()));
+    let tests = document["tests"].as_array().unwrap();
+    assert_eq!(tests.len(), 42);
+    let find = |name: &str| tests.iter().find(|test| test["test"] == name).unwrap();
+    let pre = find("random-points.pre_range=10");
+    assert_eq!((&pre["group"], &pre["pre"]), (&"point-2".into(), &true.into()));
+    assert_eq!(find("update-index")["class"], "write");
+    assert_eq!(find("delete")["statements"][0], "DELETE FROM sbtest WHERE id=?");
+    refused(&["tests", "point-querry"], "matches none", "hint: did you mean `point-query`");
+}
+
 #[test]
 fn numbers_that_make_no_sense() {
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];

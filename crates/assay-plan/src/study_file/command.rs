@@ -9,7 +9,9 @@ use crate::{Request, SystemRequest};
 /// The command that asks for the same; none for named systems and several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
-    let is_plain = |system: &SystemRequest| system.name.is_none() && system.options.is_empty();
+    let is_plain = |system: &SystemRequest| {
+        system.name.is_none() && system.options.is_empty() && system.config.is_none()
+    };
     // On the command line a comma separates patterns.
     let has_comma = request.tests.iter().any(|glob| glob.contains(','));
     if has_comma || !request.systems.iter().all(is_plain) {

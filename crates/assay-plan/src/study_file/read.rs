@@ -35,7 +35,7 @@ const STUDY_KEYS: [&str; 17] = [
     "system",
     "setup",
 ];
-const SYSTEM_KEYS: [&str; 2] = ["is", "options"];
+const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
 const SETUP_KEYS: [&str; 3] = ["clients", "tables", "rows"];
 
 const IN_STUDY: (&str, &[&str]) = ("at the top of the file, before all tables", &STUDY_KEYS);
@@ -202,7 +202,11 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
     let words = is.text("a system such as `\"mariadb@11.8\"`")?;
     parse_system(words).map_err(|error| mistaken(&is, &error))?;
     let options = optional(&table, "options", options)?.unwrap_or_default();
-    let system = SystemRequest { words: words.to_owned(), name: Some(name.to_owned()), options };
+    let config = optional(&table, "config", |value| {
+        Ok(value.text("the path of a `my.cnf` or `postgresql.conf`, in quotes")?.to_owned())
+    })?;
+    let name_given = Some(name.to_owned());
+    let system = SystemRequest { words: words.to_owned(), name: name_given, config, options };
     Ok((name.to_owned(), system))
 }
 

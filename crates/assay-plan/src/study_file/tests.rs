@@ -25,6 +25,7 @@ compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
 
 [system.old]
 is = "mariadb@10.11"
+config = "old.cnf"
 
 [system.new-no-doublewrite]
 is = "mariadb@11.8"
@@ -46,18 +47,20 @@ fn words(words: &str) -> SystemRequest {
 #[test]
 fn reads_every_key() {
     let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let named = |name: &str, words: &str, options| SystemRequest {
+    let named = |name: &str, words: &str, config: Option<&str>, options| SystemRequest {
         words: words.into(),
         name: Some(name.into()),
+        config: config.map(str::to_owned),
         options,
     };
     let expected = Request {
         systems: vec![
-            named("old", "mariadb@10.11", Vec::new()),
+            named("old", "mariadb@10.11", Some("old.cnf"), Vec::new()),
             words("mariadb@11.8"),
             named(
                 "new-no-doublewrite",
                 "mariadb@11.8",
+                None,
                 vec![
                     option("innodb_doublewrite", "OFF"),
                     option("innodb_io_capacity", "2000"),
@@ -117,6 +120,7 @@ compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
 
 [system.old]
 is = "mariadb@10.11"
+config = "old.cnf"
 
 [system.new-no-doublewrite]
 is = "mariadb@11.8"
@@ -204,10 +208,13 @@ fn system() -> impl Strategy<Value = SystemRequest> {
         prop::sample::select(vec!["mysql@8.0", "mariadb@11.8/rocksdb+a=b", "mysql@dir:/x y"]);
     let option = ("[a-z][a-z0-9_.]{0,8}", "[^\\p{Cc}]{0,8}");
     let options = prop::collection::btree_map(option.0, option.1, 0..3);
-    (spec, prop::option::of(("[a-zé0-9][a-z._-]{0,8}", options))).prop_map(|(spec, own)| {
-        let (name, options) = own.unzip();
-        let options = options.unwrap_or_default().into_iter().collect();
-        SystemRequest { words: spec.to_owned(), name, options }
+    let config = prop::option::of("[^\\p{Cc}]{0,8}");
+    let own = ("[a-zé0-9][a-z._-]{0,8}", config, options);
+    (spec, prop::option::of(own)).prop_map(|(spec, own)| {
+        let words = spec.to_owned();
+        let Some((name, config, options)) = own else { return SystemRequest::of(&words) };
+        let options = options.into_iter().collect();
+        SystemRequest { words, name: Some(name), config, options }
     })
 }
 

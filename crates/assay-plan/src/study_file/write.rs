@@ -88,6 +88,7 @@ fn entry(system: &SystemRequest) -> String {
 
 fn system_table(name: &str, system: &SystemRequest) -> Vec<String> {
     let mut lines = vec![format!("\n[system.{}]\n", key(name)), line("is", quoted(&system.words))];
+    lines.extend(system.config.as_ref().map(|config| line("config", quoted(config))));
     if !system.options.is_empty() {
         let option =
             |(option, value): &(String, String)| format!("{} = {}", key(option), quoted(value));

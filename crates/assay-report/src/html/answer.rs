@@ -5,8 +5,9 @@ use assay_verdict::{CellJudgement, Judgement, SystemSummary};
 
 use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
+use crate::label::label;
 use crate::number::change;
-use crate::words::{base_index, source, symbol, system_name};
+use crate::words::{base_index, origin, symbol};
 use crate::{findings, headline};
 
 /// How many of the largest changes are told at the top.
@@ -90,8 +91,10 @@ pub(crate) fn anchor(record: &StudyRecord, judged: &CellJudgement) -> String {
 
 fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut warnings: Vec<String> = headline::warnings(record, judgement);
-    for system in record.systems.iter().filter(|it| !it.is_twin && !it.prefix.build.released) {
-        warnings.push(format!("{} is from {}, no released channel", system.name, source(system)));
+    let systems = record.systems.iter().enumerate();
+    for (index, system) in systems.filter(|(_, it)| !it.is_twin && !it.prefix.build.released) {
+        let name = label(record, index);
+        warnings.push(format!("{name} is from {}, no released channel", origin(system)));
     }
     warnings.into_iter().map(|warning| sentence_of(&warning)).collect()
 }
@@ -117,7 +120,7 @@ fn system(
         .collect();
     let counts = counts(summary);
     SystemAnswer {
-        name: system_name(record, summary.system).to_owned(),
+        name: label(record, summary.system),
         class: match summary.slower.cmp(&summary.faster) {
             std::cmp::Ordering::Greater => Verdict::Slower.word(),
             std::cmp::Ordering::Less => Verdict::Faster.word(),
@@ -150,7 +153,7 @@ fn counts(summary: &SystemSummary) -> [(Verdict, u32); 5] {
 
 /// What most tests say first.
 fn sentence(record: &StudyRecord, summary: &SystemSummary) -> String {
-    let base = system_name(record, base_index(record));
+    let base = label(record, base_index(record));
     let cells = summary.cells();
     let mut told: Vec<(Verdict, u32)> = counts(summary).into_iter().filter(|c| c.1 > 0).collect();
     // Called changes before the rest, the more frequent first; a stable sort keeps the order of equals.

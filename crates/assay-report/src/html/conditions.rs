@@ -1,13 +1,15 @@
 //! Under which conditions it was measured.
 
-use assay_model::{AuditClass, StudyRecord, System};
+use assay_model::{AuditClass, StudyRecord};
 use assay_verdict::Judgement;
 
 use super::figure::setup_words;
 use crate::findings::{Entry, by_kind, shown};
+use crate::label::label;
 use crate::number::{NONE, duration, share, thousands};
 use crate::text::conditions::data;
-use crate::words::{rfc3339, source};
+use crate::trouble;
+use crate::words::{origin, rfc3339};
 
 /// Machine, study, systems, audit and events.
 pub(crate) struct Conditions {
@@ -23,6 +25,8 @@ pub(crate) struct Conditions {
 /// One system.
 pub(crate) struct SystemFacts {
     pub(crate) name: String,
+    /// Where it is longer than `name`.
+    pub(crate) whole_name: Option<String>,
     pub(crate) role: &'static str,
     pub(crate) version: String,
     pub(crate) engine: &'static str,
@@ -58,11 +62,12 @@ pub(crate) struct Event {
 
 impl Conditions {
     pub(crate) fn new(record: &StudyRecord, judgement: &Judgement) -> Self {
-        let audited = record.systems.iter().filter(|system| !system.is_twin);
+        let indices = || 0..record.systems.len();
+        let audited = indices().filter(|&index| !record.systems[index].is_twin);
         Self {
             facts: facts(record, judgement),
-            systems: record.systems.iter().map(system).collect(),
-            audited: audited.map(|system| system.name.clone()).collect(),
+            systems: indices().map(|index| system(record, index)).collect(),
+            audited: audited.map(|index| label(record, index)).collect(),
             audit: audit(record),
             events: events(record),
         }
@@ -108,14 +113,7 @@ fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, Stri
                 },
             ),
         ),
-        (
-            "Slices",
-            format!(
-                "{} good, {} in machine trouble (not judged, repeated within limits)",
-                sum(|cell| u64::from(cell.slices)),
-                sum(|cell| u64::from(cell.troubled)),
-            ),
-        ),
+        ("Slices", trouble::slices(record, judgement)),
         ("Servers started", record.instances.len().to_string()),
         ("Retried errors", sum(|cell| cell.errors)),
         ("Workload version", study.workload_version.to_string()),
@@ -123,14 +121,18 @@ fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, Stri
     ]
 }
 
-fn system(system: &System) -> SystemFacts {
+fn system(record: &StudyRecord, index: usize) -> SystemFacts {
+    let system = &record.systems[index];
+    let label = label(record, index);
     let prefix = &system.prefix;
     let mut notes = prefix.build.notes.clone();
     if !prefix.build.released {
         notes.insert(0, "no released channel".into());
     }
     SystemFacts {
-        name: system.name.clone(),
+        // The one place where people find the whole name.
+        whole_name: Some(system.name.clone()).filter(|name| *name != label),
+        name: label,
         role: match (system.is_base, system.is_twin) {
             (true, _) => "base",
             (_, true) => "A/A twin",
@@ -139,7 +141,7 @@ fn system(system: &System) -> SystemFacts {
         version: format!("{} {}", prefix.product, prefix.version),
         engine: system.spec.engine.word(),
         package: prefix.build.package_version.clone(),
-        source: source(system),
+        source: origin(system),
         sha256: crate::words::binaries(prefix).trim_start_matches("binaries ").to_owned(),
         notes,
         options: system.options.clone(),
@@ -179,14 +181,13 @@ fn finding(record: &StudyRecord, entry: &Entry) -> Finding {
 }
 
 fn events(record: &StudyRecord) -> Vec<Event> {
-    let name = |index: usize| record.systems.get(index).map(|system| system.name.clone());
     record
         .events
         .iter()
         .map(|event| Event {
             when: rfc3339(event.when_ms).unwrap_or_else(|| NONE.to_owned()),
             what: event.what.clone(),
-            system: event.system.and_then(name),
+            system: event.system.map(|index| label(record, index)),
         })
         .collect()
 }

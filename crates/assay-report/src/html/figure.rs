@@ -2,7 +2,7 @@
 
 use assay_model::{Estimate, Setup};
 
-use crate::number::{NONE, quantity, thousands};
+use crate::number::{NONE, interval, quantity, thousands};
 
 /// A ratio and its interval, apart, so that the page can set them differently.
 pub(crate) struct Ratio {
@@ -18,7 +18,7 @@ impl Ratio {
         let known = estimate.filter(|e| e.has_interval());
         Self {
             value: estimate.map_or_else(|| NONE.to_owned(), |e| format!("{:.2}", e.value)),
-            interval: known.map(|e| format!("[{:.2}, {:.2}]", e.low, e.high)),
+            interval: known.map(interval),
             key: key(estimate.map(|e| e.value)),
         }
     }
@@ -32,13 +32,6 @@ pub(crate) fn key(value: Option<f64>) -> String {
 /// A quantity, or a dash where nothing was measured.
 pub(crate) fn figure(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
-}
-
-/// `± 3 %`: half the width of an interval relative to the value; none where it is not known.
-pub(crate) fn half_width(estimate: Option<Estimate>) -> Option<String> {
-    let e = estimate.filter(|e| e.has_interval() && e.value > 0.0)?;
-    let half = 50.0 * (e.high - e.low) / e.value;
-    Some(if half > 100.0 { "± >100 %".to_owned() } else { format!("± {half:.0} %") })
 }
 
 /// `4 × 1 × 100,000`: clients, tables, rows.

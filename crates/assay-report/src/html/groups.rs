@@ -5,8 +5,8 @@ use assay_verdict::{GroupSummary, Judgement};
 
 use super::chart::{Scale, Strip};
 use super::figure::{Ratio, setup_words};
+use crate::label::label;
 use crate::number::NONE;
-use crate::words::system_name;
 
 /// One group, setup and system.
 pub(crate) struct GroupRow {
@@ -42,7 +42,7 @@ fn row(record: &StudyRecord, summary: &GroupSummary, scale: Scale) -> GroupRow {
         group: summary.group.word(),
         title: summary.group.title(),
         setup: setup_words(summary.setup),
-        system: system_name(record, summary.system).to_owned(),
+        system: label(record, summary.system),
         n: summary.n,
         min: format!("{:.2}", summary.min),
         max: format!("{:.2}", summary.max),

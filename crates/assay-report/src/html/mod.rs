@@ -17,8 +17,9 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
+use crate::label::label;
 use crate::number::duration;
-use crate::words::{base_index, command, rfc3339, system_name};
+use crate::words::{base_index, command, rfc3339};
 use answer::Answer;
 use chart::{Axis, Scale};
 use conditions::Conditions;
@@ -35,8 +36,8 @@ struct Page<'a> {
     style: &'static str,
     script: &'static str,
     title: String,
-    base: &'a str,
-    others: Vec<&'a str>,
+    base: String,
+    others: Vec<String>,
     /// Date, preset, duration and machine in short.
     about: Vec<String>,
     answer: Answer,
@@ -53,13 +54,12 @@ struct Page<'a> {
 
 /// Renders the report.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let others: Vec<&str> = record
-        .systems
-        .iter()
-        .filter(|system| !system.is_base && !system.is_twin)
-        .map(|system| system.name.as_str())
+    let systems = record.systems.iter().enumerate();
+    let others: Vec<String> = systems
+        .filter(|(_, system)| !system.is_base && !system.is_twin)
+        .map(|(index, _)| label(record, index))
         .collect();
-    let base = system_name(record, base_index(record));
+    let base = label(record, base_index(record));
     let estimates = judgement.cells.iter().filter_map(|cell| cell.rqps);
     let scale = Scale::fitting(estimates, record.study.threshold);
     let page = Page {

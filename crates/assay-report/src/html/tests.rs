@@ -1,13 +1,17 @@
 //! The table of tests: one row per test and setup, grouped as published.
 
+use std::borrow::Cow;
+
 use assay_model::{CellId, Group, Setup, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
 use super::answer::anchor;
 use super::chart::{Axis, Scale, Strip};
-use super::figure::{Ratio, figure, half_width, key, setup_words};
-use crate::number::{NONE, share, thousands};
-use crate::words::{base_index, symbol, system_name};
+use super::figure::{Ratio, figure, key, setup_words};
+use crate::label::label;
+use crate::number::{NONE, share, spread, thousands};
+use crate::trouble;
+use crate::words::{base_index, symbol, why};
 
 /// The table and what it can be filtered by.
 pub(crate) struct Tests {
@@ -78,12 +82,20 @@ pub(crate) struct Note {
 }
 
 /// Heading and explanation of the columns of [`Figures`].
-pub(crate) const FIGURES: [(&str, &str); 15] = [
+pub(crate) const FIGURES: [(&str, &str); 17] = [
     ("QPS", "operations per second"),
     ("CPU ×", "server CPU per operation divided by that of the base, with 95 % interval"),
     ("server µs/o", "CPU time of the server per operation, threads that serve the connections"),
     ("backgr. µs/o", "CPU time of the server's other threads per operation"),
     ("client µs/o", "CPU time of assay's clients per operation"),
+    (
+        "CPU wait µs/o",
+        "those threads in line for a CPU, without the time in which their own client had it",
+    ),
+    (
+        "other wait µs/o",
+        "all other waiting: locks, network, waking up, the disk; – where the counters do not tell",
+    ),
     ("cs/o", "context switches of the server per operation"),
     ("reads/o", "reads completed by the block device per operation"),
     ("wKB/o", "KiB sent towards block devices per operation"),
@@ -128,8 +140,8 @@ impl Tests {
             judgement.cells.iter().any(|c| c.verdict == *verdict && others.contains(&c.system))
         };
         Self {
-            base: system_name(record, base).to_owned(),
-            systems: others.iter().map(|&index| system_name(record, index).to_owned()).collect(),
+            base: label(record, base),
+            systems: others.iter().map(|&index| label(record, index)).collect(),
             axis: Axis { scale, distance: 25.0 },
             columns: 2 + 3 * others.len(),
             group_words,
@@ -164,12 +176,12 @@ fn row(
         anchor: base_of.map_or_else(String::new, |base| anchor(record, base)),
         test: id.test.name(),
         qps: figure(qps.map(|qps| qps.value)),
-        qps_width: half_width(qps),
+        qps_width: spread(qps),
         qps_key: key(qps.map(|qps| qps.value)),
         verdicts: verdicts.join(" "),
         cells,
         figures: all.clone().map(|cell| figures(record, cell)).collect(),
-        notes: all.filter_map(|cell| note(record, cell)).collect(),
+        notes: all.flat_map(|cell| notes(record, cell)).collect(),
     }
 }
 
@@ -177,7 +189,7 @@ fn compared(record: &StudyRecord, cell: &CellJudgement, scale: Scale) -> Compare
     let verdict = cell.verdict;
     let shown = cell.rqps.filter(|_| verdict != Verdict::Failed);
     Compared {
-        system: system_name(record, cell.system).to_owned(),
+        system: label(record, cell.system),
         verdict: verdict.word(),
         symbol: symbol(verdict),
         rank: VERDICTS.iter().position(|it| *it == verdict).unwrap_or(0) as u8,
@@ -197,13 +209,17 @@ fn figures(record: &StudyRecord, cell: &CellJudgement) -> Figures {
     let cpu = Ratio::new(cell.cpu_ratio);
     let troubled = if cell.troubled > 0 { format!(" + {}", cell.troubled) } else { String::new() };
     Figures {
-        system: system_name(record, cell.system).to_owned(),
+        system: label(record, cell.system),
         values: vec![
             figure(cell.qps.map(|qps| qps.value)),
             cpu.interval.map_or(cpu.value.clone(), |interval| format!("{} {interval}", cpu.value)),
             figure(server.map(|server| server.cpu_us)),
             figure(server.map(|server| server.background_cpu_us)),
             figure(cell.per_op.and_then(|per_op| per_op.client_cpu_us)),
+            figure(server.and_then(|server| server.cpu_wait_us())),
+            figure(server.and_then(|server| {
+                server.other_wait_us.map(|other| other + server.disk_wait_us.unwrap_or(0.0))
+            })),
             figure(server.map(|server| server.cs)),
             figure(cell.per_op.and_then(|per_op| per_op.reads)),
             figure(cell.per_op.and_then(|per_op| per_op.write_kb)),
@@ -218,12 +234,14 @@ fn figures(record: &StudyRecord, cell: &CellJudgement) -> Figures {
     }
 }
 
-fn note(record: &StudyRecord, cell: &CellJudgement) -> Option<Note> {
-    let text = cell.failure.as_ref().or(cell.why.as_ref())?;
-    Some(Note {
+/// Why it failed, changed or is undecided, and what troubled it.
+fn notes(record: &StudyRecord, cell: &CellJudgement) -> Vec<Note> {
+    let texts = [why(record, cell).map(Cow::into_owned), trouble::of_cell(cell)];
+    let note = |text| Note {
         class: cell.verdict.word(),
         symbol: symbol(cell.verdict),
-        system: system_name(record, cell.system).to_owned(),
-        text: text.clone(),
-    })
+        system: label(record, cell.system),
+        text,
+    };
+    texts.into_iter().flatten().map(note).collect()
 }

@@ -1,13 +1,13 @@
 //! Under which conditions it was measured, and how to do it again.
 
-use assay_model::{
-    AuditClass, CpuPlacement, IdKey, SliceOutcome, StartFrom, StatementMode, StudyRecord,
-};
+use assay_model::{AuditClass, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord};
 use assay_verdict::Judgement;
 
 use crate::findings::{self, Kind};
+use crate::label::label;
 use crate::number::{duration, share, thousands};
-use crate::words::{command, minute, rfc3339, source, system_name};
+use crate::trouble;
+use crate::words::{command, minute, origin, rfc3339};
 
 /// Host, systems, study, trouble, audit, events, under a heading.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
@@ -26,7 +26,7 @@ pub(crate) fn list(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     lines.push(slices(record, judgement));
     lines.extend(audit(record));
     lines.extend(record.events.iter().map(|event| match event.system {
-        Some(system) => format!("  event: {}: {}", system_name(record, system), event.what),
+        Some(system) => format!("  event: {}: {}", label(record, system), event.what),
         None => format!("  event: {}", event.what),
     }));
     lines
@@ -72,7 +72,7 @@ pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
             format!("{state}{of}: {rows} rows, checksum {}, {on}", content.checksum)
         } else {
             let each = all().map(|it| {
-                let name = system_name(record, it.system);
+                let name = label(record, it.system);
                 format!("{name} has {} rows, checksum {}", thousands(it.rows as f64), it.checksum)
             });
             format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
@@ -98,20 +98,22 @@ fn host(record: &StudyRecord) -> String {
 
 fn systems(record: &StudyRecord) -> Vec<String> {
     let mut lines = Vec::new();
-    for system in record.systems.iter().filter(|system| !system.is_twin) {
+    for (index, system) in record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin) {
+        let label = label(record, index);
+        // The one place where people find the whole name.
+        let url = if label == system.name { String::new() } else { format!("{}, ", system.name) };
         let binaries = crate::words::binaries(&system.prefix);
         let role = if system.is_base { " (base)" } else { "" };
         lines.push(format!(
-            "  {}{role}: {} {}, {}, package {} from {}, {binaries}",
-            system.name,
+            "  {label}{role}: {url}{} {}, {}, package {} from {}, {binaries}",
             system.prefix.product,
             system.prefix.version,
             system.spec.engine.word(),
             system.prefix.build.package_version,
-            source(system),
+            origin(system),
         ));
         if !system.prefix.build.released {
-            lines.push(format!("    warning: {} is no released channel", source(system)));
+            lines.push(format!("    warning: {} is no released channel", origin(system)));
         }
         lines.extend(system.prefix.build.notes.iter().map(|note| format!("    note: {note}")));
     }
@@ -168,20 +170,10 @@ fn runs(record: &StudyRecord) -> Option<String> {
 }
 
 fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
-    let of =
-        |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
-    let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
-    let disturbed = judgement.cells.iter().any(|cell| cell.is_disturbed);
-    let fate = if disturbed {
-        "judged where there are hardly others"
-    } else {
-        "not judged, rounds repeated within limits"
-    };
     let errors: u64 = judgement.cells.iter().map(|cell| cell.errors).sum();
     format!(
-        "  slices: {} good, {} in machine trouble ({fate}); {} servers started; {} retried errors",
-        thousands(good as f64),
-        thousands(troubled as f64),
+        "  slices: {}; {} servers started; {} retried errors",
+        trouble::slices(record, judgement),
         record.instances.len(),
         thousands(errors as f64),
     )

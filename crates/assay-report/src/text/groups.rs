@@ -5,8 +5,8 @@ use assay_verdict::{GroupSummary, Judgement};
 
 use super::table::{fits, left, plain_table, right, trimmed};
 use crate::headline::compared;
+use crate::label::label;
 use crate::number::{NONE, median};
-use crate::words::system_name;
 
 /// One table; where there are several setups a heading for each, and for each system where a column of their names
 /// is too wide.
@@ -39,7 +39,7 @@ fn laid_out(
     table.set_header(header);
     for summary in shown {
         let mut row = vec![left(format!("  {}", summary.group.word()))];
-        row.extend(system_column.then(|| left(system_name(record, summary.system))));
+        row.extend(system_column.then(|| left(label(record, summary.system))));
         row.push(right(summary.n));
         row.extend([summary.min, summary.max, summary.avg].map(|v| right(format!("{v:.2}"))));
         row.push(left(median(summary)));
@@ -52,7 +52,7 @@ fn laid_out(
     let mut above = String::new();
     for (summary, row) in shown.iter().zip(rows) {
         let setup = several_setups.then(|| summary.setup.to_string());
-        let system = system_headings.then(|| system_name(record, summary.system).to_owned());
+        let system = system_headings.then(|| label(record, summary.system));
         let heading = [setup, system].into_iter().flatten().collect::<Vec<_>>().join(", ");
         if heading != above {
             lines.push(format!(" {heading}"));

@@ -5,11 +5,11 @@ mod groups;
 pub(crate) mod paint;
 pub(crate) mod table;
 
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, Verdict};
 use assay_verdict::Judgement;
 
 use crate::words::{causes, symbol};
-use crate::{TextOptions, headline};
+use crate::{TextOptions, doubt, headline};
 
 /// A report with more lines than this says its answer once more at the end: there the prompt stands.
 const SCREEN: usize = 40;
@@ -41,6 +41,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement, options: TextO
         Section::Laid(tests.lines),
         Section::Prose(tests.legend),
         Section::Prose(reasons(record, judgement)),
+        Section::Prose(doubts(record, judgement)),
         Section::Prose(conditions::render(record, judgement)),
         Section::Laid(conditions::again(record)),
     ];
@@ -80,6 +81,17 @@ fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
         .collect();
     if !lines.is_empty() {
         lines.insert(0, "why, the largest changes first".into());
+    }
+    lines
+}
+
+/// Why tests are undecided and what would help, where there are such.
+fn doubts(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let mark = symbol(Verdict::Undecided);
+    let mut lines: Vec<String> =
+        doubt::lines(record, judgement).iter().map(|line| format!("  {mark} {line}")).collect();
+    if !lines.is_empty() {
+        lines.insert(0, "undecided, and what would help".into());
     }
     lines
 }

@@ -5,8 +5,9 @@ use assay_verdict::{CellJudgement, Judgement, PerOp};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::headline::compared;
+use crate::label::label;
 use crate::number::{NONE, quantity, rate, ratio};
-use crate::words::{base_index, symbol, system_name};
+use crate::words::{base_index, symbol};
 
 /// What is left out of the table of tests to fit the width, the last first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -201,7 +202,7 @@ fn header(record: &StudyRecord, columns: Columns) -> Vec<Cell> {
         cells.push(right(Extra::Qps.header()));
     }
     for &other in columns.others.iter().filter(|_| columns.verdicts) {
-        cells.push(left(format!("{} rQPS", system_name(record, other))));
+        cells.push(left(format!("{} rQPS", label(record, other))));
     }
     let beside = columns.extras.iter().filter(|extra| **extra != Extra::Qps);
     cells.extend(beside.map(|extra| right(extra.header())));

@@ -106,7 +106,7 @@ impl Asked {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.variables.contains(name)
+        self.variables.contains(&variable(name))
             || self.engines_differ && is_of_engine(name)
             || name.split_once('.').is_some_and(|(of, _)| self.variables.contains(of))
     }

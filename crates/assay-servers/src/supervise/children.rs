@@ -1,15 +1,12 @@
 //! The processes that a server consists of besides its first one: those of Postgres, one for each connection.
 
 use std::io;
-use std::time::{Duration, Instant};
 
 use fs_err as fs;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::sched_yield;
 
-/// How long a process may take to stop: it has at most to come back from the disk.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::stop::stop;
 
 /// The processes below one, its children's children too; none where it has gone.
 pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
@@ -32,19 +29,13 @@ pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
 }
 
 /// Stops every process below one that has stopped itself; returns when all of them have.
-pub(super) fn freeze(ancestor: Pid) -> io::Result<()> {
+pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let pids = below(ancestor)?;
-    pids.iter().try_for_each(|pid| signal(*pid, Signal::STOP))?;
-    let deadline = Instant::now() + PATIENCE;
-    for pid in pids {
-        while !has_stopped(pid)? {
-            if Instant::now() > deadline {
-                return Err(io::Error::other(format!("process {pid} does not stop")));
-            }
-            sched_yield();
-        }
-    }
-    Ok(())
+    let send = |wanted: Signal| pids.iter().try_for_each(|pid| signal(*pid, wanted));
+    stop(send, || {
+        wanted()?;
+        pids.iter().try_fold(true, |all, pid| Ok(all && has_stopped(*pid)?))
+    })
 }
 
 /// Lets every process below one go on.

@@ -17,6 +17,7 @@ use rustix::process::{
 };
 
 use super::run_dir::{self, RunDir};
+use super::stop::stop;
 use super::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace};
 
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
@@ -218,21 +219,38 @@ impl Keeper {
         if self.process.as_ref().is_some_and(|process| process.frozen) {
             return Ok(());
         }
-        let pid = self.signal(Signal::STOP)?.pid;
+        let pid = self.process()?.pid;
         // The kernel tells the parent once all threads have stopped, not before.
-        self.reap(WaitIdOptions::STOPPED | WaitIdOptions::EXITED)?;
-        let Some(process) = &mut self.process else {
+        let send = |signal| Ok(kill_process(pid, signal)?);
+        let changed = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        stop(send, || {
+            self.still_wanted()?;
+            self.reap(changed)
+        })?;
+        let Some(process) = &self.process else {
             return Err(io::Error::other("the process ended"));
         };
         // By now it executes what it will: no script any more that started it.
         if let Some(run_dir) = self.run_dir.as_ref().filter(|_| !process.noted) {
             run_dir.note_program(pid);
-            process.noted = true;
         }
         // A process that has stopped starts no others.
-        children::freeze(pid)?;
+        children::freeze(pid, || self.still_wanted())?;
+        let process = self.process()?;
+        process.noted = true;
         process.frozen = true;
         Ok(())
+    }
+
+    /// Fails once the other side is gone: nobody waits for what is being done.
+    fn still_wanted(&self) -> io::Result<()> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        let mut awaited = [PollFd::new(socket.get_ref(), PollFlags::RDHUP)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match rustix::io::retry_on_intr(|| poll(&mut awaited, Some(&now)))? {
+            0 => Ok(()),
+            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        }
     }
 
     fn thaw(&mut self) -> io::Result<()> {
@@ -241,18 +259,16 @@ impl Keeper {
         Ok(())
     }
 
-    /// Takes note of what became of the process, and tells when it ended.
-    fn reap(&mut self, options: WaitIdOptions) -> io::Result<()> {
-        let Some(process) = &self.process else { return Ok(()) };
+    /// Takes note of what became of the process, if anything, and tells when it ended.
+    fn reap(&mut self, options: WaitIdOptions) -> io::Result<bool> {
+        let Some(process) = &self.process else { return Ok(false) };
         let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(process.pid), options))?;
-        match status.as_ref().and_then(ending) {
-            Some(ending) => {
-                self.process = None;
-                self.ending = Some(ending);
-                self.reply(&Reply::Ended(ending))
-            }
-            None => Ok(()),
+        if let Some(ending) = status.as_ref().and_then(ending) {
+            self.process = None;
+            self.ending = Some(ending);
+            self.reply(&Reply::Ended(ending))?;
         }
+        Ok(status.is_some())
     }
 
     fn reply(&mut self, reply: &Reply) -> io::Result<()> {

@@ -13,6 +13,7 @@ mod keeper;
 mod namespace;
 mod run_dir;
 mod sandbox;
+mod stop;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use children::below;
 pub use keeper::main;
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
+pub use namespace::leave_root_where_needed;
 pub use run_dir::collect_garbage;
 pub(crate) use run_dir::prepare_root;
 pub(crate) use sandbox::{Sandbox, unique_name};

@@ -1,13 +1,17 @@
-//! A user namespace of a process's own, in which its user has another name.
+//! Being `nobody` for servers that refuse to run as root: in a user namespace of the server's own, else altogether.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, write};
-use rustix::process::{getegid, geteuid};
-use rustix::thread::{UnshareFlags, unshare_unsafe};
+use rustix::process::{Gid, Uid, getegid, geteuid};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, UnshareFlags, capabilities,
+    configure_capability_in_ambient_set, set_capabilities, set_capabilities_secure_bits,
+    set_thread_groups, set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
+};
 
 /// User and group `nobody`, which every list of users seen has.
 const NOBODY: u32 = 65534;
@@ -29,17 +33,60 @@ pub(super) fn enter(command: &mut Command) {
     unsafe { command.pre_exec(enter) };
 }
 
+/// Whether a namespace can be made here.
+fn is_available() -> io::Result<bool> {
+    let mut command = Command::new("true");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    enter(&mut command);
+    match command.status() {
+        Ok(_) => Ok(true),
+        Err(error) if is_refused(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an error means that no namespace can be made here.
+fn is_refused(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(errno, Some(Errno::PERM | Errno::NOSPC | Errno::USERS | Errno::INVAL))
+}
+
 /// Says what it means that a namespace is refused; other errors as they are.
 pub(super) fn explained(error: io::Error) -> io::Error {
-    let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-    match errno {
-        Some(Errno::PERM | Errno::NOSPC | Errno::USERS | Errno::INVAL) => {
-            io::Error::other(format!(
-                "{REFUSED} ({error}): it refuses to run as root, and as a user without an entry in `/etc/passwd`"
-            ))
-        }
-        _ => error,
+    if !is_refused(&error) {
+        return error;
     }
+    io::Error::other(format!(
+        "{REFUSED} ({error}): it refuses to run as root, and as a user without an entry in `/etc/passwd`"
+    ))
+}
+
+/// What `nobody` keeps of root: the cache may lie where only root can go, and in a namespace files are root's, too.
+const KEPT: [CapabilitySet; 2] = [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER];
+
+/// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as
+/// in many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and
+/// nothing else of root. So servers and those who watch them are of one user.
+///
+/// To be called before the threads start that have to do with servers.
+///
+/// # Errors
+/// When root may not become another user either.
+pub fn leave_root_where_needed() -> io::Result<()> {
+    if !geteuid().is_root() || is_available()? {
+        return Ok(());
+    }
+    let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(group, group, group)?;
+    // Else a change of user takes the capabilities, and `access` looks without them.
+    set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
+    set_thread_res_uid(user, user, user)?;
+    let had = capabilities(None)?.permitted;
+    let kept = KEPT.into_iter().filter(|it| had.contains(*it));
+    let all = kept.clone().collect();
+    set_capabilities(None, CapabilitySets { effective: all, permitted: all, inheritable: all })?;
+    kept.into_iter().try_for_each(|it| Ok(configure_capability_in_ambient_set(it, true)?))
 }
 
 /// Part of the message where namespaces are refused.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 use procfs::process::{Process, Stat, all_processes};
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,10 @@ impl RunDir {
 pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
     create_private(root, true)?;
     let found = fs::symlink_metadata(root)?;
-    let is_ours = found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
+    // Root may have left being root since it made it.
+    let is_of_root = found.uid() == 0 && access(root, Access::WRITE_OK).is_ok();
+    let is_private = found.is_dir() && found.mode() & 0o077 == 0;
+    let is_ours = is_private && (found.uid() == geteuid().as_raw() || is_of_root);
     if is_ours { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use assay_wire::{Stop, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{CONTROL, Ending, Job, Reply, Request, Supervisor, prepare_root};
@@ -26,6 +27,9 @@ pub(crate) struct Sandbox {
     socket: BufReader<UnixStream>,
     run_dir: PathBuf,
     ended: Option<Ending>,
+    stop: Stop,
+    /// The socket, while a stop may shut it down: it then is as if this program had ended.
+    watched: Option<Watched>,
 }
 
 /// A short name that no other sandbox has.
@@ -50,8 +54,15 @@ impl Sandbox {
             .map_err(|source| Error::SpawnSupervisor { program: program.clone(), source })?;
         let run_dir = site.run_root.join(name);
         let socket = BufReader::new(ours);
-        let mut sandbox =
-            Self { supervisor: Some(supervisor), stays: false, socket, run_dir, ended: None };
+        let mut sandbox = Self {
+            supervisor: Some(supervisor),
+            stays: false,
+            socket,
+            run_dir,
+            ended: None,
+            stop: site.stop.clone(),
+            watched: None,
+        };
         let (run_root, name) = (site.run_root.clone(), name.to_owned());
         sandbox.request(&Request::Own { run_root, name, directories })?;
         Ok(sandbox)
@@ -60,12 +71,20 @@ impl Sandbox {
     /// Connects to a supervisor that stays; a failure means that there is none.
     pub(crate) fn attach(run_dir: &Path) -> io::Result<Self> {
         let socket = BufReader::new(UnixStream::connect(run_dir.join(CONTROL))?);
-        let run_dir = run_dir.to_owned();
-        Ok(Self { supervisor: None, stays: true, socket, run_dir, ended: None })
+        Ok(Self {
+            supervisor: None,
+            stays: true,
+            socket,
+            run_dir: run_dir.to_owned(),
+            ended: None,
+            stop: Stop::default(),
+            watched: None,
+        })
     }
 
     /// Lets supervisor and process outlive this program.
     pub(crate) fn stay(&mut self) -> Result<(), Error> {
+        self.shelter()?;
         self.request(&Request::Stay)?;
         self.stays = true;
         Ok(())
@@ -97,13 +116,20 @@ impl Sandbox {
         &self.run_dir
     }
 
-    /// Starts a process; gives its id.
+    /// Starts a process, which a stop ends, with all that the supervisor owns; gives its id.
     pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
         self.ended = None;
+        self.watched = Some(self.stop.watch(self.socket.get_ref().try_clone()?.into()));
         match self.request(&Request::Run(job))? {
             Reply::Started { pid } => Ok(pid),
             other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
         }
+    }
+
+    /// Keeps it from a stop from now on; fails if one was asked for before.
+    pub(crate) fn shelter(&mut self) -> Result<(), Error> {
+        self.watched = None;
+        if self.stop.is_asked() { Err(Error::Stopped) } else { Ok(()) }
     }
 
     /// Stops the process; returns when all its threads have stopped.

@@ -11,8 +11,10 @@ pub(crate) struct Simulation {
     pub(crate) preset: Preset,
     pub(crate) blocks: u32,
     pub(crate) rounds: u32,
-    /// True log of the relative QPS.
+    /// True log of the relative QPS of the cells that change.
     pub(crate) effect: f64,
+    /// How many cells do, the first ones.
+    pub(crate) changing: usize,
     /// Spread of the log of a pair's ratio.
     pub(crate) pair_sd: f64,
     /// Spread between fresh instances; most of it common to all tests.
@@ -29,6 +31,7 @@ impl Simulation {
         blocks: 4,
         rounds: 40,
         effect: 0.0,
+        changing: usize::MAX,
         pair_sd: 0.11,
         block_sd: 0.01,
         spikes: 0.02,
@@ -43,12 +46,13 @@ impl Simulation {
             // Of the variance between instances, three quarters are common to all tests.
             let common =
                 [(); 2].map(|()| noise.normal() * self.block_sd * 0.75_f64.sqrt() / 2_f64.sqrt());
-            for &cell in &cells {
+            for (number, &cell) in cells.iter().enumerate() {
+                let effect = if number < self.changing { self.effect } else { 0.0 };
                 let own = [(); 2].map(|()| noise.normal() * self.block_sd * 0.5 / 2_f64.sqrt());
                 for round in 0..self.rounds {
                     drift = 0.95 * drift + 0.03 * noise.normal();
                     for system in 0..2 {
-                        let shift = self.effect * system as f64 + common[system] + own[system];
+                        let shift = effect * system as f64 + common[system] + own[system];
                         let spike = if noise.uniform() < self.spikes { -0.7 } else { 0.0 };
                         let wobble = self.pair_sd / 2_f64.sqrt() * noise.normal();
                         let speed = (9.0 + drift + shift + wobble + spike).exp();

@@ -33,7 +33,7 @@ pub struct Session {
 impl Session {
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let mut session = Self {
-            stream: Stream::connect(&options.address, options.timeout)?,
+            stream: Stream::connect(options)?,
             inbox: Inbox::new(),
             outbox: Vec::new(),
             sequence: 0,

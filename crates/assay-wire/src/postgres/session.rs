@@ -30,7 +30,7 @@ pub struct Session {
 impl Session {
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let mut session = Self {
-            stream: Stream::connect(&options.address, options.timeout)?,
+            stream: Stream::connect(options)?,
             inbox: Inbox::new(),
             server_version: String::new(),
             backend: 0,

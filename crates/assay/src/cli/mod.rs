@@ -9,7 +9,8 @@ use assay_plan::{Request, SetupRequest, SystemRequest, parse_duration_s, parse_p
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use tools::{
-    Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart, ServerStop,
+    Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart,
+    ServerStop, Tests,
 };
 
 /// Find where a database got slower, and why.
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Report(Report),
     /// List the studies in the ledger
     Studies(Studies),
+    /// List the microbenchmarks: what `--tests` can name
+    Tests(Tests),
     /// Start systems and compare their effective settings, without load
     Audit(Audit),
     /// Create and fill sbtest1, sbtest2, ... on a running server
@@ -280,8 +283,9 @@ enum PresetWord {
     Published,
 }
 
+/// `--set`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SetWord {
+pub(crate) enum SetWord {
     #[value(name = "27")]
     Set27,
     #[value(name = "32")]
@@ -310,6 +314,18 @@ enum PlacementWord {
     Free,
 }
 
+impl SetWord {
+    /// The selection that it names.
+    pub(crate) fn set(self) -> TestSet {
+        match self {
+            Self::Set27 => TestSet::Set27,
+            Self::Set32 => TestSet::Set32,
+            Self::Set42 => TestSet::Set42,
+            Self::Set47 => TestSet::Set47,
+        }
+    }
+}
+
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
@@ -321,12 +337,7 @@ impl Compare {
                 PresetWord::Standard => Preset::Standard,
                 PresetWord::Published => Preset::Published,
             },
-            set: match self.set {
-                SetWord::Set27 => TestSet::Set27,
-                SetWord::Set32 => TestSet::Set32,
-                SetWord::Set42 => TestSet::Set42,
-                SetWord::Set47 => TestSet::Set47,
-            },
+            set: self.set.set(),
             tests: self.tests.clone(),
             setups: vec![SetupRequest {
                 clients: self.clients.clone(),

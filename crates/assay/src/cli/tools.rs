@@ -3,7 +3,7 @@
 use assay_plan::parse_duration_s;
 use clap::{Args, Subcommand};
 
-use super::{PsModeWord, ShapeArg};
+use super::{PsModeWord, SetWord, ShapeArg};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -138,6 +138,21 @@ pub(crate) struct Audit {
     /// No progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+/// `assay tests`.
+#[derive(Debug, Args)]
+pub(crate) struct Tests {
+    /// Only those whose name matches, such as `'point*'` [default: all of the set]
+    #[arg(value_name = "PATTERN", value_delimiter = ',')]
+    pub(crate) patterns: Vec<String>,
+
+    /// Of which published selection
+    #[arg(long, value_enum, default_value = "32")]
+    pub(crate) set: SetWord,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
 }
 
 /// `assay cache`.

@@ -1,22 +1,24 @@
 //! One block: fresh instances of all systems, and rounds in which they take turns while the others are frozen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Microbenchmark, PlannedCell, SliceOutcome, Study, StudyRecord};
+use assay_model::{
+    CellId, DataSet, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study, StudyRecord,
+};
 use assay_plan::{round_order, start_order};
 use assay_servers::audit::Facts;
 
 use super::calibrate::{self, ROUNDS_MIN};
 use super::inspect::{self, Questions};
 use super::instance::Instance;
+use super::others::Others;
 use super::participant::{Participant, Stage};
 use super::recorder::{Recorder, now_ms};
 use super::schedule::{BlockPlan, Phase, Schedule};
 use super::station::{self, Place, Station};
 use super::template::{self, Templates};
-use crate::interrupt::Interrupted;
 use crate::progress::Standing;
 use crate::study::Environment;
 
@@ -38,14 +40,23 @@ pub(crate) fn measure(
 ) -> Result<()> {
     let left = |cell: &&PlannedCell| {
         let rounds = Rounds::of(recorder.record(), cell, plan);
-        Phase::of(cell.id) == phase && !schedule.has_failed(cell.id) && !rounds.are_complete()
+        Phase::of(cell.id) == phase && !schedule.is_closed(cell.id) && !rounds.are_complete()
     };
     let cells: Vec<_> = plan.cells.iter().filter(left).collect();
     if cells.is_empty() {
         return Ok(());
     }
-    let mut servers = start(plan.number, phase, field, recorder)?;
+    let others = Others::watch(recorder);
+    let mut servers = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
+        if servers.is_empty() {
+            servers = match start(plan.number, phase, field, recorder) {
+                Ok(servers) => servers,
+                Err(failure) => {
+                    return give_up(&cells[index..], failure, plan, field, recorder, schedule);
+                }
+            };
+        }
         field.env.progress.measuring(&Standing {
             used_s: recorder.used_s(),
             budget_s: recorder.study().budget_s,
@@ -59,15 +70,18 @@ pub(crate) fn measure(
         });
         let mut turns = Turns { plan, cell: (*cell).clone(), field, servers: &mut servers };
         if !turns.take(recorder, schedule)? {
-            schedule.cell_failed(cell.id);
+            schedule.close(cell.id);
             // The histories of the systems are no longer equal, or a server is gone: the rest gets new instances.
-            drop(std::mem::take(&mut servers));
-            if index + 1 < cells.len() {
-                servers = start(plan.number, phase, field, recorder)?;
-            }
+            servers.clear();
         }
     }
-    Ok(())
+    others.tell(&servers, recorder)
+}
+
+/// A system that did not start, and why.
+struct Unstarted {
+    system: usize,
+    error: anyhow::Error,
 }
 
 /// Starts the instances of a phase; what fails once is noted and tried once more.
@@ -76,41 +90,87 @@ fn start(
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Vec<Instance>> {
-    match start_all(block, phase, field, recorder) {
-        Err(error) if !error.is::<Interrupted>() => {
-            let what = format!("starting the servers of a block again: {error:#}");
-            field.env.progress.failed("servers", &what);
-            recorder.event(None, what)?;
-            start_all(block, phase, field, recorder)
-        }
-        started => started,
-    }
+) -> Result<Vec<Instance>, Unstarted> {
+    start_all(block, phase, field, recorder).or_else(|Unstarted { system, error }| {
+        let noted = note_second_try(&error, field, recorder);
+        noted.map_err(|error| Unstarted { system, error })?;
+        start_all(block, phase, field, recorder)
+    })
 }
 
-/// Starts an instance of every system in random order, fills its caches, and freezes it.
+fn note_second_try(error: &anyhow::Error, field: &Field, recorder: &mut Recorder) -> Result<()> {
+    field.env.interrupt.check()?;
+    let what = format!("starting the servers of a block again: {error:#}");
+    field.env.progress.failed("servers", &what);
+    recorder.event(None, what)
+}
+
+/// Starts an instance of every system in random order.
 fn start_all(
     block: u32,
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Vec<Instance>> {
+) -> Result<Vec<Instance>, Unstarted> {
     let seed = recorder.study().seed;
     let order = start_order(seed, block, phase.start_from as u32, field.participants.len());
     let mut servers = BTreeMap::new();
     for system in order {
-        let mut server = start_one(system, block, phase, field, recorder)?;
-        let product = field.participants[system].system.spec.product;
-        assay_load::fill_cache(
-            &server.connect_options(),
-            product,
-            recorder.study().id_key,
-            phase.data,
-        )?;
-        server.freeze()?;
-        servers.insert(system, server);
+        let server = start_frozen(system, block, phase, field, recorder);
+        servers.insert(system, server.map_err(|error| Unstarted { system, error })?);
     }
     Ok(servers.into_values().collect())
+}
+
+/// Starts an instance of one system, fills its caches, and freezes it.
+fn start_frozen(
+    system: usize,
+    block: u32,
+    phase: Phase,
+    field: &Field,
+    recorder: &mut Recorder,
+) -> Result<Instance> {
+    let mut server = start_one(system, block, phase, field, recorder)?;
+    let product = field.participants[system].system.spec.product;
+    let key = recorder.study().id_key;
+    assay_load::fill_cache(&server.connect_options(), product, key, phase.data)?;
+    server.freeze()?;
+    Ok(server)
+}
+
+/// Closes cells for which a system does not start: those that were never measured have failed, what was measured of the
+/// others stays as it is, and the study can be resumed for them.
+fn give_up(
+    cells: &[&PlannedCell],
+    Unstarted { system, error }: Unstarted,
+    plan: &BlockPlan,
+    field: &Field,
+    recorder: &mut Recorder,
+    schedule: &mut Schedule,
+) -> Result<()> {
+    field.env.interrupt.check()?;
+    let is_whole = |slice: &&Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
+    let whole = recorder.record().slices.iter().filter(is_whole);
+    let measured: BTreeSet<CellId> = whole.map(|slice| slice.cell).collect();
+    if measured.is_empty() {
+        return Err(error);
+    }
+    let (name, why) = (&field.participants[system].system.name, format!("{error:#}"));
+    let what = format!("{} tests are measured no further: {why}", cells.len());
+    field.env.progress.failed(name, &what);
+    recorder.event(Some(system), what)?;
+    for cell in cells {
+        schedule.close(cell.id);
+        if !measured.contains(&cell.id) {
+            let round = Rounds::of(recorder.record(), cell, plan).next;
+            let place = Place { system, block: plan.number, round, position: 0 };
+            recorder.slice(station::failed(cell.id, place, why.clone()))?;
+        }
+    }
+    if cells.iter().any(|cell| measured.contains(&cell.id)) {
+        schedule.leave_unfinished(error);
+    }
+    Ok(())
 }
 
 /// Starts an instance of one system; the first one tells the system's settings.
@@ -266,6 +326,8 @@ impl Turns<'_> {
                     _ => error.to_string(),
                 });
             }
+            // What ended together with the servers is no measurement, and no failure.
+            self.field.env.interrupt.check()?;
             let outcome = slice.outcome.clone();
             recorder.slice(slice)?;
             if let SliceOutcome::Failed(why) = outcome {
@@ -330,6 +392,7 @@ impl Turns<'_> {
         error: &anyhow::Error,
         recorder: &mut Recorder,
     ) -> Result<()> {
+        self.field.env.interrupt.check()?;
         let why = format!("{error:#}");
         // A place of its own: what was measured before stays as it is.
         let next = Rounds::of(recorder.record(), &self.cell, self.plan).next;

@@ -46,7 +46,7 @@ impl Instance {
         round_trips: impl FnMut(usize, u32) -> Result<()>,
     ) -> Result<Option<WatchedServer>> {
         let watched = |pid, connection_tids, data_dir: PathBuf| {
-            Some(WatchedServer { pid, connection_tids: Some(connection_tids), data_dir })
+            Some(WatchedServer { pid, connection_tids, data_dir })
         };
         Ok(match self {
             Self::Started(server) => {
@@ -55,7 +55,7 @@ impl Instance {
             }
             Self::Attached(attached) => {
                 // What cannot be told of a server that others use and somebody else configured is not known.
-                let tids = attached.connection_tids(connections, round_trips).unwrap_or(None);
+                let tids = attached.connection_tids(connections, round_trips).ok();
                 let parts = attached.pid().zip(tids).zip(attached.data_dir());
                 parts.and_then(|((pid, tids), data_dir)| watched(pid, tids, data_dir))
             }

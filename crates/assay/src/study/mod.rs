@@ -5,6 +5,7 @@ mod calibrate;
 mod inspect;
 mod instance;
 mod machine;
+mod others;
 mod participant;
 mod recorder;
 mod schedule;
@@ -14,9 +15,9 @@ mod template;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Experiment, StudyRecord};
+use assay_model::{Experiment, Product, StudyRecord};
 use assay_plan::Plan;
 
 use crate::interrupt::Interrupt;
@@ -53,6 +54,11 @@ pub(crate) struct Stopped {
     pub(crate) study: Option<String>,
     pub(crate) error: anyhow::Error,
 }
+
+/// The study did what it could, and may be resumed for the rest.
+#[derive(Debug, thiserror::Error)]
+#[error("some tests were not measured to their end")]
+pub(crate) struct Unfinished;
 
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
@@ -102,11 +108,23 @@ fn finish(
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
+    leave_root_for(participants)?;
     let templates = Templates::prepare(participants, &stage, env, recorder)?;
     let field = Field { participants, templates: &templates, stage: &stage, env };
     match recorder.study().experiment {
         Experiment::Interleaved => interleaved(&field, recorder),
         Experiment::Sequential => sequential::measure(&field, recorder),
+    }
+}
+
+/// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
+pub(crate) fn leave_root_for(participants: &[Participant]) -> Result<()> {
+    let started = participants.iter().filter(|it| it.attached.is_none());
+    let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
+    match refuse.next() {
+        Some(it) => assay_servers::leave_root_where_needed()
+            .with_context(|| format!("cannot run `{}` as another user than root", it.system.name)),
+        None => Ok(()),
     }
 }
 
@@ -120,5 +138,5 @@ fn interleaved(field: &Field, recorder: &mut Recorder) -> Result<()> {
             block::measure(&block, phase, field, recorder, &mut schedule)?;
         }
     }
-    Ok(())
+    schedule.end()
 }

@@ -9,6 +9,8 @@ use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor};
 
+use assay_wire::Stop;
+
 use super::Environment;
 use crate::attach::connect_options;
 
@@ -39,19 +41,19 @@ pub(crate) struct Stage {
 impl Stage {
     /// Supervisors are this very program; data directories are beside the templates they are copied from.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
-        let site = Self::site(env.cache_dir.join("instances"));
+        let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
         let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
         Ok(Self { site, cpu })
     }
 
-    /// Where servers run that keep their data below `data_root`.
-    pub(crate) fn site(data_root: PathBuf) -> Site {
+    /// Where servers run that keep their data below `data_root`, until somebody asks to stop.
+    pub(crate) fn site(data_root: PathBuf, stop: Stop) -> Site {
         // The running program itself, even if its file has been replaced meanwhile.
         let program = PathBuf::from("/proc/self/exe");
         let args = vec![OsString::from("supervise")];
         let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let run_root = assay_servers::run_root(runtime_dir.as_deref());
-        Site { supervisor: Supervisor { program, args }, run_root, data_root }
+        Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
     }
 
     /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
@@ -182,7 +184,7 @@ fn attach(
     is_base: bool,
     env: &Environment,
 ) -> Result<Participant> {
-    let attached = Attached::connect(connect_options(url))
+    let attached = Attached::connect(connect_options(url, env.interrupt.stop()))
         .with_context(|| format!("cannot attach to `{url}`"))?;
     let (product, prefix) = (attached.product(), attached.prefix(&url.to_string()));
     let what = format!("is {product} {}, running already", prefix.version);
@@ -217,9 +219,9 @@ pub(crate) fn fetch(
     env: &Environment,
 ) -> Result<Prefix> {
     env.progress.update(&format!("{name}: looking for it"));
-    let prefix = provisioner
-        .get(spec, &mut |step| env.progress.update(&fetching(name, &step)))
-        .with_context(|| format!("cannot get `{spec}`"))?;
+    let mut tell = |step| env.progress.update(&fetching(name, &step));
+    let prefix = env.interrupt.may_end_in(|| provisioner.get(spec, &mut tell));
+    let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
     let what = format!("is {} {} from {}", prefix.product, prefix.version, place.trim());

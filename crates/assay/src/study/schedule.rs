@@ -8,6 +8,7 @@ use assay_model::{
     StudyRecord,
 };
 
+use super::Unfinished;
 use super::calibrate::ROUNDS_MIN;
 use super::recorder::Recorder;
 use crate::progress::{Tally, minutes};
@@ -30,8 +31,11 @@ pub(crate) struct Schedule {
     start_s: f64,
     block_began_s: f64,
     rounds_s: f64,
-    /// Cells that failed on some system: there is nothing left to compare.
-    failed: BTreeSet<CellId>,
+    /// Cells that are measured no further: they failed on some system, and there is nothing left to compare, or a
+    /// system does not start for them.
+    closed: BTreeSet<CellId>,
+    /// Why cells that had not failed were closed.
+    unfinished: Option<anyhow::Error>,
     /// What the blocks so far say.
     so_far: Tally,
 }
@@ -95,7 +99,8 @@ impl Schedule {
             start_s: systems * phases_start_s(cells),
             block_began_s: 0.0,
             rounds_s: 0.0,
-            failed: record.slices.iter().filter(is_failed).map(|slice| slice.cell).collect(),
+            closed: record.slices.iter().filter(is_failed).map(|slice| slice.cell).collect(),
+            unfinished: None,
             so_far: Tally::default(),
         }
     }
@@ -107,14 +112,24 @@ impl Schedule {
         *known = 0.5 * *known + 0.5 * seconds;
     }
 
-    /// The cell failed on some system.
-    pub(crate) fn cell_failed(&mut self, cell: CellId) {
-        self.failed.insert(cell);
+    /// The cell is measured no further.
+    pub(crate) fn close(&mut self, cell: CellId) {
+        self.closed.insert(cell);
     }
 
-    /// Whether the cell failed on some system.
-    pub(crate) fn has_failed(&self, cell: CellId) -> bool {
-        self.failed.contains(&cell)
+    /// Whether the cell is measured no further.
+    pub(crate) fn is_closed(&self, cell: CellId) -> bool {
+        self.closed.contains(&cell)
+    }
+
+    /// Something that had been measured could not be measured further: the study is not at its end, whatever comes.
+    pub(crate) fn leave_unfinished(&mut self, why: anyhow::Error) {
+        self.unfinished.get_or_insert(why);
+    }
+
+    /// Fails with [`Unfinished`] if something was left that the study may be resumed for.
+    pub(crate) fn end(self) -> Result<()> {
+        self.unfinished.map_or(Ok(()), |why| Err(why.context(Unfinished)))
     }
 
     /// The next block, noted in the ledger, or none when everything is decided or the time is up.
@@ -174,7 +189,7 @@ impl Schedule {
             assay_verdict::stop::open_cells(record, &judgement)
         };
         let open: BTreeSet<CellId> =
-            undecided.into_iter().filter(|cell| !self.failed.contains(cell)).collect();
+            undecided.into_iter().filter(|cell| !self.closed.contains(cell)).collect();
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
         let is_write = |cell: CellId| cell.test.class() == Class::Write;
@@ -183,7 +198,7 @@ impl Schedule {
         let goes_on = |cell: CellId| {
             open.contains(&cell) || (is_write(cell) && writing.contains(&Phase::of(cell)))
         };
-        all.filter(|cell| goes_on(*cell) && !self.failed.contains(cell)).collect()
+        all.filter(|cell| goes_on(*cell) && !self.closed.contains(cell)).collect()
     }
 
     /// A block in words, for the user who waits.

@@ -151,6 +151,7 @@ impl Run<'_> {
             .connect(cell, server, recorder)
             .map(|mut station| station.measure(cell, place))
             .unwrap_or_else(|error| station::failed(cell.id, place, format!("{error:#}")));
+        self.field.env.interrupt.check()?;
         if is_done {
             return Ok(());
         }

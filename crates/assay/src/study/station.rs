@@ -75,7 +75,8 @@ pub(crate) fn connect(
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
-    if let Some(WatchedServer { connection_tids: Some(tids), .. }) = &server_watched {
+    if let Some(WatchedServer { connection_tids, .. }) = &server_watched {
+        let tids = connection_tids.as_deref().unwrap_or_default();
         server.place(cell.placement, stage.cpu, tids)?;
     }
     let client_tids = session.client_tids();

@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
-    CellId, Class, CpuPlacement, DataContent, DataSet, Kind, Microbenchmark, PlannedCell, Prefix,
-    Setup, StartFrom, StatementMode, Study, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, Kind, Microbenchmark,
+    PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, TestSet, WORKLOAD_VERSION,
 };
 use assay_servers::{Attached, Server};
 use assay_wire::Control;
@@ -38,6 +38,9 @@ const AGED_EVENTS_MIN: u64 = 100;
 
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
+
+/// In a template's directory: the data as loaded.
+const FRESH: &str = "fresh";
 
 /// The two data directories of a system for one data set.
 #[derive(Debug, Clone)]
@@ -84,13 +87,16 @@ impl Templates {
             if by_data.contains_key(&data) {
                 continue;
             }
+            let maker = |participant| Maker { participant, data, study: &study, stage, env };
+            let makers: Vec<Maker> = participants.iter().map(maker).collect();
+            let mut empty = start_empty(&makers)?;
             let mut templates = Vec::with_capacity(participants.len());
-            for (system, participant) in participants.iter().enumerate() {
+            for (system, maker) in makers.iter().enumerate() {
                 env.interrupt.check()?;
-                let maker = Maker { participant, data, study: &study, stage, env };
-                let name = &participant.system.name;
-                let template =
-                    maker.template().with_context(|| format!("cannot load data into `{name}`"))?;
+                let name = &maker.participant.system.name;
+                let template = maker
+                    .template(&mut empty)
+                    .with_context(|| format!("cannot load data into `{name}`"))?;
                 note_content(system, data, &template, recorder)?;
                 templates.push(template);
             }
@@ -117,6 +123,29 @@ impl Templates {
         let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
         mean_rate(templates.filter_map(|it| it.made.rates.get(&like.name()).copied()))
     }
+}
+
+/// Frozen instances without tables, by the template that is to be made of them.
+type Empty = BTreeMap<PathBuf, Instance>;
+
+/// Starts one of every system that is to be loaded: that a system refuses an option is told before the others are
+/// loaded, which may take long.
+fn start_empty(makers: &[Maker]) -> Result<Empty> {
+    let mut started = Empty::new();
+    for maker in makers {
+        let fresh = maker.dir().join(FRESH);
+        if maker.participant.attached.is_some() || fresh.is_dir() || started.contains_key(&fresh) {
+            continue;
+        }
+        let name = &maker.participant.system.name;
+        let mut server = maker.empty().with_context(|| format!("cannot start `{name}`"))?;
+        // One system after the other may be all that there is memory for.
+        if maker.study.experiment == Experiment::Interleaved {
+            server.freeze()?;
+            started.insert(fresh, server);
+        }
+    }
+    Ok(started)
 }
 
 /// Notes in the ledger what the tables hold that instances start from.
@@ -180,7 +209,7 @@ pub(crate) fn empty_template(
     let empty = env.cache_dir.join("templates").join(key(&[&prefix.sha256, &options.join(" ")]));
     if !empty.is_dir() {
         env.progress.update(&format!("{name}: initialising"));
-        let site = Stage::site(env.cache_dir.join("instances"));
+        let site = Stage::site(env.cache_dir.join("instances"), env.interrupt.stop());
         assay_servers::initialize(&site, prefix, options, &empty)?;
     }
     mark_used(&empty)?;
@@ -199,20 +228,25 @@ struct Maker<'a> {
 const TEMPLATE_VERSION: u32 = 3;
 
 impl Maker<'_> {
-    fn template(&self) -> Result<Template> {
-        if self.participant.attached.is_some() {
-            return self.of_running_server();
-        }
+    /// Where its template is, or will be.
+    fn dir(&self) -> PathBuf {
         let system = &self.participant.system;
-        let templates = self.env.cache_dir.join("templates");
-        let dir = templates.join(key(&[
+        self.env.cache_dir.join("templates").join(key(&[
             &system.prefix.sha256,
             &system.options.join(" "),
             system.spec.engine.word(),
             &format!("{} {} {}", self.data, self.study.id_key.word(), self.study.seed),
             &format!("workload {WORKLOAD_VERSION} template {TEMPLATE_VERSION}"),
-        ]));
-        let (fresh, aged, made) = (dir.join("fresh"), dir.join("aged"), dir.join("made.json"));
+        ]))
+    }
+
+    /// The template, made of one of the `empty` instances where there is none yet.
+    fn template(&self, empty: &mut Empty) -> Result<Template> {
+        if self.participant.attached.is_some() {
+            return self.of_running_server();
+        }
+        let dir = self.dir();
+        let (fresh, aged, made) = (dir.join(FRESH), dir.join("aged"), dir.join("made.json"));
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
@@ -220,8 +254,8 @@ impl Maker<'_> {
             return Ok(Template { fresh, aged, made });
         }
         if !fresh.is_dir() {
-            let empty = empty_template(self.env, &system.prefix, &system.options, &system.name)?;
-            self.load(&empty, &fresh)?;
+            let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
+            self.load(server, &fresh)?;
         }
         let made = self.age(&fresh, &aged, &made)?;
         Ok(Template { fresh, aged, made })
@@ -230,6 +264,14 @@ impl Maker<'_> {
     /// Rows of all tables.
     fn rows(&self) -> u64 {
         u64::from(self.data.tables) * u64::from(self.data.rows)
+    }
+
+    /// A new instance without tables.
+    fn empty(&self) -> Result<Instance> {
+        let System { name, prefix, options, .. } = &self.participant.system;
+        let empty = empty_template(self.env, prefix, options, name)?;
+        self.env.progress.update(&format!("{name}: starting"));
+        self.start(&empty)
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
@@ -260,10 +302,10 @@ impl Maker<'_> {
         Ok((instance, Counted { rows, checksum }))
     }
 
-    fn load(&self, empty: &Path, fresh: &Path) -> Result<()> {
+    fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
         let name = &self.participant.system.name;
         self.env.progress.begin(&format!("{name}: loading {} rows", self.rows()));
-        let server = self.start(empty)?;
+        server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
         self.maintain(&server)?;

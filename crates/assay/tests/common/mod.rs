@@ -1,6 +1,7 @@
 //! The real program in a place of its own, and what it may not leave behind.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -75,7 +76,7 @@ impl Place {
         self.all_slices().iter().filter(failed).count()
     }
 
-    fn all_slices(&self) -> Vec<Slice> {
+    pub(crate) fn all_slices(&self) -> Vec<Slice> {
         if !self.ledger().exists() {
             return Vec::new();
         }
@@ -86,6 +87,12 @@ impl Place {
         };
         let studies = ledger.studies().unwrap();
         studies.iter().flat_map(|study| ledger.read(&study.id).unwrap().slices).collect()
+    }
+
+    /// The data directories of templates that are `fresh` or `aged`.
+    pub(crate) fn templates(&self, state: &str) -> Vec<PathBuf> {
+        let dirs = fs_err::read_dir(self.cache().join("templates")).into_iter().flatten().flatten();
+        dirs.map(|dir| dir.path().join(state)).filter(|data| data.is_dir()).collect()
     }
 
     /// Waits until the ledger has that many slices, while `measuring` runs.
@@ -142,10 +149,25 @@ fn processes_naming(path: &Path) -> Vec<String> {
             entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
         if is_process && (names(process.join("cmdline")) || names(process.join("environ"))) {
             let line = fs_err::read(process.join("cmdline")).unwrap_or_default();
-            found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            found.push(format!("{line}[{}]", thread_states(&process)));
         }
     }
     found
+}
+
+/// What the threads of a process do: each state and where in the kernel, with how many do that.
+fn thread_states(process: &Path) -> String {
+    let mut states = BTreeMap::<String, usize>::new();
+    for thread in fs_err::read_dir(process.join("task")).into_iter().flatten().flatten() {
+        let read = |name| fs_err::read_to_string(thread.path().join(name)).unwrap_or_default();
+        let status = read("status");
+        let of = |key| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("gone");
+        let pending = [of("SigPnd:"), of("ShdPnd:")].map(str::trim).join("/");
+        let state = format!("{} {} pending {pending}", of("State:").trim(), read("wchan"));
+        *states.entry(state).or_default() += 1;
+    }
+    states.iter().map(|(state, count)| format!("{count} x {state}")).collect::<Vec<_>>().join(", ")
 }
 
 fn children(path: &Path) -> Vec<String> {

@@ -1,0 +1,343 @@
+//! The config file of a server, `my.cnf` or `postgresql.conf`, to the options it stands for.
+//!
+//! Read by assay instead of the server: what it sets is then asked for like any other option, kept in the ledger, and
+//! judged by the audit, and nothing of it reaches into directories that are not the study's.
+
+use std::path::PathBuf;
+
+use assay_model::{Hint, Origin, Product, SystemSpec};
+
+use crate::system_name::server_option;
+use crate::{SystemRequest, parse_system};
+
+/// What a line of a config file asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigLine {
+    /// An option of the server and its value.
+    Option(String, String),
+    /// An option that assay sets for each server, or keeps out of the ledger: its name.
+    LeftOut(String),
+    /// Another file to be read in its place, as written.
+    Include {
+        /// The file, relative to the one it stands in.
+        path: PathBuf,
+        /// Whether it may be missing.
+        optional: bool,
+    },
+    /// All files of a directory whose names have an extension, in order of their names.
+    IncludeDir {
+        /// The directory, relative to the file it stands in.
+        path: PathBuf,
+        /// Without the dot.
+        extension: &'static str,
+    },
+}
+
+/// A line of a config file that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the config file cannot be read: {why}")]
+pub struct ConfigFault {
+    /// From 1.
+    pub line: usize,
+    /// What is wrong.
+    pub why: &'static str,
+}
+
+impl Hint for ConfigFault {
+    fn hints(&self) -> Vec<String> {
+        vec![
+            "a `my.cnf` has groups such as `[mysqld]` with lines `option = value`, a `postgresql.conf` such lines \
+             alone"
+                .to_owned(),
+        ]
+    }
+}
+
+/// What the lines of a config file ask a server for, in order; a later line counts more.
+///
+/// Of a `my.cnf`, the groups count that this server reads.
+///
+/// # Errors
+/// [`ConfigFault`] for the first line that cannot be read.
+pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
+    let mut found = Vec::new();
+    let mut is_read = spec.product == Product::Postgres;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        let read = match spec.product {
+            Product::Postgres => postgres(line),
+            Product::MariaDb | Product::MySql => match group(line) {
+                Some(group) => {
+                    is_read = group.is_some_and(|group| reads_group(spec, group));
+                    group.map(|_| None).ok_or("a group is written `[name]`")
+                }
+                None => mysql(line),
+            },
+        };
+        match read.map_err(|why| ConfigFault { line: index + 1, why })? {
+            // Other files may have groups of their own.
+            Some(line)
+                if is_read
+                    || matches!(
+                        line,
+                        ConfigLine::Include { .. } | ConfigLine::IncludeDir { .. }
+                    ) =>
+            {
+                found.push(line);
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// The options of lines of which all includes have been replaced: of those that name the same, the last.
+pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for line in lines {
+        if let ConfigLine::Option(name, value) = line {
+            options.retain(|(other, _)| plain(other) != plain(name) || is_cumulative(name));
+            options.push((name.clone(), value.clone()));
+        }
+    }
+    options
+}
+
+impl SystemRequest {
+    /// The system with the options of its config file below those that it has in words and in the study.
+    #[must_use]
+    pub fn started_from(self, lines: &[ConfigLine]) -> Self {
+        let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
+        let mut options = config_options(lines);
+        for (asked, _) in in_words.iter().chain(&self.options) {
+            options.retain(|(name, _)| plain(name) != plain(asked));
+        }
+        options.extend(self.options);
+        Self { options, config: None, ..self }
+    }
+}
+
+/// A name without what only says how it is given.
+fn plain(name: &str) -> &str {
+    let name = name.strip_prefix("loose_").unwrap_or(name);
+    name.strip_prefix("skip_").unwrap_or(name)
+}
+
+/// Whether each line of an option adds to those before.
+fn is_cumulative(name: &str) -> bool {
+    plain(name) == "plugin_load_add"
+}
+
+/// The group that a line begins; `Some(None)` for one that is not closed.
+fn group(line: &str) -> Option<Option<&str>> {
+    let rest = line.strip_prefix('[')?;
+    Some(rest.split_once(']').map(|(name, _)| name.trim()))
+}
+
+/// Whether a server reads a group. Sources: the manuals' chapters on option files.
+fn reads_group(spec: &SystemSpec, group: &str) -> bool {
+    let names: &[&str] = match spec.product {
+        Product::MariaDb => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
+        _ => &["mysqld", "server"],
+    };
+    // `mysqld-8.0` is for that series alone.
+    names.contains(&group)
+        || names.iter().any(|name| {
+            let series = group.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            series.is_some_and(|series| is_of_series(spec, series))
+        })
+}
+
+fn is_of_series(spec: &SystemSpec, series: &str) -> bool {
+    let Origin::Version(version) = &spec.origin else { return false };
+    version.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+type Read = Result<Option<ConfigLine>, &'static str>;
+
+fn mysql(line: &str) -> Read {
+    if let Some(words) = line.strip_prefix('!') {
+        let (word, path) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let path = PathBuf::from(path.trim());
+        return match word {
+            _ if path.as_os_str().is_empty() => {
+                Err("`!` is followed by `include` or `includedir` and a path")
+            }
+            "include" => Ok(Some(ConfigLine::Include { path, optional: false })),
+            "includedir" => Ok(Some(ConfigLine::IncludeDir { path, extension: "cnf" })),
+            _ => Err("`!` is followed by `include` or `includedir` and a path"),
+        };
+    }
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return Ok(None);
+    }
+    let line = without_comment(line);
+    // An option without a value is a switch.
+    let (name, value) = line
+        .split_once('=')
+        .map_or((line, "1".to_owned()), |(name, value)| (name, mysql_value(value.trim())));
+    option(name.trim(), &value, &MYSQL_LEFT_OUT)
+}
+
+/// A line up to the `#` outside of quotes.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    let mut is_escaped = false;
+    for (at, c) in line.char_indices() {
+        match (c, quote) {
+            _ if is_escaped => is_escaped = false,
+            ('\\', _) => is_escaped = true,
+            ('#', None) => return line[..at].trim_end(),
+            ('\'' | '"', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            _ => {}
+        }
+    }
+    line
+}
+
+/// A value without its quotes, and with what is escaped.
+fn mysql_value(text: &str) -> String {
+    let quoted = ['\'', '"']
+        .iter()
+        .find_map(|&quote| text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)));
+    let mut value = String::new();
+    let mut chars = quoted.unwrap_or(text).chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('t') => value.push('\t'),
+                Some('n') => value.push('\n'),
+                Some('r') => value.push('\r'),
+                Some('b') => value.push('\u{8}'),
+                Some('s') => value.push(' '),
+                Some(other @ ('\\' | '"' | '\'')) => value.push(other),
+                Some(other) => value.extend(['\\', other]),
+                None => value.push('\\'),
+            },
+            c => value.push(c),
+        }
+    }
+    value
+}
+
+fn postgres(line: &str) -> Read {
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let end = line.find(|c: char| c == '=' || c.is_whitespace()).ok_or("an option has a value")?;
+    let (name, rest) = line.split_at(end);
+    let rest = rest.trim_start();
+    let value = postgres_value(rest.strip_prefix('=').unwrap_or(rest).trim_start())?;
+    match name {
+        "include" => Ok(Some(ConfigLine::Include { path: value.into(), optional: false })),
+        "include_if_exists" => Ok(Some(ConfigLine::Include { path: value.into(), optional: true })),
+        "include_dir" => Ok(Some(ConfigLine::IncludeDir { path: value.into(), extension: "conf" })),
+        _ => option(&name.to_ascii_lowercase(), &value, &POSTGRES_LEFT_OUT),
+    }
+}
+
+/// A value up to the comment behind it: quoted, with quotes doubled or escaped in it, or one word.
+fn postgres_value(text: &str) -> Result<String, &'static str> {
+    let Some(quoted) = text.strip_prefix('\'') else {
+        let end = text.find(|c: char| c == '#' || c.is_whitespace()).unwrap_or(text.len());
+        return match text.split_at(end) {
+            ("", _) => Err("an option has a value"),
+            (value, rest) => only_comment(rest).map(|()| value.to_owned()),
+        };
+    };
+    let mut value = String::new();
+    let mut chars = quoted.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => value.extend(chars.next().map(|(_, c)| c)),
+            '\'' if chars.next_if(|(_, c)| *c == '\'').is_some() => value.push('\''),
+            '\'' => return only_comment(&quoted[at + 1..]).map(|()| value),
+            c => value.push(c),
+        }
+    }
+    Err("a quote is not closed")
+}
+
+fn only_comment(rest: &str) -> Result<(), &'static str> {
+    let rest = rest.trim_start();
+    let is_fine = rest.is_empty() || rest.starts_with('#');
+    if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
+}
+
+fn option(name: &str, value: &str, left_out: &[&str]) -> Read {
+    let (name, value) = server_option(name, value).ok_or(
+        "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",
+    )?;
+    let is_left_out = left_out.contains(&plain(&name));
+    Ok(Some(if is_left_out { ConfigLine::LeftOut(name) } else { ConfigLine::Option(name, value) }))
+}
+
+/// Where files, sockets and users are, which assay decides for each server; and what holds passwords.
+const MYSQL_LEFT_OUT: [&str; 40] = [
+    "admin_address",
+    "aria_log_dir_path",
+    "basedir",
+    "bind_address",
+    "character_sets_dir",
+    "chroot",
+    "datadir",
+    "general_log_file",
+    "init_file",
+    "innodb_data_home_dir",
+    "innodb_doublewrite_dir",
+    "innodb_log_group_home_dir",
+    "innodb_temp_tablespaces_dir",
+    "innodb_tmpdir",
+    "innodb_undo_directory",
+    "lc_messages_dir",
+    "log_basename",
+    "log_error",
+    "master_password",
+    "mysqlx_bind_address",
+    "mysqlx_port",
+    "mysqlx_socket",
+    "networking",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "relay_log",
+    "relay_log_index",
+    "relay_log_info_file",
+    "report_host",
+    "report_password",
+    "rocksdb_datadir",
+    "rocksdb_wal_dir",
+    "secure_file_priv",
+    "slow_query_log_file",
+    "socket",
+    "tmpdir",
+    "user",
+    "wsrep_provider",
+    "wsrep_sst_auth",
+];
+
+const POSTGRES_LEFT_OUT: [&str; 19] = [
+    "archive_command",
+    "config_file",
+    "data_directory",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "log_destination",
+    "log_directory",
+    "log_filename",
+    "logging_collector",
+    "port",
+    "primary_conninfo",
+    "restore_command",
+    "ssl_passphrase_command",
+    "stats_temp_directory",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Config files as people have them.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::parse_system;
+
+fn read(system: &str, text: &str) -> Result<Vec<ConfigLine>, ConfigFault> {
+    config_lines(&parse_system(system).unwrap(), text)
+}
+
+/// Options as `name=value`, what is left out as `-name`, includes as `<path`.
+fn shown(system: &str, text: &str) -> Vec<String> {
+    let line = |line: &ConfigLine| match line {
+        ConfigLine::Option(name, value) => format!("{name}={value}"),
+        ConfigLine::LeftOut(name) => format!("-{name}"),
+        ConfigLine::Include { path, .. } | ConfigLine::IncludeDir { path, .. } => {
+            format!("<{}", path.display())
+        }
+    };
+    read(system, text).unwrap().iter().map(line).collect()
+}
+
+const MY_CNF: &str = "
+# of a real server
+[client]
+port = 3306
+[mysqld]
+datadir=/var/lib/mysql
+  innodb-buffer-pool-size = 2G   # most of it
+skip-name-resolve
+sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'
+; another comment
+init_connect=\"SET @a = '#'\"
+[mariadb-10.11]
+innodb_doublewrite=OFF
+[mysqld-5.7]
+innodb_doublewrite=ON
+[mysqldump]
+quick
+!includedir /etc/mysql/conf.d/
+";
+
+#[test]
+fn a_my_cnf_gives_the_options_of_the_servers_groups() {
+    let common = [
+        "-datadir",
+        "innodb_buffer_pool_size=2G",
+        "skip_name_resolve=1",
+        "sql_mode=STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION",
+        "init_connect=SET @a = '#'",
+    ];
+    for (system, own) in [
+        ("mariadb@10.11", Some("innodb_doublewrite=OFF")),
+        ("mariadb@10.11.19", Some("innodb_doublewrite=OFF")),
+        ("mysql@5.7", Some("innodb_doublewrite=ON")),
+        ("mysql@8.0", None),
+        ("mariadb@dir:/opt/m", None),
+    ] {
+        let expected: Vec<&str> =
+            common.into_iter().chain(own).chain(["</etc/mysql/conf.d/"]).collect();
+        assert_eq!(shown(system, MY_CNF), expected, "{system}");
+    }
+}
+
+#[test]
+fn a_postgresql_conf_gives_its_options() {
+    let text = "
+data_directory = '/var/lib/postgresql/16/main'  # use data in another directory
+shared_buffers = 128MB\t# min 128kB
+work_mem 4MB
+#fsync = on
+search_path='\"$user\", public'
+auto_explain.log_min_duration = '3s'
+default_text_search_config = 'it''s \\'so'
+Wal_Compression=on
+include_dir = 'conf.d'
+include_if_exists 'more.conf'
+";
+    assert_eq!(
+        shown("postgres@16", text),
+        [
+            "-data_directory",
+            "shared_buffers=128MB",
+            "work_mem=4MB",
+            "search_path=\"$user\", public",
+            "auto_explain.log_min_duration=3s",
+            "default_text_search_config=it's 'so",
+            "wal_compression=on",
+            "<conf.d",
+            "<more.conf",
+        ]
+    );
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named() {
+    for (system, text, line) in [
+        ("mysql@8.0", "[mysqld]\n--- = 1", 2),
+        ("mysql@8.0", "[mysqld", 1),
+        ("mysql@8.0", "!inclusion x", 1),
+        ("mysql@8.0", "[mysqld]\na='x\\ny'", 2),
+        ("postgres@16", "fsync", 1),
+        ("postgres@16", "\nsearch_path = a, b", 2),
+        ("postgres@16", "a = 'b", 1),
+        ("postgres@16", "[mysqld]\na = b", 1),
+    ] {
+        assert_eq!(read(system, text).map_err(|it| it.line), Err(line), "{text:?}");
+    }
+}
+
+#[test]
+fn the_last_of_equal_options_counts_and_what_the_study_says_most() {
+    let text = "[mysqld]\nsync-binlog=0\nplugin-load-add=a\nloose_sync_binlog=1\nplugin-load-add=b";
+    let lines = read("mysql@8.0", text).unwrap();
+    let options = |request: SystemRequest| -> Vec<String> {
+        let options = request.started_from(&lines).options;
+        options.iter().map(|(name, value)| format!("{name}={value}")).collect()
+    };
+    let of_file = ["plugin_load_add=a", "loose_sync_binlog=1", "plugin_load_add=b"];
+    assert_eq!(options(SystemRequest::of("mysql@8.0")), of_file);
+    let in_words = SystemRequest::of("mysql@8.0+sync-binlog=7");
+    assert_eq!(options(in_words), ["plugin_load_add=a", "plugin_load_add=b"]);
+    let asked = vec![("sync_binlog".to_owned(), "7".to_owned())];
+    let in_study = SystemRequest { options: asked, ..SystemRequest::of("mysql@8.0") };
+    assert_eq!(options(in_study), ["plugin_load_add=a", "plugin_load_add=b", "sync_binlog=7"]);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "[\\[\\]a-z!=#'\"\\\\ \n.-]{0,80}") {
+        for system in ["mysql@8.0", "postgres@16"] {
+            if let Ok(lines) = read(system, &text) {
+                prop_assert!(lines.len() <= text.lines().count());
+            }
+        }
+    }
+}

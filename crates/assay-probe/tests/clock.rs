@@ -1,0 +1,48 @@
+//! The clock of the machine set during a measurement. Alone in its process: others would see it too.
+
+use assay_model::Trouble;
+use assay_probe::{Probe, ProbeConfig};
+use rustix::io::Errno;
+use rustix::thread::gettid;
+use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
+
+const JUMP_NS: i64 = 80_000_000;
+
+/// Sets the time of day by that many nanoseconds.
+fn jump(by: i64) -> Result<(), Errno> {
+    const SECOND: i64 = 1_000_000_000;
+    let now = clock_gettime(ClockId::Realtime);
+    let nanoseconds = now.tv_nsec + by;
+    clock_settime(
+        ClockId::Realtime,
+        Timespec {
+            tv_sec: now.tv_sec + nanoseconds.div_euclid(SECOND),
+            tv_nsec: nanoseconds.rem_euclid(SECOND),
+        },
+    )
+}
+
+#[test]
+fn a_clock_that_is_set_is_trouble() {
+    let mut probe = Probe::new(ProbeConfig {
+        client_tids: vec![gettid().as_raw_nonzero().get()],
+        server: None,
+    })
+    .unwrap();
+    let start = probe.snapshot().unwrap();
+    let still = probe.snapshot().unwrap();
+    assert!(!still.since(&start).trouble().contains(&Trouble::ClockJump));
+    match jump(JUMP_NS) {
+        Err(Errno::PERM) => {
+            println!("NOT TESTED: only root may set the clock");
+            return;
+        }
+        set => set.unwrap(),
+    }
+    let after = probe.snapshot().unwrap();
+    jump(-JUMP_NS).unwrap();
+    assert!(after.since(&still).trouble().contains(&Trouble::ClockJump));
+    // Set back within the interval, nothing has happened to it.
+    let back = probe.snapshot().unwrap();
+    assert!(!back.since(&still).trouble().contains(&Trouble::ClockJump));
+}

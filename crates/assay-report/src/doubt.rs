@@ -1,0 +1,153 @@
+//! Why tests are undecided, and what would help, in words.
+
+use assay_model::{StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, Doubt, Judgement, threshold};
+
+use crate::headline::compared;
+use crate::label::label;
+use crate::number::share;
+
+/// Names of tests that a line has at most.
+const NAMES: usize = 5;
+
+/// More measuring than this many times as much is no advice.
+const TIMES_MAX: f64 = 20.0;
+
+/// What is told of an undecided test. Those told the same stand together, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reason {
+    Slices,
+    Blocks,
+    Hopeless,
+    AtThreshold,
+    FewBlocks,
+    Smoke,
+    SinglePair,
+    Unmeasured,
+}
+
+impl Reason {
+    fn of(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::Unmeasured => Self::Unmeasured,
+            Doubt::SinglePair => Self::SinglePair,
+            Doubt::FewBlocks { .. } => Self::FewBlocks,
+            Doubt::Smoke => Self::Smoke,
+            Doubt::AtThreshold => Self::AtThreshold,
+            Doubt::Wide { times, .. } if times > TIMES_MAX => Self::Hopeless,
+            Doubt::Wide { is_between_blocks: true, .. } => Self::Blocks,
+            Doubt::Wide { .. } => Self::Slices,
+        }
+    }
+}
+
+/// The sentence on tests that share a reason.
+fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
+    let threshold = share(threshold);
+    let blocks = doubts.iter().find_map(|doubt| match doubt {
+        Doubt::FewBlocks { blocks, needed } => Some((*blocks, *needed)),
+        _ => None,
+    });
+    match reason {
+        Reason::Slices => format!(
+            "the interval is too wide; {} would narrow it: a longer `--budget`, or a quieter machine",
+            measuring(doubts)
+        ),
+        Reason::Blocks => format!(
+            "the interval is too wide, for fresh servers differ; {} would narrow it: more `--blocks`",
+            measuring(doubts)
+        ),
+        Reason::Hopeless => format!(
+            "the interval is too wide, and over {TIMES_MAX} times the measuring would be needed: a quieter machine, \
+             or a larger `--threshold`"
+        ),
+        Reason::AtThreshold => format!(
+            "the change is about as large as the smallest that counts ({threshold}): more measuring hardly helps, \
+             another `--threshold` does"
+        ),
+        Reason::FewBlocks => {
+            let (blocks, needed) = blocks.unwrap_or_default();
+            format!(
+                "measured in {blocks} of the {needed} blocks that a verdict needs: a longer `--budget`"
+            )
+        }
+        Reason::Smoke => format!(
+            "preset smoke sees changes over {threshold} only: `--preset quick` sees smaller ones"
+        ),
+        Reason::SinglePair => "a single measurement tells nothing of its uncertainty".to_owned(),
+        Reason::Unmeasured => "no round was measured on both systems".to_owned(),
+    }
+}
+
+/// `about 3 times the measuring`, `3 to 12 times the measuring`.
+fn measuring(doubts: &[Doubt]) -> String {
+    // Less than half as much again is not worth a number.
+    let times = doubts.iter().filter_map(|doubt| match doubt {
+        Doubt::Wide { times, .. } => Some(times.ceil().max(2.0)),
+        _ => None,
+    });
+    let (least, most) =
+        times.fold((f64::INFINITY, 0.0_f64), |(low, high), it| (low.min(it), high.max(it)));
+    if least < most {
+        format!("{least} to {most} times the measuring")
+    } else {
+        format!("about {most} times the measuring")
+    }
+}
+
+/// Why one test is undecided; none where it is not.
+pub(crate) fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
+    let doubt = cell.doubt?;
+    Some(sentence(Reason::of(doubt), &[doubt], threshold(&record.study)))
+}
+
+/// One line for the tests that are undecided for the same reason: `3 tests: why: names`.
+pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let systems = compared(record);
+    let mut doubted: Vec<(usize, Reason, Doubt, &CellJudgement)> = judgement
+        .cells
+        .iter()
+        .filter(|cell| cell.verdict == Verdict::Undecided && systems.contains(&cell.system))
+        .filter_map(|cell| Some((cell.system, Reason::of(cell.doubt?), cell.doubt?, cell)))
+        .collect();
+    // Stable: the tests stay in the order in which they run.
+    doubted.sort_by_key(|(system, reason, ..)| (*system, *reason));
+    let same = |a: &(usize, Reason, _, _), b: &(usize, Reason, _, _)| (a.0, a.1) == (b.0, b.1);
+    let line = |cells: &[(usize, Reason, Doubt, &CellJudgement)]| {
+        let (system, reason, ..) = *cells.first()?;
+        let of = if systems.len() > 1 {
+            format!(" of {}", label(record, system))
+        } else {
+            String::new()
+        };
+        let tests = if cells.len() == 1 { "test" } else { "tests" };
+        let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
+        Some(format!(
+            "{} {tests}{of}: {} ({})",
+            cells.len(),
+            sentence(reason, &doubts, threshold(&record.study)),
+            names(record, cells.iter().map(|(.., cell)| *cell))
+        ))
+    };
+    doubted.chunk_by(same).filter_map(line).collect()
+}
+
+/// The first tests by name, and how many more there are.
+fn names<'a>(
+    record: &StudyRecord,
+    cells: impl ExactSizeIterator<Item = &'a CellJudgement>,
+) -> String {
+    let several_setups = record.study.setups.len() > 1;
+    let rest = cells.len().saturating_sub(NAMES);
+    let mut names: Vec<String> = cells
+        .take(NAMES)
+        .map(|cell| match several_setups {
+            true => format!("{} at {}", cell.cell.test, cell.cell.setup),
+            false => cell.cell.test.name(),
+        })
+        .collect();
+    if rest > 0 {
+        names.push(format!("{rest} more"));
+    }
+    names.join(", ")
+}

@@ -1,0 +1,86 @@
+//! The microbenchmarks of a set: `assay tests`.
+
+use assay_model::{Class, Microbenchmark, TestSet};
+use serde::Serialize;
+
+use crate::TextOptions;
+use crate::text::paint;
+use crate::text::table::{left, plain_table, trimmed};
+
+/// Raised when the shape below breaks.
+const SCHEMA: u32 = 1;
+
+/// A microbenchmark and what is known of its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedTest {
+    /// Which.
+    pub test: Microbenchmark,
+    /// What one event does, in a line.
+    pub does: String,
+    /// The statements of one event.
+    pub statements: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    set: usize,
+    tests: Vec<TestPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct TestPart<'a> {
+    test: String,
+    group: &'static str,
+    class: Class,
+    pre: bool,
+    does: &'a str,
+    statements: &'a [String],
+}
+
+/// The tests as scripts get them: schema 1, with their statements.
+#[must_use]
+pub fn tests_json(set: TestSet, list: &[ListedTest]) -> String {
+    let tests = list.iter().map(|listed| part(set, listed)).collect();
+    let document = Document { schema: SCHEMA, set: set.len(), tests };
+    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn part(set: TestSet, listed: &ListedTest) -> TestPart<'_> {
+    let ListedTest { test, does, statements } = listed;
+    let (group, class) = (test.group(set).word(), test.class());
+    TestPart { test: test.name(), group, class, pre: test.pre, does, statements }
+}
+
+/// The tests as a table, and how they are asked for.
+#[must_use]
+pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> String {
+    let mut table = plain_table();
+    table.set_header(["test", "group", "class", "one event"].map(left));
+    for ListedTest { test, does, .. } in list {
+        let class = match test.class() {
+            Class::Read => "read",
+            Class::Write => "write",
+        };
+        table.add_row(
+            [test.name(), test.group(set).word().into(), class.into(), does.clone()].map(left),
+        );
+    }
+    let mut lines = trimmed(&table);
+    lines.push(String::new());
+    lines.push(format!(
+        "{} of the {} tests of `--set {}`, in the order in which they run",
+        list.len(),
+        set.len(),
+        set.len()
+    ));
+    if list.iter().any(|listed| listed.test.pre) {
+        lines.push("  .pre: on tables as loaded, before any write".to_owned());
+    }
+    lines.push("  some of them: `assay compare BASE OTHER --tests 'point*,scan'`".to_owned());
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}

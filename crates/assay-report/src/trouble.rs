@@ -1,0 +1,102 @@
+//! Machine trouble in words: which, how much, and what to do about it.
+
+use assay_model::{SliceOutcome, StudyRecord};
+use assay_verdict::{CellJudgement, Judgement, TroubledBy};
+
+use crate::number::{share, thousands};
+
+/// Part of the slices in one kind of trouble from which it stands among the warnings.
+const TOLD: f64 = 0.1;
+
+/// A kind of trouble: its name, what it is, and what to do about it.
+struct Kind {
+    count: u32,
+    name: &'static str,
+    sentence: &'static str,
+    remedy: &'static str,
+}
+
+fn kinds(by: TroubledBy) -> [Kind; 3] {
+    [
+        Kind {
+            count: by.other_process,
+            name: "other processes",
+            sentence: "other processes used the CPU in",
+            remedy: "stop what else runs on this machine (the events may name it)",
+        },
+        Kind {
+            count: by.steal,
+            name: "steal by the hypervisor",
+            sentence: "the hypervisor took CPU time in",
+            remedy: "measure when its other guests are quiet, or on a machine with CPUs of its own",
+        },
+        Kind {
+            count: by.clock_jump,
+            name: "clock jumps",
+            sentence: "the clock jumped in",
+            remedy: "keep the machine from being suspended and its clock from being set",
+        },
+    ]
+}
+
+/// Over all slices of the study.
+fn sum(judgement: &Judgement) -> TroubledBy {
+    judgement.cells.iter().fold(TroubledBy::default(), |sum, cell| TroubledBy {
+        steal: sum.steal + cell.troubled_by.steal,
+        other_process: sum.other_process + cell.troubled_by.other_process,
+        clock_jump: sum.clock_jump + cell.troubled_by.clock_jump,
+    })
+}
+
+/// What troubled many of the slices, with what to do about it: one sentence each, the most frequent first.
+pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+    let finished =
+        record.slices.iter().filter(|it| !matches!(it.outcome, SliceOutcome::Failed(_))).count();
+    let mut many: Vec<Kind> = kinds(sum(judgement))
+        .into_iter()
+        .filter(|kind| kind.count > 0 && f64::from(kind.count) >= TOLD * finished as f64)
+        .collect();
+    many.sort_by_key(|kind| std::cmp::Reverse(kind.count));
+    let sentence = |kind: Kind| {
+        let part = share((100.0 * f64::from(kind.count) / finished as f64).round() / 100.0);
+        format!("{} {part} of the slices: {}", kind.sentence, kind.remedy)
+    };
+    many.into_iter().map(sentence).collect()
+}
+
+/// `399 good, 4 in machine trouble (other processes 3, clock jumps 1; not judged, ...)`.
+pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
+    let of =
+        |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
+    let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
+    let fate = if judgement.cells.iter().any(|cell| cell.is_disturbed) {
+        "judged where there are hardly others"
+    } else {
+        "not judged, rounds repeated within limits"
+    };
+    let kinds = named(sum(judgement)).map_or_else(String::new, |kinds| format!("{kinds}; "));
+    format!(
+        "{} good, {} in machine trouble ({kinds}{fate})",
+        thousands(good as f64),
+        thousands(troubled as f64),
+    )
+}
+
+/// The trouble of one system in one test; none where there was none.
+pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
+    let kinds = named(cell.troubled_by)?;
+    let (all, fate) = if cell.is_disturbed {
+        (cell.slices.max(cell.troubled), "judged all the same, for there are hardly others")
+    } else {
+        (cell.slices + cell.troubled, "not judged")
+    };
+    Some(format!("{} of {all} slices in machine trouble, {fate}: {kinds}", cell.troubled))
+}
+
+/// `other processes 3, clock jumps 1`; none where there is nothing.
+fn named(by: TroubledBy) -> Option<String> {
+    let there = kinds(by).into_iter().filter(|kind| kind.count > 0);
+    let named: Vec<String> =
+        there.map(|kind| format!("{} {}", kind.name, thousands(f64::from(kind.count)))).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}

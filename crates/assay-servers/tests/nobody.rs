@@ -1,0 +1,63 @@
+//! Postgres run by a root that may make no user namespaces, as in many containers.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use fs_err as fs;
+
+assay_testkit::supervisor_entry!();
+
+/// Names the part of the test that runs inside.
+const INSIDE: &str = "ASSAY_TEST_INSIDE";
+
+/// A namespace in which root and `nobody` are themselves, and in which no other can be made.
+#[test]
+fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
+    if !rustix::process::geteuid().is_root() {
+        println!("NOT TESTED: only root can become another user");
+        return;
+    }
+    // What is executed after the user has got a name has what that user may do.
+    let wait = "read go && exec sh -c \"$@\"";
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut inside = Command::new("unshare")
+        .args(["--user", "sh", "-c", wait, "sh", script, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", "--ignored", "inside_it_is_nobody"])
+        .env(INSIDE, "1")
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let own = fs::read_link("/proc/self/ns/user").unwrap();
+    let of_it = |name: &str| format!("/proc/{}/{name}", inside.id());
+    while fs::read_link(of_it("ns/user")).unwrap() == own {
+        std::thread::yield_now();
+    }
+    for map in ["uid_map", "gid_map"] {
+        fs::write(of_it(map), "0 0 65536").unwrap();
+    }
+    inside.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    assert!(inside.wait().unwrap().success());
+}
+
+#[test]
+#[ignore = "a part of the other test"]
+fn inside_it_is_nobody() {
+    if std::env::var_os(INSIDE).is_none() {
+        return;
+    }
+    assay_servers::leave_root_where_needed().unwrap();
+    let mut test = assay_testkit::postgres();
+    let owner = |pid: i32| {
+        let status = procfs::process::Process::new(pid).unwrap().status().unwrap();
+        status.euid
+    };
+    assert_eq!(owner(test.pid()), 65534);
+    let mut control = test.connect();
+    control.query("CREATE TABLE t (a INT)").unwrap();
+    control.query("INSERT INTO t VALUES (42)").unwrap();
+    control.query("CHECKPOINT").unwrap();
+    test.server().freeze().unwrap();
+    test.server().thaw().unwrap();
+    assert_eq!(control.query("SELECT a FROM t").unwrap().first_string().as_deref(), Some("42"));
+}

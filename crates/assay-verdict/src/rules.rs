@@ -1,0 +1,153 @@
+//! How verdicts are reached, and what keeps them from being reached.
+
+use assay_model::{CellId, Preset, Study, StudyRecord, Verdict};
+
+use crate::Doubt;
+use crate::effect::Effect;
+use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level, shares};
+
+/// Blocks that a verdict needs, unless the study is planned with fewer: the largest claims shall not be those with the
+/// least replication.
+pub const BLOCKS_MIN: u32 = 4;
+
+/// In preset smoke no smaller change is called, whatever the threshold.
+pub const SMOKE_GROSS: f64 = 0.10;
+
+/// The smallest relative change that a study may call.
+#[must_use]
+pub fn threshold(study: &Study) -> f64 {
+    match study.preset {
+        Preset::Smoke => study.threshold.max(SMOKE_GROSS),
+        _ => study.threshold,
+    }
+}
+
+/// Probability of being called that [`crate::CellJudgement::detectable`] stands for.
+const POWER: f64 = 0.8;
+
+/// Looks beyond this one keep its level.
+const LOOKS_MAX: u32 = 32;
+
+/// Part of the threshold: an estimate that is nearer to it than this lies at it.
+const NEAR: f64 = 0.2;
+
+/// What is decided on one effect.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decision {
+    pub(crate) verdict: Verdict,
+    /// Smallest relative change that would be called; none where nothing would.
+    pub(crate) detectable: Option<f64>,
+    /// What kept it from being decided, if it was.
+    pub(crate) doubt: Option<Doubt>,
+}
+
+impl Decision {
+    const NONE: Self = Self { verdict: Verdict::Undecided, detectable: None, doubt: None };
+}
+
+/// How verdicts are reached in a study.
+pub(crate) struct Rules {
+    systems: usize,
+    /// Nominal level by number of blocks: every block is a look.
+    levels: Vec<f64>,
+    /// Blocks that a verdict needs.
+    blocks_min: u32,
+    threshold: f64,
+    smoke: bool,
+}
+
+impl Rules {
+    pub(crate) fn new(record: &StudyRecord) -> Self {
+        let planned = record.study.blocks;
+        let seen = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
+        let smoke = record.study.preset == Preset::Smoke;
+        let mut levels = levels(planned.max(1));
+        let overrun = planned.max(1) + 1..=seen.min(LOOKS_MAX);
+        levels.extend(overrun.map(|look| look_level(look, planned)));
+        Self {
+            systems: record.systems.len(),
+            levels,
+            blocks_min: BLOCKS_MIN.min(planned.max(1)),
+            threshold: threshold(&record.study),
+            smoke,
+        }
+    }
+
+    fn level(&self, effect: &Effect) -> f64 {
+        let look = effect.blocks.max(1) as usize - 1;
+        self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
+    }
+
+    /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
+    pub(crate) fn decisions(
+        &self,
+        keys: &[(CellId, usize)],
+        effects: &[Option<Effect>],
+    ) -> Vec<Decision> {
+        let mut decisions = vec![Decision::NONE; keys.len()];
+        for system in 0..self.systems {
+            let judged: Vec<(usize, Effect)> = keys
+                .iter()
+                .zip(effects)
+                .enumerate()
+                .filter(|(_, ((_, of), _))| *of == system)
+                .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
+                .collect();
+            // A p-value is measured against what this look may spend.
+            let p_values: Vec<f64> = judged
+                .iter()
+                .map(|(_, effect)| (effect.p_value() * ALPHA / self.level(effect)).min(1.0))
+                .collect();
+            let changed = benjamini_hochberg(&p_values, ALPHA);
+            let shares = shares(&p_values, ALPHA);
+            for (((index, effect), changed), share) in judged.into_iter().zip(changed).zip(shares) {
+                let strict = self.level(&effect) * share;
+                decisions[index] = Decision {
+                    verdict: self.decide(&effect, changed),
+                    detectable: (effect.blocks >= self.blocks_min)
+                        .then(|| effect.detectable(strict, POWER, self.threshold)),
+                    doubt: Some(self.doubt(&effect, strict)),
+                };
+            }
+        }
+        decisions
+    }
+
+    fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
+        let wide = effect.interval(self.level(effect));
+        let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);
+        if effect.blocks < self.blocks_min {
+            Verdict::Undecided
+        } else if changed && wide.value > most {
+            Verdict::Faster
+        } else if changed && wide.value < least {
+            Verdict::Slower
+        } else if !self.smoke && wide.low >= least && wide.high <= most {
+            Verdict::Same
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Why an undecided effect is, given the level at which a change of it would be called.
+    fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
+        if self.smoke {
+            return Doubt::Smoke;
+        }
+        if effect.blocks < self.blocks_min {
+            return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
+        }
+        let (size, limit) = (effect.log.abs(), self.threshold.ln_1p());
+        // What the half-width must keep within: to be called, or to be called the same.
+        let (half, room) = if size > limit {
+            (effect.half_width(strict), size)
+        } else {
+            (effect.half_width(self.level(effect)), limit - size)
+        };
+        if room < NEAR * limit {
+            return Doubt::AtThreshold;
+        }
+        let times = (half / room).powi(2);
+        Doubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
+    }
+}

@@ -1,0 +1,144 @@
+//! The config files that systems of a study start from, with what they include.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use assay_model::SystemSpec;
+use assay_plan::{ConfigLine, Request, config_lines, parse_system};
+use fs_err as fs;
+
+/// Largest file that is read, bytes: those of a packaged Postgres have 30 KB.
+const SIZE_MAX: u64 = 1 << 20;
+
+/// How deep files may include others: more is a circle.
+const DEPTH_MAX: usize = 10;
+
+/// A request whose systems have the options of their config files.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) request: Request,
+    /// What to tell of each file.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads what the systems start from; paths are relative to `directory`, that of the study file.
+pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved> {
+    let mut notes = BTreeSet::new();
+    for system in &mut request.systems {
+        let Some(config) = system.config.clone() else { continue };
+        let path = directory.join(&config);
+        let spec = parse_system(&system.words)?;
+        let lines = lines(&spec, &path, DEPTH_MAX).with_context(|| {
+            let name = system.name.as_ref().unwrap_or(&system.words);
+            format!("cannot read the config of system `{name}`")
+        })?;
+        let left_out = lines.iter().filter_map(|line| match line {
+            ConfigLine::LeftOut(name) => Some(format!("`{name}`")),
+            _ => None,
+        });
+        let left_out: Vec<_> = left_out.collect();
+        if !left_out.is_empty() {
+            let names = left_out.join(", ");
+            notes.insert(format!(
+                "of `{config}`, assay leaves out {names}: it sets where servers are"
+            ));
+        }
+        *system = system.clone().started_from(&lines);
+    }
+    Ok(Resolved { request, notes: notes.into_iter().collect() })
+}
+
+/// The lines of a file, those that it includes in their place.
+fn lines(spec: &SystemSpec, file: &Path, depth: usize) -> Result<Vec<ConfigLine>> {
+    if depth == 0 {
+        bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
+    }
+    let size = fs::metadata(file)?.len();
+    if size > SIZE_MAX {
+        bail!("`{}` has {size} bytes: more than a config file", file.display());
+    }
+    let text = fs::read_to_string(file)?;
+    let read = config_lines(spec, &text).with_context(|| file.display().to_string())?;
+    let beside = |written: &Path| file.parent().unwrap_or(Path::new("")).join(written);
+    let mut all = Vec::new();
+    for line in read {
+        match line {
+            ConfigLine::Include { path, optional } => {
+                let path = beside(&path);
+                if !optional || fs::exists(&path)? {
+                    all.extend(lines(spec, &path, depth - 1)?);
+                }
+            }
+            ConfigLine::IncludeDir { path, extension } => {
+                for path in files(&beside(&path), extension)? {
+                    all.extend(lines(spec, &path, depth - 1)?);
+                }
+            }
+            line => all.push(line),
+        }
+    }
+    Ok(all)
+}
+
+/// The visible files of a directory with an extension, in order of their names.
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let is_hidden =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !is_hidden && path.extension().is_some_and(|it| it == extension) && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn study(config: &str) -> Request {
+        let text = format!(
+            "compare = [\"a\", \"b\"]\n[system.a]\nis = \"mysql@8.0\"\n\
+             [system.b]\nis = \"mysql@8.0\"\nconfig = \"{config}\"\n"
+        );
+        assay_plan::read_study("study.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn included_files_count_where_they_stand() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        fs::create_dir(directory.path().join("conf.d")).unwrap();
+        write("my.cnf", "[mysqld]\nsync_binlog=1\nport=1\n!include more.cnf\n!includedir conf.d\n");
+        write("more.cnf", "[mysqld]\nsync_binlog=2\nsocket=/tmp/s\n");
+        write("conf.d/b.cnf", "[mysqld]\nmax_heap_table_size=2\n");
+        write("conf.d/a.cnf", "[mysqld]\nmax_heap_table_size=1\ntmp_table_size=1\n");
+        write("conf.d/c.txt", "[mysqld]\nmax_heap_table_size=3\n");
+        let resolved = resolve(study("my.cnf"), directory.path()).unwrap();
+        let options = &resolved.request.systems[1].options;
+        let options: Vec<_> =
+            options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(options, ["sync_binlog=2", "tmp_table_size=1", "max_heap_table_size=2"]);
+        assert_eq!(resolved.request.systems[1].config, None);
+        assert_eq!(resolved.notes.len(), 1);
+        assert!(resolved.notes[0].contains("`port`, `socket`"), "{:?}", resolved.notes);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_told_with_its_system() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write("circle.cnf", "!include circle.cnf\n");
+        write("wrong.cnf", "[mysqld]\n-=1\n");
+        for (config, expected) in
+            [("missing.cnf", "missing.cnf"), ("circle.cnf", "10 levels"), ("wrong.cnf", "line 2")]
+        {
+            let error = format!("{:#}", resolve(study(config), directory.path()).unwrap_err());
+            assert!(error.contains("system `b`") && error.contains(expected), "{error}");
+        }
+    }
+}

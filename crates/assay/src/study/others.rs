@@ -1,0 +1,61 @@
+//! Who else used the machine while servers were measured: a user who is told can stop them.
+
+use anyhow::Result;
+use assay_model::Trouble;
+use assay_probe::Census;
+
+use super::instance::Instance;
+use super::recorder::Recorder;
+
+/// How the event begins that names them.
+const TOLD: &str = "other processes used the CPU: ";
+
+/// Names in an event at most.
+const NAMES: usize = 3;
+
+/// CPUs from which a process is named.
+const CPUS_MIN: f64 = 0.02;
+
+/// Watches over some slices.
+pub(crate) struct Others {
+    /// None where nothing can be seen, which is no reason not to measure.
+    before: Option<Census>,
+    /// Slices recorded before.
+    slices: usize,
+}
+
+impl Others {
+    pub(crate) fn watch(recorder: &Recorder) -> Self {
+        Self { before: Census::take().ok(), slices: recorder.record().slices.len() }
+    }
+
+    /// Notes who they were, once for each name, if they troubled a slice since.
+    pub(crate) fn tell(self, servers: &[Instance], recorder: &mut Recorder) -> Result<()> {
+        let mut slices = recorder.record().slices.iter().skip(self.slices);
+        if !slices.any(|slice| slice.trouble.contains(&Trouble::OtherProcess)) {
+            return Ok(());
+        }
+        let Some((before, after)) = self.before.zip(Census::take().ok()) else { return Ok(()) };
+        let mut ours = vec![rustix::process::getpid().as_raw_nonzero().get()];
+        ours.extend(servers.iter().filter_map(Instance::pid));
+        let mut busiest = after.busiest_since(&before, &ours);
+        busiest.retain(|busy| busy.cpus >= CPUS_MIN);
+        busiest.truncate(NAMES);
+        let told = |name: &str| {
+            let mut events = recorder.record().events.iter();
+            events.any(|event| event.what.starts_with(TOLD) && event.what.contains(&quoted(name)))
+        };
+        if busiest.iter().all(|busy| told(&busy.name)) {
+            return Ok(());
+        }
+        let each: Vec<String> = busiest
+            .iter()
+            .map(|busy| format!("{} {:.2} CPUs", quoted(&busy.name), busy.cpus))
+            .collect();
+        recorder.event(None, format!("{TOLD}{} on average", each.join(", ")))
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("`{name}`")
+}
