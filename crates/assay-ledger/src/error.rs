@@ -139,7 +139,9 @@ impl Hint for Error {
             Problem::Schema { found, known } if found > known => {
                 "read it with the assay that wrote it, or a newer one"
             }
-            Problem::Schema { .. } => "the next `assay compare`, `run` or `resume` with this ledger brings it up to date",
+            Problem::Schema { .. } => {
+                "the next `assay compare`, `run` or `resume` with this ledger brings it up to date"
+            }
             Problem::Altered(_) => "use the file as assay wrote it, or another ledger",
             Problem::SliceTwice { second, .. } => {
                 return vec![format!(
