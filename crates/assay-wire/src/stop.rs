@@ -13,15 +13,44 @@ pub struct Stop(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     is_asked: AtomicBool,
-    sockets: Mutex<Vec<Weak<OwnedFd>>>,
+    watched: Mutex<WatchedSockets>,
+}
+
+#[derive(Debug, Default)]
+struct WatchedSockets {
+    sockets: Vec<Weak<OwnedFd>>,
+    /// How many want to finish what they do before.
+    holders: usize,
+}
+
+impl WatchedSockets {
+    fn end(&self) {
+        self.sockets.iter().filter_map(Weak::upgrade).for_each(|socket| end(&socket));
+    }
 }
 
 impl Stop {
-    /// Asks to stop: every socket that is watched is shut down, now or when it comes to be watched.
-    pub fn ask(&self) {
-        let sockets = self.sockets();
+    /// Asks to stop: every socket that is watched is shut down, now or when it comes to be watched; but not before
+    /// all who hold it back have finished. Whether there are such.
+    pub fn ask(&self) -> bool {
+        let watched = self.watched();
         self.0.is_asked.store(true, Ordering::SeqCst);
-        sockets.iter().filter_map(Weak::upgrade).for_each(|socket| end(&socket));
+        let is_held = watched.holders > 0;
+        if !is_held {
+            watched.end();
+        }
+        is_held
+    }
+
+    /// Holds a stop back until what is returned is dropped; none when somebody has asked already.
+    #[must_use]
+    pub fn hold(&self) -> Option<Held> {
+        let mut watched = self.watched();
+        if self.is_asked() {
+            return None;
+        }
+        watched.holders += 1;
+        Some(Held(self.clone()))
     }
 
     /// Whether somebody asked.
@@ -34,17 +63,17 @@ impl Stop {
     #[must_use]
     pub fn watch(&self, socket: OwnedFd) -> Watched {
         let socket = Arc::new(socket);
-        let mut sockets = self.sockets();
-        if self.is_asked() {
+        let mut watched = self.watched();
+        if self.is_asked() && watched.holders == 0 {
             end(&socket);
         }
-        sockets.push(Arc::downgrade(&socket));
-        drop(sockets);
+        watched.sockets.push(Arc::downgrade(&socket));
+        drop(watched);
         Watched { stop: self.clone(), socket }
     }
 
-    fn sockets(&self) -> MutexGuard<'_, Vec<Weak<OwnedFd>>> {
-        self.0.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn watched(&self) -> MutexGuard<'_, WatchedSockets> {
+        self.0.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,7 +98,21 @@ impl AsFd for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let mine = Arc::as_ptr(&self.socket);
-        self.stop.sockets().retain(|socket| socket.as_ptr() != mine);
+        self.stop.watched().sockets.retain(|socket| socket.as_ptr() != mine);
+    }
+}
+
+/// Keeps a [`Stop`] from taking effect.
+#[derive(Debug)]
+pub struct Held(Stop);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut watched = self.0.watched();
+        watched.holders -= 1;
+        if watched.holders == 0 && self.0.is_asked() {
+            watched.end();
+        }
     }
 }
 
@@ -101,8 +144,23 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         drop(stop.watch(ours.try_clone().unwrap().into()));
         stop.ask();
-        assert!(stop.is_asked() && stop.sockets().is_empty());
+        assert!(stop.is_asked() && stop.watched().sockets.is_empty());
         (&ours).write_all(b"x").unwrap();
         assert_eq!(theirs.read(&mut [0]).unwrap(), 1);
+    }
+
+    #[test]
+    fn what_holds_it_back_is_finished() {
+        let stop = Stop::default();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let _watched = stop.watch(ours.try_clone().unwrap().into());
+        let [first, second] = [stop.hold().unwrap(), stop.hold().unwrap()];
+        assert!(stop.ask() && stop.is_asked());
+        assert!(stop.hold().is_none());
+        drop(first);
+        (&ours).write_all(b"x").unwrap();
+        assert_eq!(theirs.read(&mut [0]).unwrap(), 1);
+        drop(second);
+        assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first ends at once what is under way, in good order; the second ends assay itself.
+//! Ctrl-C: the first ends what is under way in good order, at once but for a slice, which is finished; the second ends
+//! assay itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,6 +8,7 @@ use anyhow::{Context, Result};
 use assay_wire::Stop;
 
 use crate::exit::Exit;
+use crate::progress::print;
 
 /// That of this process: signals have no other place to leave word.
 static ASKED: OnceLock<Stop> = OnceLock::new();
@@ -17,7 +19,12 @@ pub(crate) struct Interrupt {
     stop: Stop,
     /// Whether assay may end wherever it is.
     at_once: Arc<AtomicBool>,
+    /// Whether what is being finished takes so long that one wants to know.
+    takes_long: Arc<AtomicBool>,
 }
+
+/// What is finished after a first signal and takes longer is worth a word, seconds.
+const LONG_S: f64 = 2.0;
 
 /// The study was interrupted: not a failure, what was measured is kept.
 #[derive(Debug, thiserror::Error)]
@@ -28,8 +35,9 @@ impl Interrupt {
     /// Listens for SIGINT, SIGTERM and SIGHUP.
     pub(crate) fn listen() -> Result<Self> {
         let stop = ASKED.get_or_init(Stop::default);
-        let interrupt = Self { stop: stop.clone(), at_once: Arc::default() };
-        let at_once = Arc::clone(&interrupt.at_once);
+        let interrupt =
+            Self { stop: stop.clone(), at_once: Arc::default(), takes_long: Arc::default() };
+        let [at_once, takes_long] = [&interrupt.at_once, &interrupt.takes_long].map(Arc::clone);
         ctrlc::set_handler(move || {
             if stop.is_asked() || at_once.load(Ordering::SeqCst) {
                 // The supervisors see their pipes close, and end the servers.
@@ -39,7 +47,9 @@ impl Interrupt {
                 )]
                 std::process::exit(Exit::Interrupted as i32);
             }
-            stop.ask();
+            if stop.ask() && takes_long.load(Ordering::SeqCst) {
+                print("finishing the slice in flight; Ctrl-C again ends at once, without it");
+            }
         })
         .context("cannot listen for signals")?;
         Ok(interrupt)
@@ -52,6 +62,18 @@ impl Interrupt {
         let done = work();
         self.at_once.store(false, Ordering::SeqCst);
         done
+    }
+
+    /// Does what is finished even though the user asks to stop meanwhile, which takes some seconds; not begun after
+    /// that.
+    pub(crate) fn finish<T>(
+        &self,
+        seconds: f64,
+        work: impl FnOnce() -> T,
+    ) -> Result<T, Interrupted> {
+        let _held = self.stop.hold().ok_or(Interrupted)?;
+        self.takes_long.store(seconds > LONG_S, Ordering::SeqCst);
+        Ok(work())
     }
 
     /// Fails once the user asked to stop: to be called between steps, and before a failure is taken for one.

@@ -303,6 +303,23 @@ impl Turns<'_> {
         Ok(true)
     }
 
+    /// One slice of one system, for which its server wakes up.
+    fn turn(&mut self, system: usize, place: Place, station: &mut Station) -> Slice {
+        let server = &mut self.servers[system];
+        let mut slice = match server.thaw() {
+            Ok(()) => station.measure(&self.cell, place),
+            Err(error) => station::failed(self.cell.id, place, error.to_string()),
+        };
+        // A server that has ended says so, whatever its clients saw of it.
+        if let Err(error) = server.freeze() {
+            slice.outcome = SliceOutcome::Failed(match slice.outcome {
+                SliceOutcome::Failed(why) => format!("{why}; {error}"),
+                _ => error.to_string(),
+            });
+        }
+        slice
+    }
+
     /// One slice of every system.
     fn round(
         &mut self,
@@ -311,23 +328,13 @@ impl Turns<'_> {
         stations: &mut [Station],
         recorder: &mut Recorder,
     ) -> Result<Round> {
+        let seconds = f64::from(self.cell.slice_ms) / 1000.0;
         let mut is_troubled = false;
         for (position, &system) in order.iter().enumerate() {
-            self.field.env.interrupt.check()?;
             let place = self.place(system, round, position);
-            let mut slice = match self.servers[system].thaw() {
-                Ok(()) => stations[system].measure(&self.cell, place),
-                Err(error) => station::failed(self.cell.id, place, error.to_string()),
-            };
-            // A server that has ended says so, whatever its clients saw of it.
-            if let Err(error) = self.servers[system].freeze() {
-                slice.outcome = SliceOutcome::Failed(match slice.outcome {
-                    SliceOutcome::Failed(why) => format!("{why}; {error}"),
-                    _ => error.to_string(),
-                });
-            }
-            // What ended together with the servers is no measurement, and no failure.
-            self.field.env.interrupt.check()?;
+            let interrupt = &self.field.env.interrupt;
+            let slice =
+                interrupt.finish(seconds, || self.turn(system, place, &mut stations[system]))?;
             let outcome = slice.outcome.clone();
             recorder.slice(slice)?;
             if let SliceOutcome::Failed(why) = outcome {

@@ -147,11 +147,12 @@ impl Run<'_> {
             so_far: &Tally::default(),
         });
         let place = Place { system: self.system, block: 0, round: 0, position: self.system as u32 };
-        let slice = self
-            .connect(cell, server, recorder)
-            .map(|mut station| station.measure(cell, place))
-            .unwrap_or_else(|error| station::failed(cell.id, place, format!("{error:#}")));
-        self.field.env.interrupt.check()?;
+        let slice = || match self.connect(cell, server, recorder) {
+            Ok(mut station) => station.measure(cell, place),
+            Err(error) => station::failed(cell.id, place, format!("{error:#}")),
+        };
+        let seconds = f64::from(cell.slice_ms) / 1000.0;
+        let slice = self.field.env.interrupt.finish(seconds, slice)?;
         if is_done {
             return Ok(());
         }
