@@ -1,6 +1,6 @@
 //! How verdicts are reached, and what keeps them from being reached.
 
-use assay_model::{CellId, Preset, Study, StudyRecord, Verdict};
+use assay_model::{PlannedCell, Preset, Study, StudyRecord, Verdict};
 
 use crate::Doubt;
 use crate::effect::Effect;
@@ -81,7 +81,7 @@ impl Rules {
     /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
     pub(crate) fn decisions(
         &self,
-        keys: &[(CellId, usize)],
+        keys: &[(&PlannedCell, usize)],
         effects: &[Option<Effect>],
     ) -> Vec<Decision> {
         let mut decisions = vec![Decision::NONE; keys.len()];
