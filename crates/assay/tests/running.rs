@@ -115,7 +115,7 @@ fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
     let more = ["--tests", "point-query", "--budget", "25s", "--blocks", "2"];
     let mut command = place.command(&[&args[..], &more].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-    place.wait_for_slices(8, &mut child);
+    place.wait_for_slices(60, &mut child);
     for pid in started(&place) {
         kill_process(pid, Signal::KILL).unwrap();
     }
