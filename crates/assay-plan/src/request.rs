@@ -7,6 +7,7 @@ use assay_model::{
     PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
 };
 
+use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
@@ -288,8 +289,9 @@ fn check_running(
 
 /// Whether it asks for a pool of threads that serve all connections together.
 fn shares_threads(spec: &SystemSpec) -> bool {
-    let asked = spec.overrides.iter().rev().find(|(name, _)| name == "thread_handling");
-    asked.is_some_and(|(_, value)| value != "one-thread-per-connection")
+    let own = ["one-thread-per-connection", "0"];
+    asked(spec, "thread_handling")
+        .is_some_and(|it| !own.contains(&it.to_ascii_lowercase().as_str()))
 }
 
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
@@ -555,7 +557,7 @@ mod tests {
     #[test]
     fn threads_that_connections_share_are_not_confined() {
         let mut request = request();
-        request.systems[1].words = "mariadb@11.8+thread_handling=pool-of-threads".to_owned();
+        request.systems[1].words = "mariadb@11.8+loose-thread-handling=pool-of-threads".to_owned();
         let cells = plan(&request, MACHINE).unwrap().study.cells;
         let has = |placement| cells.iter().any(|cell| cell.placement == placement);
         assert!(has(CpuPlacement::OneCpu) && !has(CpuPlacement::ConnectionsOnOneCpu));

@@ -122,7 +122,7 @@ impl Schedule {
         self.closed.contains(&cell)
     }
 
-    /// Something that had been measured could not be measured further: the study is not at its end, whatever comes.
+    /// Something could not be measured further for now: the study is not at its end, whatever comes.
     pub(crate) fn leave_unfinished(&mut self, why: anyhow::Error) {
         self.unfinished.get_or_insert(why);
     }
