@@ -10,7 +10,7 @@ use assay_model::{
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
-use crate::limits::{CLIENTS, ROWS, TABLES, in_range};
+use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
     Error, ServerUrl, buffer_pool_mb, loaded_mb, parse_system, parse_url, redo_log_mb,
     select_tests, write_study,
@@ -172,6 +172,9 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let systems = systems(request, effort.twin)?;
     let tests = select_tests(request.set, &request.tests)?;
     let setups = setups(request, &effort)?;
+    at_most("systems", systems.len(), SYSTEMS, "compare in several studies")?;
+    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
+    at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
     check_running(&systems, effort.experiment, request.placement)?;

@@ -44,16 +44,17 @@ pub(crate) fn measure(
     if cells.is_empty() {
         return Ok(());
     }
-    let others = Others::watch(recorder);
+    let mut others = Others::watch(recorder);
     let mut servers = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
         if servers.is_empty() {
-            servers = match start(plan.number, phase, field, recorder) {
+            servers = match start(plan.number, phase, field, recorder)? {
                 Ok(servers) => servers,
                 Err(failure) => {
                     return give_up(&cells[index..], failure, field, recorder, schedule);
                 }
             };
+            others.know(&servers);
         }
         field.env.progress.measuring(&Standing {
             used_s: recorder.used_s(),
@@ -73,7 +74,7 @@ pub(crate) fn measure(
             servers.clear();
         }
     }
-    others.tell(&servers, recorder)
+    others.tell(recorder)
 }
 
 /// A system that did not start, and why.
@@ -88,12 +89,14 @@ fn start(
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Vec<Instance>, Unstarted> {
-    start_all(block, phase, field, recorder).or_else(|Unstarted { system, error }| {
-        let noted = note_second_try(&error, field, recorder);
-        noted.map_err(|error| Unstarted { system, error })?;
-        start_all(block, phase, field, recorder)
-    })
+) -> Result<Result<Vec<Instance>, Unstarted>> {
+    match start_all(block, phase, field, recorder) {
+        Ok(servers) => Ok(Ok(servers)),
+        Err(Unstarted { error, .. }) => {
+            note_second_try(&error, field, recorder)?;
+            Ok(start_all(block, phase, field, recorder))
+        }
+    }
 }
 
 fn note_second_try(error: &anyhow::Error, field: &Field, recorder: &mut Recorder) -> Result<()> {
