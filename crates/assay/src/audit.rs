@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Content, Tables};
-use assay_model::{DataSet, IdKey, Microbenchmark, StartFrom, StatementMode, System};
+use assay_model::{DataSet, IdKey, Microbenchmark, Product, StartFrom, StatementMode, System};
 use assay_plan::Request;
 use assay_report::Compared;
 use assay_servers::Server;
-use assay_servers::audit::Audited;
+use assay_servers::audit::{Audited, Facts};
 use assay_wire::Control;
 
 use crate::cli::{Audit, ShapeWord};
@@ -73,13 +73,26 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
     let findings = assay_servers::audit::compare(&audited);
     let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
-    let plans = all_facts.iter().map(|it| it.plans.len()).max().unwrap_or(0);
-    let compared = Compared { settings: names.len(), plans };
+    let compared = Compared { settings: names.len(), plans: plans_of_all(&systems, &all_facts) };
     report::write_stdout(&match args.shape.format {
         ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
         ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
     })?;
     Ok(Exit::Done)
+}
+
+/// How many statements have a plan in every system; those of different families are not compared.
+fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
+    let is_postgres = |system: &System| system.spec.product == Product::Postgres;
+    if systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
+        return 0;
+    }
+    let of_one = |facts: &Facts| -> BTreeSet<(String, String)> {
+        let plans = facts.plans.iter();
+        plans.map(|plan| (plan.test.to_string(), plan.statement.clone())).collect()
+    };
+    let common = all_facts.iter().map(of_one).reduce(|all, one| &all & &one);
+    common.map_or(0, |common| common.len())
 }
 
 /// Fills the table and takes its statistics; gives what the server then has.

@@ -112,6 +112,7 @@ fn measure(
     ledger: &mut Ledger,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
 ) -> Result<Exit> {
+    report::check(&args.output)?;
     let progress = Progress::new(args.quiet);
     let environment = Environment {
         cache_dir: cache_dir.to_owned(),
@@ -127,7 +128,10 @@ fn measure(
         // What was asked to stop may also fail because of it, such as a package client that got the same Ctrl-C.
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
-            None => return Ok(Exit::Interrupted),
+            None => {
+                print("interrupted before the study began: the same command begins it");
+                return Ok(Exit::Interrupted);
+            }
         },
         Err(Stopped { study: Some(id), error }) if error.is::<Unfinished>() => {
             crate::print_error(&error);

@@ -46,6 +46,9 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
                 "of `{config}`, {names} are left out: where servers are is assay's to say, and secrets are not kept"
             ));
         }
+        if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
+            notes.insert(format!("`{config}` has no option for {}", system.words));
+        }
         *system = system.clone().started_from(&lines);
     }
     Ok(Resolved { request, notes: notes.into_iter().collect() })

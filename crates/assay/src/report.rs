@@ -85,6 +85,22 @@ fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> 
     }
 }
 
+/// Refuses a place that nothing can be written to, before anything is measured for it.
+pub(crate) fn check(output: &Output) -> Result<()> {
+    let Some(path) = &output.output else { return Ok(()) };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if !directory.is_dir() || path.is_dir() {
+        bail!(
+            "`{}` cannot be written: `-o` names a file in a directory that exists",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
 /// Prints a list: one line each, or a JSON array.
 pub(crate) fn put_rows<T: Serialize>(
     shape: &ShapeArg,

@@ -85,3 +85,14 @@ fn a_study_explains_its_tests_on_its_own_data_and_stamps_its_report() {
     assert!(text.contains("the plan of range-notcovered-si"), "{text}");
     assert!(text.contains("the same on all systems"), "{text}");
 }
+
+#[test]
+fn a_switch_that_the_server_does_not_take_is_suspicious() {
+    let findings = audit(BASE, "mariadb@10.11+innodb_doublewrite=OF");
+    let found = findings.iter().find(|it| it["setting"] == "innodb_doublewrite").unwrap();
+    assert_eq!(
+        (found["class"].as_str(), found["kind"].as_str()),
+        (Some("suspicious"), Some("settings"))
+    );
+    assert!(found["why"].as_str().unwrap().contains("`OF` was asked for"), "{found}");
+}

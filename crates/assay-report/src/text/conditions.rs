@@ -1,6 +1,8 @@
 //! Under which conditions it was measured, and how to do it again.
 
-use assay_model::{AuditClass, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord};
+use assay_model::{
+    AuditClass, AuditFinding, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord,
+};
 use assay_verdict::Judgement;
 
 use crate::findings::{self, Kind};
@@ -187,16 +189,19 @@ fn audit(record: &StudyRecord) -> Vec<String> {
         count(AuditClass::Harmless),
         count(AuditClass::Suspicious),
     )];
+    let values = |finding: &AuditFinding| {
+        let values = finding.values.iter().map(|value| findings::shown(value.as_deref()));
+        values.collect::<Vec<_>>().join(" → ")
+    };
+    for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Expected) {
+        for entry in entries.iter().filter(|_| kind != Kind::Plans) {
+            lines.push(format!("    asked for: {} = {}", entry.name(), values(entry.finding)));
+        }
+    }
     for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Suspicious) {
         for entry in entries {
-            let values: Vec<&str> = entry
-                .finding
-                .values
-                .iter()
-                .map(|value| findings::shown(value.as_deref()))
-                .collect();
             let of = if kind == Kind::Plans { "plan of " } else { "" };
-            let (name, values, why) = (entry.name(), values.join(" → "), &entry.finding.why);
+            let (name, values, why) = (entry.name(), values(entry.finding), &entry.finding.why);
             lines.push(format!("    suspicious: {of}{name} = {values}: {why}"));
         }
         lines.push(format!("    to do about {}: {}", kind.title(), kind.remedy()));

@@ -28,7 +28,7 @@ pub struct Plan {
 }
 
 /// Why a difference is expected.
-const ASKED: &str = "asked for in a system's name";
+const ASKED: &str = "asked for, in a system's name, options or config file";
 
 /// Everything that is compared of one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings = builds::compare(systems);
     findings.extend(ruled(systems, &settings, &asked));
     findings.extend(unruled(&settings, &asked));
+    findings.extend(untaken(systems));
     findings.extend(data::compare(systems));
     findings.extend(plans::compare(systems, &asked));
     findings.sort_by_key(|finding| match finding.class {
@@ -109,6 +110,38 @@ impl Asked {
         self.variables.contains(&variable(name))
             || self.engines_differ && is_of_engine(name)
             || name.split_once('.').is_some_and(|(of, _)| self.variables.contains(of))
+    }
+}
+
+/// Findings about switches that were asked for and are not as they were asked for: old servers take what they cannot
+/// read for something else, and say so in their log only.
+fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
+    let mut findings: Vec<AuditFinding> = Vec::new();
+    for system in systems {
+        for (name, asked) in &system.spec.overrides {
+            let name = name.replace('-', "_").to_ascii_lowercase();
+            let name = name.strip_prefix("loose_").unwrap_or(&name);
+            let all = systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
+            let Some(is_on) = system.facts.settings.get(name).and_then(|it| switch(it)) else {
+                continue;
+            };
+            // Its value is a name.
+            let is_taken = name == "log_bin" || switch(asked) == Some(is_on);
+            if !is_taken && findings.iter().all(|known| known.setting != name) {
+                let why = format!("`{asked}` was asked for, and the server did not take it");
+                findings.push(finding(name, all, AuditClass::Suspicious, &why));
+            }
+        }
+    }
+    findings
+}
+
+/// A switch in any spelling; none for what is no switch.
+fn switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "1" | "true" | "yes" => Some(true),
+        "off" | "0" | "false" | "no" => Some(false),
+        _ => None,
     }
 }
 
