@@ -11,6 +11,7 @@ use crate::build::HashWriter;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
+use crate::programs;
 
 /// The server in a directory, which runs on this machine's libraries.
 ///
@@ -101,7 +102,7 @@ fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
 fn said_version(program: &Path) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
-    let output = command.output()?;
+    let output = programs::output(&mut command)?;
     let text = String::from_utf8_lossy(&output.stdout);
     let line = text.lines().next().unwrap_or_default().trim().to_owned();
     if !output.status.success() {

@@ -18,6 +18,7 @@ pub mod fuzzing;
 mod http;
 mod layout;
 mod packages;
+mod programs;
 mod provisioner;
 mod source;
 mod store;
@@ -26,5 +27,6 @@ mod upkeep;
 mod version;
 
 pub use error::Error;
+pub use programs::halt;
 pub use provisioner::{Available, Options, Progress, Provisioner};
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};

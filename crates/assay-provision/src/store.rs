@@ -75,7 +75,9 @@ impl Store {
 
     /// The same with another file of the cache.
     pub(crate) fn lock_file(&self, path: &Path, waiting: impl FnOnce()) -> Result<fs::File, Error> {
-        let file = fs::File::create(path)?;
+        // To be read as well: programs that hold the lock have it as their input.
+        let file =
+            fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

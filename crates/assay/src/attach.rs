@@ -59,10 +59,14 @@ struct Loaded {
     checksum: String,
 }
 
-/// Creates and fills the tables.
+/// Creates and fills the tables. Ctrl-C ends assay wherever it is, as there is only a connection to end.
 pub(crate) fn load(args: &Load) -> Result<Exit> {
+    Interrupt::listen()?.may_end_in(|| load_tables(args))
+}
+
+fn load_tables(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url, Interrupt::listen()?.stop());
+    let options = connect_options(&url, Stop::default());
     let data = DataSet { tables: args.tables, rows: args.rows };
     let engine = match args
         .engine
@@ -147,10 +151,14 @@ struct LatencyUs {
     max: f64,
 }
 
-/// Drives one microbenchmark.
+/// Drives one microbenchmark. Ctrl-C ends assay wherever it is, as with [`load`].
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
+    Interrupt::listen()?.may_end_in(|| measure(args))
+}
+
+fn measure(args: &Bench) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
-    let options = connect_options(&url, Interrupt::listen()?.stop());
+    let options = connect_options(&url, Stop::default());
     let test = test(&args.test)?;
     let data = data_set(args, url.product, &options)?;
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };

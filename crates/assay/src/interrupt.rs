@@ -2,9 +2,10 @@
 //! assay itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use anyhow::{Context, Result};
+use assay_servers::supervise::kill_descendants;
 use assay_wire::Stop;
 
 use crate::exit::Exit;
@@ -39,7 +40,9 @@ impl Interrupt {
             Self { stop: stop.clone(), at_once: Arc::default(), takes_long: Arc::default() };
         let [at_once, takes_long] = [&interrupt.at_once, &interrupt.takes_long].map(Arc::clone);
         ctrlc::set_handler(move || {
-            if stop.is_asked() || at_once.load(Ordering::SeqCst) {
+            let at_once = at_once.load(Ordering::SeqCst);
+            if stop.is_asked() || at_once {
+                let _halt = at_once.then(end_programs);
                 // The supervisors see their pipes close, and end the servers.
                 #[expect(
                     clippy::disallowed_methods,
@@ -56,7 +59,7 @@ impl Interrupt {
     }
 
     /// Does what leaves nothing half done wherever it is broken off, and may wait for what no stop reaches: while it
-    /// goes on, even the first signal ends assay.
+    /// goes on, even the first signal ends assay, with all the programs that it runs.
     pub(crate) fn may_end_in<T>(&self, work: impl FnOnce() -> T) -> T {
         self.at_once.store(true, Ordering::SeqCst);
         let done = work();
@@ -85,6 +88,15 @@ impl Interrupt {
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
     }
+}
+
+/// Ends what package clients, git and builds have started, and lets nobody take that for a failure of theirs.
+fn end_programs() -> MutexGuard<'static, ()> {
+    let halt = assay_provision::halt();
+    if let Err(error) = kill_descendants() {
+        log::warn!("cannot end what was started: {error}");
+    }
+    halt
 }
 
 /// Whether the user asked to stop: whatever failed since then failed because of that.

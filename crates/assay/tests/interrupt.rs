@@ -3,13 +3,16 @@
 
 mod common;
 
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use assay_wire::{ConnectOptions, Control};
 use common::Place;
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -46,6 +49,16 @@ impl Running {
         while !is_so() {
             assert!(self.child.try_wait().unwrap().is_none(), "ended before it came to that");
         }
+    }
+
+    /// Waits until it waits for a lock that others have.
+    #[track_caller]
+    fn wait_for_lock(&mut self) {
+        let pid = format!(" {} ", self.child.id());
+        self.wait_until(|| {
+            let locks = fs_err::read_to_string("/proc/locks").unwrap();
+            locks.lines().any(|line| line.contains("->") && line.contains(&pid))
+        });
     }
 
     /// The first Ctrl-C ends it, and is no error.
@@ -107,14 +120,70 @@ fn while_a_server_is_got() {
     let place = Place::new();
     let lock = fs_err::File::create(place.cache().join("provision.lock")).unwrap();
     lock.file().lock().unwrap();
-    let running = Running::start(&place, &["server", "get", "mariadb@11.8"]);
-    let waits = || {
-        let locks = fs_err::read_to_string("/proc/locks").unwrap();
-        let pid = format!(" {} ", running.child.id());
-        locks.lines().any(|line| line.contains("->") && line.contains(&pid))
-    };
-    while !waits() {}
+    let mut running = Running::start(&place, &["server", "get", "mariadb@11.8"]);
+    running.wait_for_lock();
     running.interrupt();
+}
+
+/// Of a Postgres: it waits in silence until somebody opens a pipe in the cache, and so does one in another session, as
+/// some build tools start their compilers in process groups of their own.
+const CONFIGURE: &str = r#"#!/bin/sh
+PACKAGE_VERSION='16.9'
+setsid cat "$ASSAY_CACHE/pipe" &
+echo configure has begun
+cat "$ASSAY_CACHE/pipe"
+exit 1
+"#;
+
+/// A repository of it in a place of its own, and the pipe; gives what names the server.
+fn source(place: &Place) -> (String, PathBuf) {
+    let tree = place.cache().join("tree");
+    fs_err::create_dir(&tree).unwrap();
+    fs_err::write(tree.join("configure"), CONFIGURE).unwrap();
+    fs_err::set_permissions(tree.join("configure"), Permissions::from_mode(0o755)).unwrap();
+    let who = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+    for words in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "x"]] {
+        let mut git = Command::new("git");
+        git.current_dir(&tree).env("GIT_CONFIG_GLOBAL", "/dev/null").args(who).args(words);
+        assert!(git.status().unwrap().success());
+    }
+    let pipe = place.cache().join("pipe");
+    mkfifoat(CWD, &pipe, Mode::RWXU).unwrap();
+    (format!("postgres@git:{}", tree.display()), pipe)
+}
+
+/// How often it has begun, by the logs of the builds.
+fn begun(place: &Place) -> usize {
+    let builds = fs_err::read_dir(place.cache().join("builds")).into_iter().flatten().flatten();
+    let logs = builds.filter_map(|build| fs_err::read_to_string(build.path().join("log")).ok());
+    logs.map(|log| log.matches("\nconfigure has begun\n").count()).sum()
+}
+
+#[test]
+fn while_a_server_is_built() {
+    let place = Place::new();
+    let (server, _) = source(&place);
+    let mut running = Running::start(&place, &["server", "get", &server]);
+    running.wait_until(|| begun(&place) == 1);
+    running.interrupt();
+    place.assert_nothing_left();
+}
+
+/// What no signal tells of: the next assay waits until the build has ended.
+#[test]
+fn while_a_server_is_built_by_an_assay_that_is_killed() {
+    let place = Place::new();
+    let (server, pipe) = source(&place);
+    let mut killed = Running::start(&place, &["server", "get", &server]);
+    killed.wait_until(|| begun(&place) == 1);
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    let mut next = Running::start(&place, &["server", "get", &server]);
+    next.wait_for_lock();
+    drop(fs_err::File::options().write(true).open(pipe).unwrap());
+    next.wait_until(|| begun(&place) == 2);
+    next.interrupt();
+    place.assert_nothing_left();
 }
 
 #[test]
@@ -191,8 +260,8 @@ fn while_a_data_directory_is_initialised() {
     assert!(!is_begun());
 }
 
-#[test]
-fn while_a_running_server_is_loaded_which_runs_on() {
+/// Does something with a server that runs on meanwhile and must be there afterwards, given its URL and a connection.
+fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Control>)) {
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let output = place.run_to_end(&words);
@@ -200,10 +269,32 @@ fn while_a_running_server_is_loaded_which_runs_on() {
     let word = |name: &str| started[name].as_str().unwrap().to_owned();
     let options = ConnectOptions::unix(word("socket"), "root");
     let mut control = Some(Control::connect(&options).unwrap());
-    let mut running = Running::start(&place, &["load", &word("url"), "--rows", MANY]);
-    running.wait_until(|| carries_out(&place, &mut control, "CREATE INDEX"));
-    running.interrupt();
+    work(&place, &word("url"), &mut control);
     assert!(finds(&mut control, "SELECT 1"));
     let output = place.run_to_end(&["server", "stop", &word("name")]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn while_a_running_server_is_loaded_which_runs_on() {
+    with_running_server(|place, url, control| {
+        let mut running = Running::start(place, &["load", url, "--rows", MANY]);
+        running.wait_until(|| carries_out(place, control, "CREATE INDEX"));
+        running.interrupt();
+    });
+}
+
+/// The second event would be due after hours.
+#[test]
+fn while_an_event_is_not_due_yet() {
+    with_running_server(|place, url, control| {
+        let output = place.run_to_end(&["load", url, "--rows", "100"]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let bench = ["bench", url, "--test", "point-query", "--rate", "0.0001", "--time", "86400"];
+        let mut running = Running::start(place, &bench);
+        let executed = "SELECT 1 FROM information_schema.global_status \
+                        WHERE variable_name = 'COM_STMT_EXECUTE' AND variable_value > 0";
+        running.wait_until(|| finds(control, executed));
+        running.interrupt();
+    });
 }

@@ -333,6 +333,7 @@ const POSTGRES_LEFT_OUT: &[&str] = &[
     "external_pid_file",
     "hba_file",
     "ident_file",
+    "lc_",
     "listen_addresses",
     "log_destination",
     "log_directory",

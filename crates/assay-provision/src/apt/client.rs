@@ -2,6 +2,7 @@
 //! errors.
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -9,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::programs;
 
 /// What a program works with instead of the machine's own configuration and state.
 #[derive(Clone, Copy)]
@@ -53,8 +55,8 @@ pub(super) fn run(
         command.env("APT_CONFIG", private.configuration);
         command.stdin(Stdio::from(private.lock.file().try_clone()?));
     }
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::AptMissing(program),
         _ => Error::Io(error),
     })?;
@@ -80,7 +82,7 @@ pub(super) fn run(
     }
     drop(progress);
     let stalled = watch.join().unwrap_or(false);
-    let status = child.wait()?;
+    let status = programs::wait(&mut child)?;
     let complaints = complaints.join().unwrap_or_default();
     if stalled {
         let detail = format!("no progress for {} s", PATIENCE.as_secs());

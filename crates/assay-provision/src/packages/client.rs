@@ -13,6 +13,7 @@ use fs_err as fs;
 use super::Directories;
 use crate::census::Census;
 use crate::error::Error;
+use crate::programs;
 
 /// What every call of a client for one package has in common.
 pub(super) struct Client<'a> {
@@ -48,7 +49,7 @@ impl Client<'_> {
         // should this process be killed, the next one waits until the client has ended as well.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
+        let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 Error::ClientMissing { program: program.name, package: program.package }
             }
@@ -64,7 +65,7 @@ impl Client<'_> {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         }
         let (stdout, stderr) = (text(stdout), text(stderr));
-        let status = child.wait()?;
+        let status = programs::wait(&mut child)?;
         if stalled {
             let detail = format!("no progress for {} s", PATIENCE.as_secs());
             return Err(Error::Network { release: self.name.to_owned(), detail });

@@ -1,12 +1,15 @@
 //! Source trees in git repositories, read without changing them: no worktree, branch or index of theirs is touched.
 
 use std::io::ErrorKind;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use fs_err as fs;
+use rustix::process::getpgrp;
 
 use crate::error::Error;
+use crate::programs;
 
 /// What decides over git's doings from outside; none of it is meant for these calls.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
@@ -83,6 +86,8 @@ impl Repository {
         let mut command = self.git();
         command.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--", &self.place]);
         command.arg(format!("+{name}:refs/assay/{}", hex_name(name)));
+        // Its ssh may have to ask for a password, which is for a terminal's foreground.
+        command.process_group(getpgrp().as_raw_nonzero().get());
         said(&self.place, command).map(drop)
     }
 
@@ -148,11 +153,16 @@ impl Commit {
     }
 
     /// Writes its files to a directory that does not exist yet; gives the submodules that are left out since
-    /// they are not there.
+    /// they are not there. git holds the `lock` too while it writes there.
     ///
     /// # Errors
     /// When one that is `needed` is not there.
-    pub(super) fn check_out(&self, to: &Path, needed: &[String]) -> Result<Vec<String>, Error> {
+    pub(super) fn check_out(
+        &self,
+        to: &Path,
+        needed: &[String],
+        lock: &fs::File,
+    ) -> Result<Vec<String>, Error> {
         fs::create_dir_all(to)?;
         let scratch = tempfile::tempdir()?;
         let index = scratch.path().join("index");
@@ -160,6 +170,7 @@ impl Commit {
             let mut command = self.repository.git();
             command.arg("--work-tree").arg(to).args(arguments);
             command.env("GIT_INDEX_FILE", &index).current_dir(to);
+            command.stdin(Stdio::from(lock.file().try_clone()?));
             said(&self.repository.place, command)?;
         }
         let mut missing = Vec::new();
@@ -173,7 +184,7 @@ impl Commit {
                 continue;
             };
             let commit = Commit { repository, id: submodule.commit };
-            let below = commit.check_out(&to.join(&submodule.path), &[])?;
+            let below = commit.check_out(&to.join(&submodule.path), &[], lock)?;
             missing.extend(below.into_iter().map(|it| format!("{}/{it}", submodule.path)));
         }
         Ok(missing)
@@ -207,12 +218,14 @@ fn git() -> Command {
         command.env_remove(name);
     });
     command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+    // Away from the terminal, whose Ctrl-C is for assay alone.
+    command.stdin(Stdio::null()).process_group(0);
     command
 }
 
 /// What git says of a repository.
 fn said(place: &str, mut command: Command) -> Result<String, Error> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+    let output = programs::output(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::ClientMissing { program: "git", package: "git" },
         _ => Error::Io(error),
     })?;

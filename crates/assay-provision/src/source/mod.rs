@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::build::{Built, hex, prefix_name};
 use crate::error::Error;
 use crate::layout::Libraries;
+use crate::programs;
 use crate::provisioner::{Progress, Provisioner};
 use crate::store::{BUILDING, read_json, write_json};
 use git::{Commit, Repository};
@@ -62,7 +63,7 @@ impl Provisioner {
         }
         let work = self.store.path("builds").join(&name);
         fs::create_dir_all(&work)?;
-        let _building =
+        let building =
             self.store.lock_file(&work.join(BUILDING), || progress(Progress::Waiting))?;
         // Whoever had the lock may have built the same.
         if let Some(prefix) = cached(progress) {
@@ -70,7 +71,7 @@ impl Provisioner {
         }
         self.store.check_room(ROOM)?;
         let (stage, missing) =
-            plan.make(&work, &self.store.path("prefixes").join(&name), progress)?;
+            plan.make(&work, &building, &self.store.path("prefixes").join(&name), progress)?;
         let lock = self.store.lock(|| progress(Progress::Waiting))?;
         let tree = self.store.new_tree()?;
         for entry in fs::read_dir(&stage)? {
@@ -140,15 +141,16 @@ impl Provisioner {
 }
 
 impl Plan {
-    /// Builds and installs below `work`; gives where the installed files are, and the submodules left out.
+    /// Builds and installs below `work`, to which `lock` belongs; gives where the installed files are, and the submodules left out.
     fn make(
         &self,
         work: &Path,
+        lock: &fs::File,
         prefix: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(PathBuf, Vec<String>), Error> {
         let [source, build, stage] = ["source", "build", "stage"].map(|name| work.join(name));
-        let missing = self.source(work, &source, progress)?;
+        let missing = self.source(work, lock, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
         fs::create_dir_all(&build)?;
         // What was missing at the last attempt is looked for again; what was compiled stays.
@@ -160,7 +162,7 @@ impl Plan {
         let mut tell = |what: String| progress(Progress::Building { what });
         let log = work.join("log");
         let place = &self.reference;
-        let mut workshop = Workshop { place, log, directory: &build, tell: &mut tell };
+        let mut workshop = Workshop { place, log, lock, directory: &build, tell: &mut tell };
         for step in self.recipe.steps(places, aids) {
             let environment: &[(&str, &str)] = match (step.name, self.recipe.tool) {
                 ("installing", _) => &[("DESTDIR", &destination)],
@@ -177,6 +179,7 @@ impl Plan {
     fn source(
         &self,
         work: &Path,
+        lock: &fs::File,
         source: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<String>, Error> {
@@ -192,10 +195,10 @@ impl Plan {
                 _ => {}
             }
         }
-        let missing = self.commit.check_out(&new, &self.recipe.submodules)?;
+        let missing = self.commit.check_out(&new, &self.recipe.submodules, lock)?;
         let mut tell = |what: String| progress(Progress::Building { what });
         let (place, log) = (&self.reference, work.join("log"));
-        let mut workshop = Workshop { place, log, directory: &new, tell: &mut tell };
+        let mut workshop = Workshop { place, log, lock, directory: &new, tell: &mut tell };
         for patch in &self.recipe.patches {
             let arguments =
                 vec!["apply".to_owned(), "--verbose".to_owned(), patch.display().to_string()];
@@ -238,7 +241,7 @@ fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<Strin
 fn said_first(program: &str) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
-    let output = command.output().map_err(|error| match error.kind() {
+    let output = programs::output(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::ToolMissing(program.to_owned()),
         _ => Error::Io(error),
     })?;

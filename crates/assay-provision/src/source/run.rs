@@ -1,6 +1,7 @@
 //! Running the tools of a build: every word of theirs goes to a log, the last one to the user.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use fs_err as fs;
 
 use super::recipe::Step;
 use crate::error::Error;
+use crate::programs;
 
 /// What would change a build without being seen in its recipe, and what is none of its business.
 const FOREIGN: [&str; 13] = [
@@ -38,6 +40,8 @@ pub(super) struct Workshop<'a> {
     /// What is built, for errors.
     pub(super) place: &'a str,
     pub(super) log: PathBuf,
+    /// Of the build.
+    pub(super) lock: &'a fs::File,
     pub(super) directory: &'a Path,
     pub(super) tell: &'a mut dyn FnMut(String),
 }
@@ -60,8 +64,12 @@ impl Workshop<'_> {
         command.env("LC_ALL", "C").envs(environment.iter().copied());
         // A source tree in a directory of another repository is not that repository's.
         command.env("GIT_CEILING_DIRECTORIES", self.directory);
-        command.stdin(Stdio::null()).stdout(says.try_clone()?).stderr(says);
-        let mut child = command.spawn().map_err(|error| match error.kind() {
+        // As its standard input, at whose end it is at once, the program holds the lock too: should this process be
+        // killed, nobody builds in the same place until the program has ended as well.
+        command.stdin(Stdio::from(self.lock.file().try_clone()?));
+        // Away from the terminal, whose Ctrl-C is for assay alone.
+        command.stdout(says.try_clone()?).stderr(says).process_group(0);
+        let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::ToolMissing(step.program.clone()),
             _ => Error::Io(error),
         })?;
@@ -78,7 +86,7 @@ impl Workshop<'_> {
             }
             line.clear();
         }
-        let status = child.wait()?;
+        let status = programs::wait(&mut child)?;
         if status.success() {
             return Ok(());
         }

@@ -321,8 +321,13 @@ fn ending(status: &WaitIdStatus) -> Option<Ending> {
     code.or_else(|| status.terminating_signal().map(Ending::Signal))
 }
 
-/// Kills everything below this process, until nothing is left. SIGKILL also ends what is stopped.
-fn kill_descendants() -> io::Result<()> {
+/// Kills everything below this process, until nothing is left; SIGKILL also ends what is stopped. For a process that
+/// ends: others in it that wait for a child may not hear of it.
+///
+/// # Errors
+/// When the processes of the machine cannot be listed.
+pub fn kill_descendants() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
     loop {
         for pid in run_dir::descendants(getpid())? {
             // It may have ended meanwhile.

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
-pub use keeper::main;
+pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;
 pub use run_dir::collect_garbage;

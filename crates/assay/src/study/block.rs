@@ -139,8 +139,8 @@ fn start_frozen(
     Ok(server)
 }
 
-/// Closes cells for which a system does not start: what was measured of them stays as it is, and the study can be
-/// resumed for them.
+/// Leaves cells for which a system does not start: what was measured of them stays as it is, the next block tries them
+/// again, and the study can be resumed for them.
 fn give_up(
     cells: &[&PlannedCell],
     Unstarted { system, error }: Unstarted,
@@ -154,10 +154,9 @@ fn give_up(
         return Err(error);
     }
     let name = &field.participants[system].system.name;
-    let what = format!("{} tests are measured no further: {error:#}", cells.len());
+    let what = format!("{} tests are not measured in this block: {error:#}", cells.len());
     field.env.progress.failed(name, &what);
     recorder.event(Some(system), what)?;
-    cells.iter().for_each(|cell| schedule.close(cell.id));
     schedule.leave_unfinished(error);
     Ok(())
 }

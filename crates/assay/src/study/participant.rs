@@ -184,7 +184,11 @@ fn attach(
     is_base: bool,
     env: &Environment,
 ) -> Result<Participant> {
-    let attached = Attached::connect(connect_options(url, env.interrupt.stop()))
+    let options = connect_options(url, env.interrupt.stop());
+    // Nothing stops a connection that is only being made, to a server that does not answer.
+    let attached = env
+        .interrupt
+        .may_end_in(|| Attached::connect(options))
         .with_context(|| format!("cannot attach to `{url}`"))?;
     let (product, prefix) = (attached.product(), attached.prefix(&url.to_string()));
     let what = format!("is {product} {}, running already", prefix.version);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use assay_load::{Bound, Session, Work};
 use assay_model::{
     CellId, ClientCounters, CpuPlacement, HostCounters, PlannedCell, ServerCounters, Slice,
@@ -76,9 +76,6 @@ pub(crate) fn connect(
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
     if let Some(WatchedServer { connection_tids, .. }) = &server_watched {
-        if connection_tids.is_none() && cell.placement == CpuPlacement::ConnectionsOnOneCpu {
-            bail!("`{}` lets connections share threads: ask for `--placement free`", system.name);
-        }
         let tids = connection_tids.as_deref().unwrap_or_default();
         server.place(cell.placement, stage.cpu, tids)?;
     }

@@ -1,0 +1,34 @@
+//! The programs that sources need: what came of one is acted on only while this process is to go on.
+
+use std::io;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static HALTED: Mutex<()> = Mutex::new(());
+
+/// As long as what it gives is held, no program is started for a server that is got, and nobody acts on the end of one.
+/// For whoever ends them and then this process: what was broken off must not be taken for what failed or is done.
+pub fn halt() -> MutexGuard<'static, ()> {
+    HALTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a program.
+pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
+    let _starting = halt();
+    command.spawn()
+}
+
+/// Waits for a program's end.
+pub(crate) fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+    let status = child.wait();
+    drop(halt());
+    status
+}
+
+/// Runs a program to its end and collects what it says.
+pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
+    let child = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
+    let output = child.wait_with_output();
+    drop(halt());
+    output
+}
