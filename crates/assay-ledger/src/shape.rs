@@ -18,7 +18,8 @@ const LINES: &str = r#"
     WHERE t.schema = 'main' AND t.type = 'table' AND t.name = ?1 AND i."unique""#;
 
 /// A trigger says what it is on in the letter case of whoever wrote it.
-const IS_TRIGGERED: &str = "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE";
+const IS_TRIGGERED: &str = "SELECT count(*) > 0 FROM sqlite_schema
+    WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE";
 
 /// Compares the schema with the one that the migrations make.
 pub(crate) fn check(connection: &Connection, version: u32) -> Result<(), Problem> {

@@ -120,14 +120,15 @@ fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
     for pid in started(&place) {
         kill_process(pid, Signal::KILL).unwrap();
     }
-    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let code = child.wait().unwrap().code();
+    let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
+    assert!(stopped.status.success());
+    assert_eq!(code, Some(3));
     let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
     let record = ledger.read(&ledger.studies().unwrap()[0].id).unwrap();
     let told: Vec<_> =
         record.events.iter().filter(|it| it.what.starts_with("other processes")).collect();
     assert!(told.iter().any(|event| event.what.contains("`sh`")), "{:?}", record.events);
     assert!(!told.iter().any(|event| event.what.contains(name.trim())), "{told:?}");
-    let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
-    assert!(stopped.status.success());
     place.assert_nothing_left();
 }
