@@ -42,7 +42,9 @@ fn main() -> ExitCode {
 fn ci() -> Result<()> {
     step(&["fmt", "--all", "--check"])?;
     step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    step(&["test", "--workspace"])
+    step(&["test", "--workspace"])?;
+    // It sets the clock of the machine for a moment, which is nothing for a machine with other work.
+    step(&["test", "-p", "assay-probe", "--test", "clock", "--", "--ignored"])
 }
 
 fn crash(words: &[String]) -> Result<()> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::backup::Backup;
+use rusqlite::config::DbConfig;
 use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
@@ -139,6 +140,8 @@ fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // The file may come from anyone: functions in its schema must not run with side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
+    // Nor must its triggers run, whatever the schema says they are on.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     let patience = Patience::with(&mut connection)?;
     Ok((connection, patience))

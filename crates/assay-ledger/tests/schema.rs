@@ -14,6 +14,10 @@ use assay_ledger::{Error, Ledger, Problem};
 use assay_model::{Experiment, Hint, StudyRecord};
 use rusqlite::Connection;
 
+/// An addition of a user who has forgotten it.
+const BROKEN_VIEW: &str =
+    "CREATE TABLE gone (a); CREATE VIEW mine AS SELECT * FROM gone; DROP TABLE gone";
+
 /// A ledger of the second version with the study of a current one.
 fn second_version(directory: &Path) -> (Connection, StudyRecord, PathBuf) {
     let (ledger, record, path) = common::sample_ledger(directory);
@@ -69,6 +73,7 @@ fn a_ledger_of_the_first_version_is_brought_up_to_date() {
 fn a_ledger_of_the_second_version_keeps_everything_and_takes_no_slice_twice() {
     let directory = tempfile::tempdir().unwrap();
     let (old, record, path) = second_version(directory.path());
+    old.execute_batch(BROKEN_VIEW).unwrap();
     drop(old);
     let mut ledger = Ledger::open(&path).unwrap();
     assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
@@ -115,10 +120,13 @@ fn an_altered_schema_is_refused_and_additions_are_not() {
     let view = format!("DROP TABLE event; CREATE VIEW event AS {endless} SELECT * FROM n");
     for (number, (change, is_refused)) in [
         ("CREATE VIEW good AS SELECT * FROM slice; CREATE INDEX mine ON event (what)", false),
+        (BROKEN_VIEW, false),
+        ("CREATE TABLE mine (a); CREATE TRIGGER t AFTER INSERT ON mine BEGIN SELECT 1; END", false),
         ("DROP INDEX slice_once", true),
         (view.as_str(), true),
+        ("DROP TABLE event; CREATE VIEW event AS SELECT * FROM nowhere", true),
         ("ALTER TABLE slice DROP COLUMN events", true),
-        ("CREATE TRIGGER t AFTER INSERT ON slice BEGIN DELETE FROM slice; END", true),
+        ("CREATE TRIGGER t AFTER INSERT ON Slice BEGIN DELETE FROM slice; END", true),
     ]
     .into_iter()
     .enumerate()

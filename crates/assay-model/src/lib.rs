@@ -10,6 +10,7 @@ mod hint;
 pub mod limits;
 mod microbenchmark;
 mod prefix;
+mod secret;
 mod setup;
 mod slice;
 mod study;
@@ -20,6 +21,7 @@ pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
+pub use secret::may_be_secret;
 pub use setup::{Preset, Setup};
 pub use slice::{
     CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,

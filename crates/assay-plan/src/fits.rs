@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use assay_model::{DataSet, Engine, Experiment, Setup, SystemSpec};
 
+use crate::config_file::asked;
 use crate::{Error, MachineFacts, PlannedSystem, buffer_pool_mb, loaded_mb, redo_log_mb};
 
 /// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
@@ -73,7 +74,7 @@ fn cache_mb(spec: &SystemSpec) -> Option<u64> {
         // Without a unit, in pages.
         Engine::Heap => ("shared_buffers", 8192),
     };
-    let (_, value) = spec.overrides.iter().rev().find(|(name, _)| name == option)?;
+    let value = asked(spec, option)?;
     let end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, suffix) = value.split_at(end);
     let unit = match suffix.trim().to_ascii_uppercase().as_str() {

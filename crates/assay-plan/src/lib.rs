@@ -86,6 +86,18 @@ pub enum Error {
         /// What is allowed.
         why: String,
     },
+    /// More of something than a study may have.
+    #[error("{count} {what} are too many: a study may have {most}")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many were asked for.
+        count: usize,
+        /// How many there may be.
+        most: usize,
+        /// What to ask for instead.
+        fewer: &'static str,
+    },
     /// A duration or percentage that cannot be read.
     #[error("`{value}` is not {what}")]
     Quantity {
@@ -139,6 +151,7 @@ impl Hint for Error {
                 let near = nearest.iter().map(|name| format!("did you mean `{name}`"));
                 near.chain(["`assay tests --set 47` lists all".to_owned()]).collect()
             }
+            Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {
                 vec![format!("`--rows {rows_that_fit}` would fit")]
             }

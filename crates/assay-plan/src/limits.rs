@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-pub(crate) use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
+pub(crate) use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SYSTEMS, TABLES};
 
 use crate::Error;
 
@@ -17,5 +17,58 @@ pub(crate) fn in_range(
     } else {
         let why = format!("it must lie between {} and {}", range.start(), range.end());
         Err(Error::OutOfRange { option, value: value.to_string(), why })
+    }
+}
+
+/// Fails when there are more of something than a study may have; `fewer` says how to have less.
+pub(crate) fn at_most(
+    what: &'static str,
+    count: usize,
+    most: usize,
+    fewer: &'static str,
+) -> Result<(), Error> {
+    if count <= most { Ok(()) } else { Err(Error::TooMany { what, count, most, fewer }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Hint as _;
+
+    use super::*;
+    use crate::{MachineFacts, Request, SystemRequest, plan};
+
+    const MACHINE: MachineFacts = MachineFacts { cpus: 2, memory_mb: 1 << 30, disk_mb: 1 << 40 };
+
+    fn request(change: impl FnOnce(&mut Request)) -> Request {
+        let mut request =
+            Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()]);
+        change(&mut request);
+        request
+    }
+
+    fn with_clients(most: u32) -> Request {
+        request(|request| request.setups[0].clients = Some((1..=most).collect()))
+    }
+
+    #[test]
+    fn a_plan_has_no_more_cells_than_a_ledger_takes() {
+        assert_eq!(plan(&with_clients(312), MACHINE).unwrap().study.cells.len(), 32 * 312);
+        let error = plan(&with_clients(313), MACHINE).unwrap_err();
+        let told = "10016 tests times setups are too many: a study may have 10000";
+        assert_eq!(error.to_string(), told);
+        assert!(error.hints()[0].contains("`--clients`"), "{:?}", error.hints());
+    }
+
+    #[test]
+    fn a_plan_has_no_more_systems_than_a_ledger_takes() {
+        let with = |count, twin| {
+            let change = |request: &mut Request| {
+                request.systems = vec![SystemRequest::of("mariadb@11.8"); count];
+                request.twin = Some(twin);
+            };
+            plan(&request(change), MACHINE).map(|plan| plan.systems.len())
+        };
+        assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
+        assert!(matches!(with(SYSTEMS, true), Err(Error::TooMany { count: 101, .. })));
     }
 }

@@ -7,9 +7,10 @@ use assay_model::{
     PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
 };
 
+use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
-use crate::limits::{CLIENTS, ROWS, TABLES, in_range};
+use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
     Error, ServerUrl, buffer_pool_mb, loaded_mb, parse_system, parse_url, redo_log_mb,
     select_tests, write_study,
@@ -171,6 +172,9 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let systems = systems(request, effort.twin)?;
     let tests = select_tests(request.set, &request.tests)?;
     let setups = setups(request, &effort)?;
+    at_most("systems", systems.len(), SYSTEMS, "compare in several studies")?;
+    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
+    at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     // The servers are configured for the largest data set.
     let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
     check_running(&systems, effort.experiment, request.placement)?;
@@ -285,8 +289,9 @@ fn check_running(
 
 /// Whether it asks for a pool of threads that serve all connections together.
 fn shares_threads(spec: &SystemSpec) -> bool {
-    let asked = spec.overrides.iter().rev().find(|(name, _)| name == "thread_handling");
-    asked.is_some_and(|(_, value)| value != "one-thread-per-connection")
+    let own = ["one-thread-per-connection", "0"];
+    asked(spec, "thread_handling")
+        .is_some_and(|it| !own.contains(&it.to_ascii_lowercase().as_str()))
 }
 
 fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
@@ -552,7 +557,7 @@ mod tests {
     #[test]
     fn threads_that_connections_share_are_not_confined() {
         let mut request = request();
-        request.systems[1].words = "mariadb@11.8+thread_handling=pool-of-threads".to_owned();
+        request.systems[1].words = "mariadb@11.8+loose-thread-handling=pool-of-threads".to_owned();
         let cells = plan(&request, MACHINE).unwrap().study.cells;
         let has = |placement| cells.iter().any(|cell| cell.placement == placement);
         assert!(has(CpuPlacement::OneCpu) && !has(CpuPlacement::ConnectionsOnOneCpu));

@@ -64,7 +64,8 @@ impl KernelFile {
             match pread(&self.file, bytes.as_mut_slice(), 0) {
                 Ok(length) if length < bytes.len() => return Ok(Some(&bytes[..length])),
                 Ok(_) => bytes.resize(bytes.len() * 2, 0),
-                Err(error) if is_gone(error) => return Ok(None),
+                // Opened once, it is refused when its process is about to be gone: newer kernels do so.
+                Err(error) if is_gone(error) || error == Errno::ACCESS => return Ok(None),
                 Err(error) => return Err(io_error("read", &self.path, error)),
             }
         }

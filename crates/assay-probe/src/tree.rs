@@ -1,6 +1,7 @@
 //! A process with all its threads and descendants, as one sum that never decreases.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use assay_model::{ServerCounters, TaskCounters};
@@ -68,9 +69,15 @@ impl Tree {
         while let Some(pid) = pending.pop() {
             let process = match self.processes.get_mut(&pid) {
                 Some(process) => process,
-                None => match Process::open(pid)? {
-                    Some(process) => self.processes.entry(pid).or_insert(process),
-                    None => continue,
+                None => match Process::open(pid) {
+                    Ok(Some(process)) => self.processes.entry(pid).or_insert(process),
+                    Ok(None) => continue,
+                    // Its parent's files could be read: it is about to be gone, and newer kernels refuse those of
+                    // such a process.
+                    Err(Error::Io(error)) if error.kind() == ErrorKind::PermissionDenied => {
+                        continue;
+                    }
+                    Err(error) => return Err(error),
                 },
             };
             let started = process.update(buffer, tick_ns, |tid, counters| {

@@ -1,4 +1,4 @@
-//! The clock of the machine set during a measurement. Alone in its process: others would see it too.
+//! The clock of the machine set during a measurement, for a moment.
 
 use assay_model::Trouble;
 use assay_probe::{Probe, ProbeConfig};
@@ -23,6 +23,7 @@ fn jump(by: i64) -> Result<(), Errno> {
 }
 
 #[test]
+#[ignore = "sets the clock that everybody on the machine uses: run by `cargo xtask ci`"]
 fn a_clock_that_is_set_is_trouble() {
     let mut probe = Probe::new(ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
@@ -39,8 +40,9 @@ fn a_clock_that_is_set_is_trouble() {
         }
         set => set.unwrap(),
     }
-    let after = probe.snapshot().unwrap();
+    let after = probe.snapshot();
     jump(-JUMP_NS).unwrap();
+    let after = after.unwrap();
     assert!(after.since(&still).trouble().contains(&Trouble::ClockJump));
     // Set back within the interval, nothing has happened to it.
     let back = probe.snapshot().unwrap();

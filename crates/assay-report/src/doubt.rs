@@ -44,10 +44,6 @@ impl Reason {
 /// The sentence on tests that share a reason.
 fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
     let threshold = share(threshold);
-    let blocks = doubts.iter().find_map(|doubt| match doubt {
-        Doubt::FewBlocks { blocks, needed } => Some((*blocks, *needed)),
-        _ => None,
-    });
     match reason {
         Reason::Slices => format!(
             "the interval is too wide; {} would narrow it: a longer `--budget`, or a quieter machine",
@@ -65,12 +61,10 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
             "the change is about as large as the smallest that counts ({threshold}): more measuring hardly helps, \
              another `--threshold` does"
         ),
-        Reason::FewBlocks => {
-            let (blocks, needed) = blocks.unwrap_or_default();
-            format!(
-                "measured in {blocks} of the {needed} blocks that a verdict needs: a longer `--budget`"
-            )
-        }
+        Reason::FewBlocks => format!(
+            "measured in {} blocks that a verdict needs: a longer `--budget`",
+            blocks(doubts)
+        ),
         Reason::Smoke => format!(
             "preset smoke sees changes over {threshold} only: `--preset quick` sees smaller ones"
         ),
@@ -92,6 +86,21 @@ fn measuring(doubts: &[Doubt]) -> String {
         format!("{least} to {most} times the measuring")
     } else {
         format!("about {most} times the measuring")
+    }
+}
+
+/// `2 of the 4`, `1 to 3 of the 4`.
+fn blocks(doubts: &[Doubt]) -> String {
+    let few = doubts.iter().filter_map(|doubt| match doubt {
+        Doubt::FewBlocks { blocks, needed } => Some((*blocks, *needed)),
+        _ => None,
+    });
+    let (least, needed) = few.clone().min().unwrap_or_default();
+    let (most, _) = few.max().unwrap_or_default();
+    if least < most {
+        format!("{least} to {most} of the {needed}")
+    } else {
+        format!("{most} of the {needed}")
     }
 }
 

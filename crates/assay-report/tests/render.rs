@@ -252,6 +252,11 @@ fn undecided_tests_say_what_would_help() {
     for format in [Format::Text, Format::Html, Format::Csv] {
         assert!(three(format).contains("measured in 3 of the 4 blocks that a verdict needs"));
     }
+    // One line tells all of them.
+    let first = study.study.cells[0].id;
+    study.slices.retain(|slice| slice.block < if slice.cell == first { 2 } else { 3 });
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    assert!(text.contains("measured in 2 to 3 of the 4 blocks"), "{text}");
 }
 
 /// The whole URL once, among the systems; scripts find it everywhere.

@@ -92,7 +92,11 @@ pub fn render(
     });
     for (name, value) in asked {
         rendered.options.retain(|option| variable_of(option) != plain_name(&name));
-        rendered.options.push(format!("--{name}={}", spell(value)));
+        rendered.options.push(match (name.starts_with("skip-"), spell(value).as_str()) {
+            // Some of these take no value.
+            (true, "1" | "ON") => format!("--{name}"),
+            (_, value) => format!("--{name}={value}"),
+        });
     }
     rendered
 }

@@ -26,6 +26,7 @@ fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
         .args(["--exact", "--nocapture", "--ignored", "inside_it_is_nobody"])
         .env(INSIDE, "1")
         .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let own = fs::read_link("/proc/self/ns/user").unwrap();
@@ -37,7 +38,9 @@ fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
         fs::write(of_it(map), "0 0 65536").unwrap();
     }
     inside.stdin.take().unwrap().write_all(b"go\n").unwrap();
-    assert!(inside.wait().unwrap().success());
+    let output = inside.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}");
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl Effect {
     }
 
     /// Smallest relative change of which a test of level `alpha`, whose estimate must exceed `threshold` as well, calls
-    /// the part `power`.
+    /// the part `power`: upwards, as of one downwards no more is needed.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {
         let least = self.half_width(alpha).max(threshold.ln_1p());
         (least + self.critical(1.0 - power) * self.se).exp_m1()
@@ -186,6 +186,29 @@ impl Effect {
             // The upper quantile by symmetry, so that tiny tails keep their precision.
             Ok(student) if self.df.is_finite() => -student.inverse_cdf(tail),
             _ => -Normal::standard().inverse_cdf(tail),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
+        Effect { log, se, df, blocks: 4, within: 0.0 }
+    }
+
+    /// A change downwards of the same size is called as surely: as a logarithm it is larger by more than its threshold.
+    #[test]
+    fn a_detectable_change_is_one_both_ways() {
+        for se in [0.001, 0.01, 0.1, 0.3] {
+            for threshold in [0.02_f64, 0.2, 0.5] {
+                let effect = effect(0.0, se, 12.0);
+                let change = effect.detectable(ALPHA, 0.8, threshold);
+                let least = effect.half_width(ALPHA).max(-(-threshold).ln_1p());
+                let downwards = -(-(least + effect.critical(0.2) * se)).exp_m1();
+                assert!(downwards <= change, "{se} {threshold}: {downwards} {change}");
+            }
         }
     }
 }

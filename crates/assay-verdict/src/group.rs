@@ -22,14 +22,13 @@ struct Member<'a> {
     reduced: &'a Reduced,
 }
 
-/// Summaries of all groups that have a relative QPS, in the order in which their first cell runs.
+/// Summaries of all groups that have a relative QPS, by setup, group and system.
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
     reduced: &[Option<Reduced>],
     base: usize,
 ) -> Vec<GroupSummary> {
-    let mut keys: Vec<(Setup, Group, usize)> = Vec::new();
     let mut members: BTreeMap<(Setup, Group, usize), Vec<Member<'_>>> = BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
         let key = (judged.cell.setup, judged.group, judged.system);
@@ -37,13 +36,9 @@ pub(crate) fn summaries(
         let member = judged.rqps.zip(reduced.as_ref()).filter(|_| is_told);
         if let Some((rqps, reduced)) = member {
             members.entry(key).or_default().push(Member { rqps, reduced });
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
         }
     }
-    keys.sort_by_key(|(setup, group, system)| (*setup, *group, *system));
-    keys.iter().filter_map(|key| summary(*key, members.get(key)?, record.study.seed)).collect()
+    members.iter().filter_map(|(key, members)| summary(*key, members, record.study.seed)).collect()
 }
 
 fn summary(

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, CpuPlacement, Estimate, SliceOutcome, StudyRecord, Trouble, Verdict};
+use assay_model::{
+    CellId, Estimate, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
+};
 
 use crate::account::{latency, operations, per_op, server_cpu_per_op};
 use crate::effect::{Effect, Reduced, estimate, reduce};
@@ -48,17 +50,17 @@ impl Quantity {
 pub fn judge(record: &StudyRecord) -> Judgement {
     let sorted = sort(record);
     let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
-    let keys: Vec<(CellId, usize)> = record
+    let keys: Vec<(&PlannedCell, usize)> = record
         .study
         .cells
         .iter()
-        .flat_map(|cell| (0..record.systems.len()).map(|system| (cell.id, system)))
+        .flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)))
         .collect();
-    let ratio = |quantity: fn(&assay_model::Slice) -> Option<f64>| {
+    let ratio = |quantity: fn(&Slice) -> Option<f64>| {
         Quantity::new(
             keys.iter()
                 .map(|(cell, system)| {
-                    let slices = sorted.get(cell).filter(|_| *system != base)?;
+                    let slices = sorted.get(&cell.id).filter(|_| *system != base)?;
                     reduce(&slices.log_ratios(*system, base, quantity))
                 })
                 .collect(),
@@ -68,28 +70,30 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     let qps = Quantity::new(
         keys.iter()
             .map(|(cell, system)| {
-                reduce(&sorted.get(cell)?.logs(*system, assay_model::Slice::ops_per_second))
+                reduce(&sorted.get(&cell.id)?.logs(*system, Slice::ops_per_second))
             })
             .collect(),
         record.systems.len(),
     );
-    let rqps = ratio(assay_model::Slice::ops_per_second);
+    let rqps = ratio(Slice::ops_per_second);
     let cpu = ratio(server_cpu_per_op);
     let rules = Rules::new(record);
     let decisions = rules.decisions(&keys, &rqps.effects);
     let cpu_decisions = rules.decisions(&keys, &cpu.effects);
-    let failures = failures(record);
+    let counts = counts(record);
+    let nothing = Counts::default();
     let mut cells = Vec::with_capacity(keys.len());
     for (index, &(cell, system)) in keys.iter().enumerate() {
-        let failure = failures.get(&(cell, system)).cloned();
-        let base_failed = failures.contains_key(&(cell, base));
+        let counts_of = |system| counts.get(&(cell.id, system)).unwrap_or(&nothing);
+        let mine = counts_of(system);
+        let base_failed = counts_of(base).failure.is_some();
         let decision = decisions[index];
         let verdict = match decision.verdict {
-            _ if failure.is_some() || base_failed => Verdict::Failed,
+            _ if mine.failure.is_some() || base_failed => Verdict::Failed,
             _ if system == base => Verdict::Same,
             verdict => verdict,
         };
-        let mut judged = measured(record, sorted.get(&cell), cell, system);
+        let mut judged = measured(record, sorted.get(&cell.id), cell, system, mine);
         judged.qps = qps.shown(index);
         judged.rqps = rqps.shown(index);
         judged.cpu_ratio = cpu.shown(index);
@@ -102,7 +106,6 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             doubt => doubt,
         };
         judged.verdict = verdict;
-        judged.failure = failure;
         cells.push(judged);
     }
     why::explain(&mut cells, base);
@@ -123,25 +126,57 @@ fn of_cost(verdict: Verdict) -> Verdict {
     }
 }
 
+/// What is told of all slices of a cell and system, judged or not.
+#[derive(Default)]
+struct Counts {
+    troubled: u32,
+    troubled_by: TroubledBy,
+    errors: u64,
+    /// The first reason for which one was broken off.
+    failure: Option<String>,
+}
+
+impl Counts {
+    fn add(&mut self, slice: &Slice) {
+        self.errors += slice.work.error_count();
+        match &slice.outcome {
+            SliceOutcome::Good => {}
+            SliceOutcome::Troubled => {
+                let has = |trouble| u32::from(slice.trouble.contains(&trouble));
+                self.troubled += 1;
+                self.troubled_by.steal += has(Trouble::Steal);
+                self.troubled_by.other_process += has(Trouble::OtherProcess);
+                self.troubled_by.clock_jump += has(Trouble::ClockJump);
+            }
+            SliceOutcome::Failed(reason) => {
+                self.failure.get_or_insert_with(|| reason.clone());
+            }
+        }
+    }
+}
+
+fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
+    let mut counts: BTreeMap<(CellId, usize), Counts> = BTreeMap::new();
+    for slice in &record.slices {
+        counts.entry((slice.cell, slice.system)).or_default().add(slice);
+    }
+    counts
+}
+
 /// What needs no statistics.
 fn measured(
     record: &StudyRecord,
     slices: Option<&CellSlices<'_>>,
-    cell: CellId,
+    planned: &PlannedCell,
     system: usize,
+    counts: &Counts,
 ) -> CellJudgement {
-    let mine = || record.slices.iter().filter(|s| s.cell == cell && s.system == system);
     let judged = || slices.into_iter().flat_map(|slices| slices.of(system));
     let mut blocks: Vec<u32> = judged().map(|slice| slice.block).collect();
     blocks.dedup();
-    let troubled = || mine().filter(|slice| slice.outcome == SliceOutcome::Troubled);
-    let troubled_by =
-        |trouble| troubled().filter(|slice| slice.trouble.contains(&trouble)).count() as u32;
-    let planned = record.study.cells.iter().find(|planned| planned.id == cell);
-    let placement = planned.map_or(CpuPlacement::Free, |planned| planned.placement);
     CellJudgement {
-        cell,
-        group: cell.test.group(record.study.set),
+        cell: planned.id,
+        group: planned.id.test.group(record.study.set),
         system,
         qps: None,
         rqps: None,
@@ -150,33 +185,18 @@ fn measured(
         cpu_verdict: None,
         is_disturbed: slices.is_some_and(|slices| slices.is_disturbed),
         slices: judged().count() as u32,
-        troubled: troubled().count() as u32,
-        troubled_by: TroubledBy {
-            steal: troubled_by(Trouble::Steal),
-            other_process: troubled_by(Trouble::OtherProcess),
-            clock_jump: troubled_by(Trouble::ClockJump),
-        },
+        troubled: counts.troubled,
+        troubled_by: counts.troubled_by,
         blocks: blocks.len() as u32,
         ops: judged().map(operations).sum(),
-        errors: mine().map(|slice| slice.work.error_count()).sum(),
-        failure: None,
+        errors: counts.errors,
+        failure: counts.failure.clone(),
         latency: latency(judged()),
-        per_op: per_op(judged(), &record.host, placement),
+        per_op: per_op(judged(), &record.host, planned.placement),
         detectable: None,
         doubt: None,
         why: None,
     }
-}
-
-/// The first reason for which a slice of a cell and system was broken off.
-fn failures(record: &StudyRecord) -> BTreeMap<(CellId, usize), String> {
-    let mut failures = BTreeMap::new();
-    for slice in &record.slices {
-        if let SliceOutcome::Failed(reason) = &slice.outcome {
-            failures.entry((slice.cell, slice.system)).or_insert_with(|| reason.clone());
-        }
-    }
-    failures
 }
 
 fn summary(cells: &[CellJudgement], system: usize) -> SystemSummary {

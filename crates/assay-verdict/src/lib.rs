@@ -32,7 +32,7 @@ pub use special::{digamma, trigamma, trigamma_inverse};
 pub struct Judgement {
     /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
     pub cells: Vec<CellJudgement>,
-    /// One per group, setup and system other than the base, in the order of cells.
+    /// One per setup, group and system other than the base, in this order.
     pub groups: Vec<GroupSummary>,
     /// One per system other than the base.
     pub systems: Vec<SystemSummary>,

@@ -1,6 +1,6 @@
 //! How verdicts are reached, and what keeps them from being reached.
 
-use assay_model::{CellId, Preset, Study, StudyRecord, Verdict};
+use assay_model::{PlannedCell, Preset, Study, StudyRecord, Verdict};
 
 use crate::Doubt;
 use crate::effect::Effect;
@@ -81,7 +81,7 @@ impl Rules {
     /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
     pub(crate) fn decisions(
         &self,
-        keys: &[(CellId, usize)],
+        keys: &[(&PlannedCell, usize)],
         effects: &[Option<Effect>],
     ) -> Vec<Decision> {
         let mut decisions = vec![Decision::NONE; keys.len()];
@@ -137,17 +137,37 @@ impl Rules {
         if effect.blocks < self.blocks_min {
             return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
-        let (size, limit) = (effect.log.abs(), self.threshold.ln_1p());
+        let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
         // What the half-width must keep within: to be called, or to be called the same.
-        let (half, room) = if size > limit {
-            (effect.half_width(strict), size)
+        let (half, room) = if effect.log < low || effect.log > high {
+            (effect.half_width(strict), effect.log.abs())
         } else {
-            (effect.half_width(self.level(effect)), limit - size)
+            let room = (effect.log - low).min(high - effect.log);
+            (effect.half_width(self.level(effect)), room)
         };
-        if room < NEAR * limit {
+        if room < NEAR * high {
             return Doubt::AtThreshold;
         }
         let times = (half / room).powi(2);
         Doubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::tests::effect;
+
+    #[test]
+    fn the_threshold_is_where_verdicts_have_it_on_both_sides() {
+        let rules =
+            Rules { systems: 2, levels: vec![ALPHA], blocks_min: 1, threshold: 0.2, smoke: false };
+        let doubt = |ratio: f64| rules.doubt(&effect(ratio.ln(), 0.01, 100.0), ALPHA);
+        for ratio in [0.81, 1.19] {
+            assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");
+        }
+        for ratio in [0.79, 0.9, 1.1, 1.21] {
+            assert!(matches!(doubt(ratio), Doubt::Wide { .. }), "{ratio}");
+        }
     }
 }

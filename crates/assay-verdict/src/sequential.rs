@@ -112,16 +112,31 @@ pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
 /// rank if it were the surest.
 pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
     let count = p_values.len() as f64;
-    let rejected_with = |index: usize| {
-        let mut with = p_values.to_vec();
-        with[index] = 0.0;
-        benjamini_hochberg(&with, rate).into_iter().filter(|rejected| *rejected).count()
-    };
-    (0..p_values.len()).map(|index| rejected_with(index) as f64 / count).collect()
+    let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
+    order.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let keeps_within = |p: f64, rank: usize| p <= rate * rank as f64 / count;
+    let rejected = (1..).zip(&order).filter(|(rank, (_, p))| keeps_within(*p, *rank));
+    let rejected = rejected.map(|(rank, _)| rank).last().unwrap_or(0);
+    let mut shares = vec![0.0; p_values.len()];
+    // Were one the surest, those before it would stand a rank later, and those behind it where they are: the last rank
+    // up to its own that would be rejected.
+    let mut moved = 1;
+    let mut before = 0.0;
+    for (rank, (index, p)) in (1..).zip(&order) {
+        if keeps_within(before, rank) {
+            moved = rank;
+        }
+        shares[*index] = rejected.max(moved) as f64 / count;
+        before = *p;
+    }
+    shares
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
     use super::*;
 
     /// `ldbounds(c(1, 2, 3, 4) / 4, iuse = c(1, 1), alpha = c(.025, .025))` of R's package ldbounds: 4.3326, 2.9631,
@@ -151,6 +166,34 @@ mod tests {
         let rejected = benjamini_hochberg(&p, 0.05);
         assert_eq!(rejected.iter().filter(|&&r| r).count(), 4);
         assert!(rejected[..4].iter().all(|&r| r));
+    }
+
+    /// The share by its definition: everything is tested again for each hypothesis.
+    fn shares_one_by_one(p_values: &[f64], rate: f64) -> Vec<f64> {
+        let rejected_with = |index: usize| {
+            let mut with = p_values.to_vec();
+            with[index] = 0.0;
+            benjamini_hochberg(&with, rate).into_iter().filter(|rejected| *rejected).count()
+        };
+        let count = p_values.len() as f64;
+        (0..p_values.len()).map(|index| rejected_with(index) as f64 / count).collect()
+    }
+
+    #[test]
+    fn shares_are_those_of_the_definition() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+        for round in 0..2000_u32 {
+            // Powers, for small values; of a grid, for ties, some of them with the levels themselves.
+            let count = random.random_range(0..12);
+            let power = f64::from(round % 5);
+            let mut p_value = || match round % 2 {
+                0 => random.random::<f64>().powf(power),
+                _ => f64::from(random.random_range(0..12)) * ALPHA / 8.0,
+            };
+            let p_values: Vec<f64> = (0..count).map(|_| p_value()).collect();
+            let one_by_one = shares_one_by_one(&p_values, ALPHA);
+            assert_eq!(shares(&p_values, ALPHA), one_by_one, "{p_values:?}");
+        }
     }
 
     #[test]

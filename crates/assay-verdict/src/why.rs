@@ -10,14 +10,14 @@ const CHANGED: f64 = 0.10;
 /// Reads per operation below this are none: the data is cached.
 const CACHED_READS: f64 = 0.01;
 
-/// Explains every cell that is faster or slower. Cells come with the base's judgement of the same cell.
+/// Explains every cell that is faster or slower. A cell comes with all systems, in their order.
 pub(crate) fn explain(cells: &mut [CellJudgement], base: usize) {
     for index in 0..cells.len() {
         let one = &cells[index];
         if !matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
             continue;
         }
-        let of_base = cells.iter().find(|c| c.cell == one.cell && c.system == base);
+        let of_base = (index + base).checked_sub(one.system).and_then(|at| cells.get(at));
         let pair = of_base.and_then(|c| c.per_op).zip(one.per_op);
         cells[index].why = pair.and_then(|(before, after)| sentence(&before, &after));
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let _lock = MachineLock::wait(&progress, &env.interrupt)?;
     let stage = Stage::new(&env)?;
     stage.collect_garbage()?;
-    leave_root_for(&participants)?;
+    leave_root_for(&participants, &stage)?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
     let tests = Microbenchmark::SET_32;
     let questions = Questions {

@@ -131,7 +131,7 @@ fn measure(
         },
         Err(Stopped { study: Some(id), error }) if error.is::<Unfinished>() => {
             crate::print_error(&error);
-            (id, Some(("unfinished", Exit::CellFailed)))
+            (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
             let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());

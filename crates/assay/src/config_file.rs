@@ -1,6 +1,7 @@
 //! The config files that systems of a study start from, with what they include.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +9,7 @@ use assay_model::SystemSpec;
 use assay_plan::{ConfigLine, Request, config_lines, parse_system};
 use fs_err as fs;
 
-/// Largest file that is read, bytes: those of a packaged Postgres have 30 KB.
+/// How much is read for one system, bytes: files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
 
 /// How deep files may include others: more is a circle.
@@ -29,7 +30,8 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         let Some(config) = system.config.clone() else { continue };
         let path = directory.join(&config);
         let spec = parse_system(&system.words)?;
-        let lines = lines(&spec, &path, DEPTH_MAX).with_context(|| {
+        let mut left = SIZE_MAX;
+        let lines = lines(&spec, &path, DEPTH_MAX, &mut left).with_context(|| {
             let name = system.name.as_ref().unwrap_or(&system.words);
             format!("cannot read the config of system `{name}`")
         })?;
@@ -41,7 +43,7 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         if !left_out.is_empty() {
             let names = left_out.join(", ");
             notes.insert(format!(
-                "of `{config}`, assay leaves out {names}: it sets where servers are"
+                "of `{config}`, {names} are left out: where servers are is assay's to say, and secrets are not kept"
             ));
         }
         *system = system.clone().started_from(&lines);
@@ -49,16 +51,19 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
     Ok(Resolved { request, notes: notes.into_iter().collect() })
 }
 
-/// The lines of a file, those that it includes in their place.
-fn lines(spec: &SystemSpec, file: &Path, depth: usize) -> Result<Vec<ConfigLine>> {
+/// The lines of a file, those that it includes in their place; `left` is how many bytes may be read.
+fn lines(spec: &SystemSpec, file: &Path, depth: usize, left: &mut u64) -> Result<Vec<ConfigLine>> {
     if depth == 0 {
         bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
     }
-    let size = fs::metadata(file)?.len();
-    if size > SIZE_MAX {
-        bail!("`{}` has {size} bytes: more than a config file", file.display());
+    if !fs::metadata(file)?.is_file() {
+        bail!("`{}` is no file", file.display());
     }
-    let text = fs::read_to_string(file)?;
+    let mut text = String::new();
+    let read = fs::File::open(file)?.take(*left + 1).read_to_string(&mut text)? as u64;
+    *left = left.checked_sub(read).with_context(|| {
+        format!("`{}` and what it belongs to have more than {SIZE_MAX} bytes", file.display())
+    })?;
     let read = config_lines(spec, &text).with_context(|| file.display().to_string())?;
     let beside = |written: &Path| file.parent().unwrap_or(Path::new("")).join(written);
     let mut all = Vec::new();
@@ -67,12 +72,12 @@ fn lines(spec: &SystemSpec, file: &Path, depth: usize) -> Result<Vec<ConfigLine>
             ConfigLine::Include { path, optional } => {
                 let path = beside(&path);
                 if !optional || fs::exists(&path)? {
-                    all.extend(lines(spec, &path, depth - 1)?);
+                    all.extend(lines(spec, &path, depth - 1, left)?);
                 }
             }
             ConfigLine::IncludeDir { path, extension } => {
                 for path in files(&beside(&path), extension)? {
-                    all.extend(lines(spec, &path, depth - 1)?);
+                    all.extend(lines(spec, &path, depth - 1, left)?);
                 }
             }
             line => all.push(line),
@@ -134,6 +139,8 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         write("circle.cnf", "!include circle.cnf\n");
         write("wrong.cnf", "[mysqld]\n-=1\n");
+        write("large.cnf", &"!include comments.cnf\n".repeat(3));
+        write("comments.cnf", &"#\n".repeat(250_000));
         for (config, expected) in
             [("missing.cnf", "missing.cnf"), ("circle.cnf", "10 levels"), ("wrong.cnf", "line 2")]
         {

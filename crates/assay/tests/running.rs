@@ -3,8 +3,16 @@
 
 mod common;
 
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use assay_ledger::Ledger;
 use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+/// One at a time: the servers of the other test would be seen on the machine.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// What a command prints as JSON, after it ended well.
 #[track_caller]
@@ -15,14 +23,21 @@ fn json(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-#[test]
-fn a_server_that_runs_already_is_compared_and_left_running() {
-    let place = Place::new();
+/// A server that runs already: what is told of it, its URL and its password.
+fn running(place: &Place) -> (Value, String, String) {
     let start =
         ["server", "start", "mariadb@10.11", "--port", "0", "--offline", "--format", "json"];
-    let server = json(&place, &start);
+    let server = json(place, &start);
     let password = server["url"].as_str().unwrap().split([':', '@']).nth(2).unwrap().to_owned();
     let url = format!("mysql://root:{password}@127.0.0.1:{}/sbtest", server["port"]);
+    (server, url, password)
+}
+
+#[test]
+fn a_server_that_runs_already_is_compared_and_left_running() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let (server, url, password) = running(&place);
     let compare = [
         "compare",
         &url,
@@ -61,4 +76,58 @@ fn a_server_that_runs_already_is_compared_and_left_running() {
     let stderr = String::from_utf8_lossy(&gone.stderr);
     assert_eq!(gone.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("cannot attach to") && !stderr.contains(&password), "{stderr}");
+}
+
+/// A process that uses a CPU, until it is dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        Self(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+/// The servers that a study has started.
+fn started(place: &Place) -> Vec<Pid> {
+    let on_instance = format!("--datadir={}/instances", place.cache().display());
+    let processes = fs_err::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_string_lossy().parse::<i32>().ok());
+    let is_started = |id: &i32| {
+        let line = fs_err::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&on_instance)
+    };
+    ids.filter(is_started).filter_map(Pid::from_raw).collect()
+}
+
+#[test]
+fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let (server, url, _) = running(&place);
+    let name = fs_err::read_to_string(format!("/proc/{}/comm", server["pid"])).unwrap();
+    let _busy = [Busy::start(), Busy::start()];
+    let args = ["compare", &url, "mariadb@10.11", "--offline", "--rows", "10000"];
+    let more = ["--tests", "point-query", "--budget", "25s", "--blocks", "2"];
+    let mut command = place.command(&[&args[..], &more].concat());
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(60, &mut child);
+    for pid in started(&place) {
+        kill_process(pid, Signal::KILL).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
+    let record = ledger.read(&ledger.studies().unwrap()[0].id).unwrap();
+    let told: Vec<_> =
+        record.events.iter().filter(|it| it.what.starts_with("other processes")).collect();
+    assert!(told.iter().any(|event| event.what.contains("`sh`")), "{:?}", record.events);
+    assert!(!told.iter().any(|event| event.what.contains(name.trim())), "{told:?}");
+    let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
+    assert!(stopped.status.success());
+    place.assert_nothing_left();
 }

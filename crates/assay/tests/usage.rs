@@ -89,6 +89,17 @@ fn numbers_that_make_no_sense() {
 }
 
 #[test]
+fn more_than_a_study_may_have() {
+    let clients: Vec<String> = (1..=320).map(|count: u32| count.to_string()).collect();
+    let clients = clients.join(",");
+    refused(
+        &["compare", "mariadb@10.11", "mariadb@11.8", "--clients", &clients],
+        "10240 tests times setups are too many: a study may have 10000",
+        "hint: fewer client counts",
+    );
+}
+
+#[test]
 fn a_machine_that_is_too_small() {
     refused(
         &["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "2000000000"],

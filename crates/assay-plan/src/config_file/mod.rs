@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use assay_model::{Hint, Origin, Product, SystemSpec};
+use assay_model::{Hint, Origin, Product, SystemSpec, may_be_secret};
 
 use crate::system_name::server_option;
 use crate::{SystemRequest, parse_system};
@@ -117,6 +117,12 @@ impl SystemRequest {
     }
 }
 
+/// The value that a system asks for, of an option written with `_` and without what only says how it is given.
+pub(crate) fn asked<'a>(spec: &'a SystemSpec, option: &str) -> Option<&'a str> {
+    let is_it = |name: &str| plain(&name.to_ascii_lowercase()) == option;
+    spec.overrides.iter().rev().find(|(name, _)| is_it(name)).map(|(_, value)| value.as_str())
+}
+
 /// A name without what only says how it is given.
 fn plain(name: &str) -> &str {
     let name = name.strip_prefix("loose_").unwrap_or(name);
@@ -172,11 +178,13 @@ fn mysql(line: &str) -> Read {
         return Ok(None);
     }
     let line = without_comment(line);
-    // An option without a value is a switch.
-    let (name, value) = line
-        .split_once('=')
-        .map_or((line, "1".to_owned()), |(name, value)| (name, mysql_value(value.trim())));
-    option(name.trim(), &value, &MYSQL_LEFT_OUT)
+    let (name, value) = match line.split_once('=') {
+        Some((name, value)) => (name, mysql_value(value.trim())),
+        None if plain(&line.replace('-', "_")) == "log_bin" => (line, "binlog".to_owned()),
+        // Any other option without a value is a switch.
+        None => (line, "1".to_owned()),
+    };
+    option(name.trim(), &value, MYSQL_LEFT_OUT)
 }
 
 /// A line up to the `#` outside of quotes.
@@ -233,7 +241,7 @@ fn postgres(line: &str) -> Read {
         "include" => Ok(Some(ConfigLine::Include { path: value.into(), optional: false })),
         "include_if_exists" => Ok(Some(ConfigLine::Include { path: value.into(), optional: true })),
         "include_dir" => Ok(Some(ConfigLine::IncludeDir { path: value.into(), extension: "conf" })),
-        _ => option(&name.to_ascii_lowercase(), &value, &POSTGRES_LEFT_OUT),
+        _ => option(&name.to_ascii_lowercase(), &value, POSTGRES_LEFT_OUT),
     }
 }
 
@@ -265,78 +273,78 @@ fn only_comment(rest: &str) -> Result<(), &'static str> {
     if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
 }
 
+/// An option that is taken over, unless it is one of `left_out`, says where something is, or may be a secret.
 fn option(name: &str, value: &str, left_out: &[&str]) -> Read {
     let (name, value) = server_option(name, value).ok_or(
         "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",
     )?;
-    let is_left_out = left_out.contains(&plain(&name));
+    // The binary log lies beside the data under any name.
+    let value = match (plain(&name), value.rsplit_once('/')) {
+        ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
+        _ => value,
+    };
+    let named = |of: &&str| {
+        plain(&name).strip_prefix(*of).is_some_and(|rest| rest.is_empty() || of.ends_with('_'))
+    };
+    let is_left_out = left_out.iter().any(named) || leads_away(&value);
+    let is_left_out = is_left_out || may_be_secret(&name);
     Ok(Some(if is_left_out { ConfigLine::LeftOut(name) } else { ConfigLine::Option(name, value) }))
 }
 
-/// Where files, sockets and users are, which assay decides for each server; and what holds passwords.
-const MYSQL_LEFT_OUT: [&str; 40] = [
+/// Whether a value has a path that does not lie in the data directory.
+fn leads_away(value: &str) -> bool {
+    let mut paths = value.split([':', ';', ',', '=']).map(str::trim_start);
+    paths.any(|path| path.starts_with(['/', '~']) || path.split('/').any(|part| part == ".."))
+}
+
+/// Addresses, ports, users and files whose values need not be absolute paths; with `_` at the end, all that begin so.
+const MYSQL_LEFT_OUT: &[&str] = &[
     "admin_address",
-    "aria_log_dir_path",
+    "admin_port",
     "basedir",
     "bind_address",
-    "character_sets_dir",
     "chroot",
     "datadir",
+    "extra_port",
     "general_log_file",
-    "init_file",
     "innodb_data_home_dir",
-    "innodb_doublewrite_dir",
     "innodb_log_group_home_dir",
-    "innodb_temp_tablespaces_dir",
-    "innodb_tmpdir",
     "innodb_undo_directory",
-    "lc_messages_dir",
-    "log_basename",
     "log_error",
-    "master_password",
-    "mysqlx_bind_address",
-    "mysqlx_port",
-    "mysqlx_socket",
+    "mysqlx_",
     "networking",
     "pid_file",
     "plugin_dir",
     "port",
-    "relay_log",
-    "relay_log_index",
-    "relay_log_info_file",
-    "report_host",
-    "report_password",
+    "report_",
     "rocksdb_datadir",
     "rocksdb_wal_dir",
-    "secure_file_priv",
     "slow_query_log_file",
     "socket",
     "tmpdir",
     "user",
-    "wsrep_provider",
-    "wsrep_sst_auth",
+    "wsrep_",
 ];
 
-const POSTGRES_LEFT_OUT: [&str; 19] = [
-    "archive_command",
+const POSTGRES_LEFT_OUT: &[&str] = &[
     "config_file",
     "data_directory",
+    "event_source",
     "external_pid_file",
     "hba_file",
     "ident_file",
+    "lc_",
     "listen_addresses",
     "log_destination",
     "log_directory",
     "log_filename",
     "logging_collector",
     "port",
-    "primary_conninfo",
-    "restore_command",
-    "ssl_passphrase_command",
+    "ssl",
+    "ssl_",
     "stats_temp_directory",
-    "unix_socket_directories",
-    "unix_socket_group",
-    "unix_socket_permissions",
+    "syslog_",
+    "unix_socket_",
 ];
 
 #[cfg(test)]

@@ -93,6 +93,48 @@ include_if_exists 'more.conf'
     );
 }
 
+/// Nothing of a study is written elsewhere, and no secret is kept.
+#[test]
+fn what_leads_away_or_may_be_secret_is_left_out() {
+    let text = "[mysqld]
+log-bin=/var/log/mysql/mysql-bin.log
+log_bin
+log_bin_index=/var/log/mysql/index
+server_audit_file_path = /var/log/audit.log
+innodb_data_file_path=ibdata1:10M;/x/ibdata2:10M
+innodb_temp_data_file_path=../t:10M
+slave_load_tmpdir=~/x
+loose-hashicorp-key-management-token=s.1
+loose_file_key_management_filekey=abc
+wsrep_cluster_address=gcomm://a,b
+report-password=x
+mysqlx-port=1
+default_time_zone=Europe/Berlin
+";
+    assert_eq!(
+        shown("mariadb@10.11", text),
+        [
+            "log_bin=mysql-bin.log",
+            "log_bin=binlog",
+            "-log_bin_index",
+            "-server_audit_file_path",
+            "-innodb_data_file_path",
+            "-innodb_temp_data_file_path",
+            "-slave_load_tmpdir",
+            "-loose_hashicorp_key_management_token",
+            "-loose_file_key_management_filekey",
+            "-wsrep_cluster_address",
+            "-report_password",
+            "-mysqlx_port",
+            "default_time_zone=Europe/Berlin",
+        ]
+    );
+    let text = "ssl = on\nssl_cert_file = '/c.pem'\nunix_socket_directories = 'x'\nwork_mem = 1MB
+archive_command = 'cp %p x'\nstats_temp_directory = 'pg_stat_tmp'";
+    let left_out = shown("postgres@16", text);
+    assert_eq!(left_out.iter().filter(|it| it.starts_with('-')).count(), 5, "{left_out:?}");
+}
+
 #[test]
 fn a_line_that_cannot_be_read_is_named() {
     for (system, text, line) in [

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AuditClass, AuditFinding, Product, SystemSpec};
+use assay_model::{AuditClass, AuditFinding, Product, SystemSpec, may_be_secret};
 
 use rules::{Rule, is_ignored, spelling};
 
@@ -260,27 +260,6 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
         }
     }
     findings
-}
-
-/// Whether a setting may hold a password or a key: those of others' servers are read too, and are kept and shown.
-#[must_use]
-pub fn may_be_secret(name: &str) -> bool {
-    let words = [
-        "conninfo",
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "command",
-        "credential",
-        "filekey",
-        "keyring",
-        "private_key",
-        "encryption_key",
-        "sst_auth",
-    ];
-    words.iter().any(|word| name.contains(word))
 }
 
 fn unruled_class(name: &str, settings: &[Settings], asked: &Asked) -> (AuditClass, &'static str) {

@@ -66,15 +66,15 @@ const KEPT: [CapabilitySet; 2] = [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FO
 
 /// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as
 /// in many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and
-/// nothing else of root. So servers and those who watch them are of one user.
+/// nothing else of root. So servers and those who watch them are of one user. Gives whether that was needed.
 ///
 /// To be called before the threads start that have to do with servers.
 ///
 /// # Errors
 /// When root may not become another user either.
-pub fn leave_root_where_needed() -> io::Result<()> {
+pub fn leave_root_where_needed() -> io::Result<bool> {
     if !geteuid().is_root() || is_available()? {
-        return Ok(());
+        return Ok(false);
     }
     let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
     set_thread_groups(&[])?;
@@ -86,7 +86,10 @@ pub fn leave_root_where_needed() -> io::Result<()> {
     let kept = KEPT.into_iter().filter(|it| had.contains(*it));
     let all = kept.clone().collect();
     set_capabilities(None, CapabilitySets { effective: all, permitted: all, inheritable: all })?;
-    kept.into_iter().try_for_each(|it| Ok(configure_capability_in_ambient_set(it, true)?))
+    for capability in kept {
+        configure_capability_in_ambient_set(capability, true)?;
+    }
+    Ok(true)
 }
 
 /// Part of the message where namespaces are refused.

@@ -1,12 +1,10 @@
 //! One block: fresh instances of all systems, and rounds in which they take turns while the others are frozen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{
-    CellId, DataSet, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study, StudyRecord,
-};
+use assay_model::{DataSet, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_servers::audit::Facts;
 
@@ -46,16 +44,17 @@ pub(crate) fn measure(
     if cells.is_empty() {
         return Ok(());
     }
-    let others = Others::watch(recorder);
+    let mut others = Others::watch(recorder);
     let mut servers = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
         if servers.is_empty() {
-            servers = match start(plan.number, phase, field, recorder) {
+            servers = match start(plan.number, phase, field, recorder)? {
                 Ok(servers) => servers,
                 Err(failure) => {
-                    return give_up(&cells[index..], failure, plan, field, recorder, schedule);
+                    return give_up(&cells[index..], failure, field, recorder, schedule);
                 }
             };
+            others.know(&servers);
         }
         field.env.progress.measuring(&Standing {
             used_s: recorder.used_s(),
@@ -75,7 +74,7 @@ pub(crate) fn measure(
             servers.clear();
         }
     }
-    others.tell(&servers, recorder)
+    others.tell(recorder)
 }
 
 /// A system that did not start, and why.
@@ -90,12 +89,14 @@ fn start(
     phase: Phase,
     field: &Field,
     recorder: &mut Recorder,
-) -> Result<Vec<Instance>, Unstarted> {
-    start_all(block, phase, field, recorder).or_else(|Unstarted { system, error }| {
-        let noted = note_second_try(&error, field, recorder);
-        noted.map_err(|error| Unstarted { system, error })?;
-        start_all(block, phase, field, recorder)
-    })
+) -> Result<Result<Vec<Instance>, Unstarted>> {
+    match start_all(block, phase, field, recorder) {
+        Ok(servers) => Ok(Ok(servers)),
+        Err(Unstarted { error, .. }) => {
+            note_second_try(&error, field, recorder)?;
+            Ok(start_all(block, phase, field, recorder))
+        }
+    }
 }
 
 fn note_second_try(error: &anyhow::Error, field: &Field, recorder: &mut Recorder) -> Result<()> {
@@ -138,38 +139,25 @@ fn start_frozen(
     Ok(server)
 }
 
-/// Closes cells for which a system does not start: those that were never measured have failed, what was measured of the
-/// others stays as it is, and the study can be resumed for them.
+/// Leaves cells for which a system does not start: what was measured of them stays as it is, the next block tries them
+/// again, and the study can be resumed for them.
 fn give_up(
     cells: &[&PlannedCell],
     Unstarted { system, error }: Unstarted,
-    plan: &BlockPlan,
     field: &Field,
     recorder: &mut Recorder,
     schedule: &mut Schedule,
 ) -> Result<()> {
     field.env.interrupt.check()?;
-    let is_whole = |slice: &&Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
-    let whole = recorder.record().slices.iter().filter(is_whole);
-    let measured: BTreeSet<CellId> = whole.map(|slice| slice.cell).collect();
-    if measured.is_empty() {
+    let is_whole = |slice: &Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
+    if !recorder.record().slices.iter().any(is_whole) {
         return Err(error);
     }
-    let (name, why) = (&field.participants[system].system.name, format!("{error:#}"));
-    let what = format!("{} tests are measured no further: {why}", cells.len());
+    let name = &field.participants[system].system.name;
+    let what = format!("{} tests are not measured in this block: {error:#}", cells.len());
     field.env.progress.failed(name, &what);
     recorder.event(Some(system), what)?;
-    for cell in cells {
-        schedule.close(cell.id);
-        if !measured.contains(&cell.id) {
-            let round = Rounds::of(recorder.record(), cell, plan).next;
-            let place = Place { system, block: plan.number, round, position: 0 };
-            recorder.slice(station::failed(cell.id, place, why.clone()))?;
-        }
-    }
-    if cells.iter().any(|cell| measured.contains(&cell.id)) {
-        schedule.leave_unfinished(error);
-    }
+    schedule.leave_unfinished(error);
     Ok(())
 }
 

@@ -108,7 +108,7 @@ fn finish(
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
-    leave_root_for(participants)?;
+    leave_root_for(participants, &stage)?;
     let templates = Templates::prepare(participants, &stage, env, recorder)?;
     let field = Field { participants, templates: &templates, stage: &stage, env };
     match recorder.study().experiment {
@@ -118,14 +118,15 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
 }
 
 /// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
-pub(crate) fn leave_root_for(participants: &[Participant]) -> Result<()> {
+pub(crate) fn leave_root_for(participants: &[Participant], stage: &Stage) -> Result<()> {
     let started = participants.iter().filter(|it| it.attached.is_none());
     let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
-    match refuse.next() {
-        Some(it) => assay_servers::leave_root_where_needed()
-            .with_context(|| format!("cannot run `{}` as another user than root", it.system.name)),
-        None => Ok(()),
-    }
+    let Some(participant) = refuse.next() else { return Ok(()) };
+    let name = &participant.system.name;
+    let has_left = assay_servers::leave_root_where_needed()
+        .with_context(|| format!("cannot run `{name}` as another user than root"))?;
+    // What was left by one who had done the same.
+    if has_left { stage.collect_garbage() } else { Ok(()) }
 }
 
 /// Blocks until every cell is decided or the time is up.

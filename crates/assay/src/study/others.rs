@@ -22,23 +22,32 @@ pub(crate) struct Others {
     before: Option<Census>,
     /// Slices recorded before.
     slices: usize,
+    /// Processes that take part, ended or not.
+    ours: Vec<i32>,
 }
 
 impl Others {
     pub(crate) fn watch(recorder: &Recorder) -> Self {
-        Self { before: Census::take().ok(), slices: recorder.record().slices.len() }
+        Self {
+            before: Census::take().ok(),
+            slices: recorder.record().slices.len(),
+            ours: vec![rustix::process::getpid().as_raw_nonzero().get()],
+        }
+    }
+
+    /// Counts servers in. One that runs already outlives its part in the study: it must be known then, too.
+    pub(crate) fn know(&mut self, servers: &[Instance]) {
+        self.ours.extend(servers.iter().filter_map(Instance::pid));
     }
 
     /// Notes who they were, once for each name, if they troubled a slice since.
-    pub(crate) fn tell(self, servers: &[Instance], recorder: &mut Recorder) -> Result<()> {
+    pub(crate) fn tell(self, recorder: &mut Recorder) -> Result<()> {
         let mut slices = recorder.record().slices.iter().skip(self.slices);
         if !slices.any(|slice| slice.trouble.contains(&Trouble::OtherProcess)) {
             return Ok(());
         }
         let Some((before, after)) = self.before.zip(Census::take().ok()) else { return Ok(()) };
-        let mut ours = vec![rustix::process::getpid().as_raw_nonzero().get()];
-        ours.extend(servers.iter().filter_map(Instance::pid));
-        let mut busiest = after.busiest_since(&before, &ours);
+        let mut busiest = after.busiest_since(&before, &self.ours);
         busiest.retain(|busy| busy.cpus >= CPUS_MIN);
         busiest.truncate(NAMES);
         let told = |name: &str| {

@@ -8,8 +8,9 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
     Block, CellId, DataContent, DataSet, Instance, Slice, Study, StudyEvent, StudyRecord,
+    may_be_secret,
 };
-use assay_servers::audit::{Audited, Facts, may_be_secret};
+use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
 
 use super::inspect::data_fact;

@@ -122,7 +122,7 @@ impl Schedule {
         self.closed.contains(&cell)
     }
 
-    /// Something that had been measured could not be measured further: the study is not at its end, whatever comes.
+    /// Something could not be measured further for now: the study is not at its end, whatever comes.
     pub(crate) fn leave_unfinished(&mut self, why: anyhow::Error) {
         self.unfinished.get_or_insert(why);
     }
@@ -140,7 +140,9 @@ impl Schedule {
             self.block_began_s = 0.0;
             return Ok(Some(planned(recorder.study(), begun)));
         }
-        let Some(block) = self.plan_block(recorder) else { return Ok(None) };
+        let Some(block) = self.plan_block(recorder.record(), recorder.used_s()) else {
+            return Ok(None);
+        };
         recorder.block(block.clone())?;
         self.blocks_done += 1;
         Ok(Some(planned(recorder.study(), block)))
@@ -151,15 +153,16 @@ impl Schedule {
         &self.so_far
     }
 
-    fn plan_block(&mut self, recorder: &Recorder) -> Option<Block> {
-        let study = recorder.study();
-        let cells = self.open_cells(recorder.record());
+    /// No block is beyond those that were planned, so its number is one that a ledger takes.
+    fn plan_block(&mut self, record: &StudyRecord, used_s: f64) -> Option<Block> {
+        let study = &record.study;
+        let cells = self.open_cells(record);
         let planned_left = study.blocks.saturating_sub(self.blocks_done);
         if cells.is_empty() || planned_left == 0 {
             return None;
         }
         let once_s: f64 = cells.iter().filter_map(|cell| self.round_s.get(cell)).sum();
-        let left_s = study.budget_s - recorder.used_s();
+        let left_s = study.budget_s - used_s;
         // Fewer blocks where the time that is left would not do for the least of all that were planned.
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let fitting = (left_s / least_s).max(0.0) as u32;
@@ -245,3 +248,54 @@ fn planned(study: &Study, block: Block) -> BlockPlan {
 
 /// Blocks that run whatever the budget: without a second one nothing is known of the spread between instances.
 const BLOCKS_MUST: u32 = 2;
+
+#[cfg(test)]
+mod tests {
+    use assay_model::limits::BLOCKS;
+    use assay_model::{Host, System};
+    use assay_plan::{MachineFacts, Request, plan};
+
+    use super::*;
+
+    /// A study of so many blocks that was broken off as one of them began.
+    fn broken_off(blocks: u32, in_block: u32) -> StudyRecord {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let request = Request { blocks: Some(blocks), ..Request::of_systems(&words) };
+        let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+        let plan = plan(&request, machine).unwrap();
+        let prefix = serde_json::json!({
+            "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
+            "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
+            "layout": {
+                "loader": null, "library_path": [], "server": "", "basedir": "", "share_dir": "",
+                "charsets_dir": "", "plugin_dir": "",
+            },
+        });
+        let system = |(number, planned): (usize, assay_plan::PlannedSystem)| System {
+            name: planned.name,
+            spec: planned.spec,
+            prefix: serde_json::from_value(prefix.clone()).unwrap(),
+            is_base: number == 0,
+            is_twin: false,
+            options: Vec::new(),
+        };
+        let systems = plan.systems.into_iter().enumerate().map(system).collect();
+        let mut record = StudyRecord::new(plan.study, Host::default(), systems);
+        let cells = record.study.cells.iter().map(|cell| cell.id).collect();
+        record.blocks.push(Block { number: in_block, rounds: ROUNDS_MIN, cells });
+        record
+    }
+
+    fn next_number(record: &StudyRecord) -> Option<u32> {
+        Schedule::new(record).plan_block(record, 0.0).map(|block| block.number)
+    }
+
+    #[test]
+    fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
+        let last = *BLOCKS.end() - 1;
+        assert_eq!(next_number(&broken_off(*BLOCKS.end(), last - 1)), Some(last));
+        assert_eq!(next_number(&broken_off(*BLOCKS.end(), last)), None);
+        // As a file may say.
+        assert_eq!(next_number(&broken_off(4, last)), None);
+    }
+}
