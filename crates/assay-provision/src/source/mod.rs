@@ -141,7 +141,8 @@ impl Provisioner {
 }
 
 impl Plan {
-    /// Builds and installs below `work`, to which `lock` belongs; gives where the installed files are, and the submodules left out.
+    /// Builds and installs below `work`, to which `lock` belongs; gives where the installed files are, and the
+    /// submodules left out.
     fn make(
         &self,
         work: &Path,
