@@ -97,7 +97,8 @@ impl Hint for Error {
                 .iter()
                 .any(|words| log.contains(words)) =>
             {
-                "this version does not know the option named in the log: leave it out of the system's name, options or config file"
+                "this version does not know the option named in the log: leave it out of the system's name, \
+                 options or config file"
             }
             Self::Ended { log, .. } | Self::NoAnswer { log, .. }
                 if log.contains("Cannot allocate memory") =>
