@@ -19,8 +19,9 @@ pub(crate) struct Opened<'a> {
 pub(crate) enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
-    /// Packages of other sources with one version of the server, in the order of preference.
-    Packages(Vec<Packaged<'a>>),
+    /// Packages of other sources with one version of the server, in the order of preference, and why places that come
+    /// before them could not be looked into.
+    Packages(Vec<Packaged<'a>>, Vec<Error>),
 }
 
 impl Provisioner {
@@ -54,7 +55,7 @@ impl Provisioner {
         let (tarballs, packages): (Vec<_>, Vec<_>) =
             known().partition(|it| it.package.source == Source::Tarball && !it.is_verified());
         if let Some(found) = best(packages, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found));
+            return Ok(Chosen::Packages(found, unread));
         }
         // What follows matters only because nothing released has it, so one that fails spoils no
         // other.
@@ -73,7 +74,7 @@ impl Provisioner {
         }
         let tarballs = tarballs.into_iter().chain(guessed.iter().flat_map(Package::packaged));
         if let Some(found) = best(tarballs, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found));
+            return Ok(Chosen::Packages(found, unread));
         }
         look(rest, &mut all);
         let mut available = survey(product, &all);
