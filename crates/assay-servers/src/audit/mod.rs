@@ -106,8 +106,14 @@ impl Asked {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    /// Whether an option sets it.
+    fn names(&self, name: &str) -> bool {
         self.variables.contains(&variable(name))
+    }
+
+    /// Whether it is another one by what was asked for.
+    fn has(&self, name: &str) -> bool {
+        self.names(name)
             || self.engines_differ && is_of_engine(name)
             || name.split_once('.').is_some_and(|(of, _)| self.variables.contains(of))
     }
@@ -233,18 +239,20 @@ fn judge(
     // A value may mean another thing by another setting, which is then told itself.
     let is_one_value =
         rule.from.len() == 1 && !differ(readings.iter().map(|it| it.as_ref().map(|it| it.value)));
+    let is_asked = rule.variables().any(|name| asked.has(name));
+    let is_named = rule.variables().any(|name| asked.names(name));
     let has = readings.iter().flatten();
     if has.clone().next().is_none()
         || is_one_value
         || !differ(readings.iter().map(meaning))
-        || is_unknown && !is_one_family
+        || is_unknown && !is_one_family && !is_named
     {
         return None;
     }
     let common = (!differ(has.clone().map(|it| it.variable))).then(|| has.clone().next());
     let name = common.flatten().map_or(rule.name, |reading| reading.variable);
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
-    let (class, why) = if rule.variables().any(|name| asked.has(name)) {
+    let (class, why) = if is_asked {
         (AuditClass::Expected, ASKED.to_owned())
     } else if is_unknown {
         (AuditClass::Harmless, format!("only some of the versions have it: {}", rule.why))
@@ -267,28 +275,27 @@ fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<
     })
 }
 
-/// Findings about settings of which nothing is known, where all systems have them.
+/// Findings about settings of which nothing is known, where all systems have them or one was asked for.
 fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let known: BTreeSet<&str> = rules::all().flat_map(Rule::variables).collect();
     let is_known = |name: &str| {
         known.contains(name) || name.strip_prefix("session.").is_some_and(|it| known.contains(it))
     };
     let is_other = |name: &str| name.starts_with("build.") || name.starts_with("data.");
-    let Some(first) = settings.first() else { return Vec::new() };
+    let names: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let mut findings = Vec::new();
-    for name in first.keys().filter(|name| !is_known(name) && !is_other(name) && !is_ignored(name))
-    {
-        let Some(values) = settings.iter().map(|all| all.get(name)).collect::<Option<Vec<_>>>()
-        else {
+    for name in names.into_iter().filter(|it| !is_known(it) && !is_other(it) && !is_ignored(it)) {
+        let values: Vec<Option<&String>> = settings.iter().map(|all| all.get(name)).collect();
+        if values.contains(&None) && !asked.names(name) {
             continue;
-        };
-        let are_paths = values.iter().all(|value| value.starts_with('/'));
-        if !are_paths && differ(values.iter().map(|value| spelling(value))) {
+        }
+        let are_paths = values.iter().flatten().all(|value| value.starts_with('/'));
+        if !are_paths && differ(values.iter().map(|value| value.map(|it| spelling(it)))) {
             let (class, why) = unruled_class(name, settings, asked);
             let shown = |value: &String| {
                 if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
             };
-            let values = values.into_iter().map(|value| Some(shown(value))).collect();
+            let values = values.into_iter().map(|value| value.map(shown)).collect();
             findings.push(finding(name, values, class, why));
         }
     }

@@ -65,12 +65,22 @@ fn what_was_asked_for_is_expected_however_it_is_spelt() {
     let off = [("innodb_doublewrite", "OFF"), ("log_bin", "OFF"), ("optimizer_switch", "mrr=off")];
     let on = [("innodb_doublewrite", "ON"), ("log_bin", "ON"), ("optimizer_switch", "mrr=on")];
     let asked =
-        [("innodb-doublewrite", "OFF"), ("skip-log-bin", "0"), ("optimizer-switch", "mrr=on")];
+        [("innodb-doublewrite", "1"), ("skip-log-bin", "0"), ("optimizer-switch", "mrr=on")];
     let mut found = audit(&off, &on, &asked);
     found.sort_by(|a, b| a.setting.cmp(&b.setting));
     let names: Vec<&str> = found.iter().map(|it| it.setting.as_str()).collect();
     assert_eq!(names, ["innodb_doublewrite", "log_bin", "optimizer_switch.mrr"]);
     assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
+}
+
+#[test]
+fn a_switch_that_is_not_as_it_was_asked_for_is_suspicious() {
+    let on = [("innodb_doublewrite", "ON"), ("log_bin", "ON")];
+    for (asked, is_taken) in [("OF", false), ("off", false), ("TRUE", true)] {
+        let found = audit(&on, &on, &[("loose-innodb_doublewrite", asked), ("log_bin", "x")]);
+        assert_eq!(found.is_empty(), is_taken, "{asked}: {found:?}");
+        assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+    }
 }
 
 #[test]
