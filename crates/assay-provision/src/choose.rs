@@ -19,9 +19,8 @@ pub(crate) struct Opened<'a> {
 pub(crate) enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
-    /// Packages of other sources with one version of the server, in the order of preference, and why places that come
-    /// before them could not be looked into.
-    Packages(Vec<Packaged<'a>>, Vec<Error>),
+    /// Packages of other sources with one version of the server, in the order of preference.
+    Packages(Vec<Packaged<'a>>),
 }
 
 impl Provisioner {
@@ -55,7 +54,7 @@ impl Provisioner {
         let (tarballs, packages): (Vec<_>, Vec<_>) =
             known().partition(|it| it.package.source == Source::Tarball && !it.is_verified());
         if let Some(found) = best(packages, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found, unread));
+            return Ok(Chosen::Packages(found));
         }
         // What follows matters only because nothing released has it, so one that fails spoils no
         // other.
@@ -74,7 +73,7 @@ impl Provisioner {
         }
         let tarballs = tarballs.into_iter().chain(guessed.iter().flat_map(Package::packaged));
         if let Some(found) = best(tarballs, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found, unread));
+            return Ok(Chosen::Packages(found));
         }
         look(rest, &mut all);
         let mut available = survey(product, &all);

@@ -35,14 +35,6 @@ pub enum Error {
         /// Why places where it might be could not be looked into.
         unread: Vec<Error>,
     },
-    /// A place failed that was tried because better ones could not be looked into.
-    #[error("{error}{}", why(.unread))]
-    LastResort {
-        /// What failed in the end.
-        error: Box<Error>,
-        /// Why others could not be looked into.
-        unread: Vec<Error>,
-    },
     /// Offline, and the cache has no prefix that fits.
     #[error("{product} `{wanted}` is not in the cache{}", list("; cached are", .cached))]
     NotCached {
@@ -272,15 +264,16 @@ fn why(errors: &[Error]) -> String {
     list("; not looked into:", &errors)
 }
 
-impl Error {
-    /// The same with why better places could not be looked into, if there are such.
-    pub(crate) fn after(self, unread: Vec<Self>) -> Self {
-        if unread.is_empty() { self } else { Self::LastResort { error: Box::new(self), unread } }
-    }
+const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-dir`";
 
-    /// What to do where that is the same whatever failed.
-    fn hint(&self) -> Option<&'static str> {
-        Some(match self {
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::ClientMissing { program, package } => {
+                return vec![format!(
+                    "install the package `{package}`: `{program}` fetches this server"
+                )];
+            }
             Self::NotAServer { .. } => {
                 "give the directory that has the server's `bin` or `sbin` and `share`"
             }
@@ -311,6 +304,13 @@ impl Error {
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
             }
+            Self::NoVersion { product, unread, .. } => {
+                let all = format!(
+                    "`assay server list --available {product}` lists all that can be had, and from where"
+                );
+                let unread = unread.iter().take(1).flat_map(Self::hints);
+                return std::iter::once(all).chain(unread).collect();
+            }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {
                 "the mirror is out of date, or the clock is wrong; `--accept-expired-index` takes \
@@ -333,48 +333,8 @@ impl Error {
             Self::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 "choose a cache directory of your own with `--cache-dir`"
             }
-            _ => return None,
-        })
-    }
-}
-
-const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-dir`";
-
-impl Hint for Error {
-    fn hints(&self) -> Vec<String> {
-        match self {
-            Self::ClientMissing { program, package } => {
-                vec![format!("install the package `{package}`: `{program}` fetches this server")]
-            }
-            Self::LastResort { error, unread } => {
-                let unread = unread.iter().take(1).flat_map(Self::hints);
-                unread.chain(error.hints()).collect()
-            }
-            Self::NoVersion { product, unread, .. } => {
-                let all = format!(
-                    "`assay server list --available {product}` lists all that can be had, and from where"
-                );
-                let unread = unread.iter().take(1).flat_map(Self::hints);
-                std::iter::once(all).chain(unread).collect()
-            }
-            other => other.hint().map(str::to_owned).into_iter().collect(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_last_resort_tells_first_what_kept_it_from_better_ones() {
-        let error = Error::Unsupported("x".to_owned());
-        assert!(matches!(error.after(Vec::new()), Error::Unsupported(_)));
-        let error = Error::Unsupported("x".to_owned()).after(vec![Error::AptMissing("apt-get")]);
-        assert!(
-            error.to_string().contains("not looked into: `apt-get` is not installed"),
-            "{error}"
-        );
-        assert_eq!(error.hints(), Error::AptMissing("apt-get").hints());
+            _ => return Vec::new(),
+        };
+        vec![hint.to_owned()]
     }
 }

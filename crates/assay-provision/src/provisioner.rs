@@ -161,9 +161,8 @@ impl Provisioner {
                 let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
                 (prefix, opened.refreshed.expired.is_some())
             }
-            Chosen::Packages(packages, unread) => {
-                let fetched = self.fetch_first(&sources, spec, &packages, progress);
-                (fetched.map_err(|error| error.after(unread))?, false)
+            Chosen::Packages(packages) => {
+                (self.fetch_first(&sources, spec, &packages, progress)?, false)
             }
         };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
