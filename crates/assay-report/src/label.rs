@@ -84,8 +84,8 @@ mod tests {
     fn sockets_by_the_end_of_their_path_as_far_as_it_differs() {
         labels(
             &[
-                "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/vm/assay/5e5c70d2f93d/s",
-                "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/vm/assay/5e5c70d2f93d/s (twin)",
+                "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/box/assay/5e5c70d2f93d/s",
+                "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/box/assay/5e5c70d2f93d/s (twin)",
                 "mysql://root@/sbtest?socket=/srv/a/run/s",
                 "mysql://root@/sbtest?socket=/srv/b/run/s",
                 "mysql://root@/sbtest?socket=/s",

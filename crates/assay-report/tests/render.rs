@@ -263,7 +263,7 @@ fn undecided_tests_say_what_would_help() {
 #[test]
 fn urls_are_short_in_tables() {
     let url =
-        "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/vm/assay/5e5c70d2f93d/s";
+        "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/box/assay/5e5c70d2f93d/s";
     let mut study = record(&["11.8", "10.11"]);
     study.systems[1].name = url.into();
     study.systems[2].name = url.replace("mysql:", "postgres:");
