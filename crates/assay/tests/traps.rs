@@ -61,6 +61,7 @@ fn a_switch_that_is_asked_for_is_expected_and_the_plan_that_follows_names_its_te
 
 #[test]
 fn one_version_from_two_builders_is_suspicious() {
+    let _ = assay_testkit::prefix("10.11.5");
     let findings = audit("mariadb@10.11.5", BASE);
     let suspicious = of_class(&findings, "suspicious");
     for setting in ["build.source", "build.compiler", "innodb_log_write_ahead_size"] {

@@ -29,7 +29,11 @@ impl Place {
         for dir in [&cache, &folder.path().join("run")] {
             fs_err::create_dir(dir).unwrap();
         }
-        fs_err::os::unix::fs::symlink(servers(), cache.join("prefixes")).unwrap();
+        let shared = servers();
+        fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
+        // With the servers goes the lock that keeps others from taking a half-made one for garbage.
+        let lock = shared.with_file_name("provision.lock");
+        fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
         Self { folder }
     }
 
