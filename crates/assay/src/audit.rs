@@ -15,7 +15,7 @@ use assay_wire::Control;
 
 use crate::cli::{Audit, ShapeWord};
 use crate::exit::Exit;
-use crate::machine_lock::MachineLock;
+use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
     let plan = assay_plan::plan(&Request::of_systems(&args.systems), machine)?;
     let participants = participants(&plan, &env)?;
-    let _lock = MachineLock::wait(&progress, &env.interrupt)?;
+    machine_lock::warn_if_measuring("this audit");
     let stage = Stage::new(&env)?;
     stage.collect_garbage()?;
     leave_root_for(&participants, &stage)?;

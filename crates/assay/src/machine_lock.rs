@@ -1,14 +1,19 @@
 //! One measuring assay per machine: a second would spoil both.
 
-use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
-use std::path::Path;
-use std::time::Duration;
+use std::fs::{File, Permissions, TryLockError};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use assay_model::Hint;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use jiff::Timestamp;
+use procfs::process::Process;
+use rustix::fs::OFlags;
 
 use crate::interrupt::Interrupt;
-use crate::progress::Progress;
+use crate::progress::{Progress, print};
 
 /// The file that is locked, the same for all users of the machine.
 const FILE: &str = "/tmp/assay-measures.lock";
@@ -16,42 +21,279 @@ const FILE: &str = "/tmp/assay-measures.lock";
 /// Between two attempts, while another assay measures.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 
+/// Longest wait: twice the longest preset but `published`.
+const WAIT_LIMIT: Duration = Duration::from_secs(2 * 3600);
+
 /// Held while this assay measures; the kernel frees it however assay ends.
+#[derive(Debug)]
 pub(crate) struct MachineLock {
     _file: File,
 }
 
+/// Why this assay may not measure.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LockError {
+    /// Another assay measures, and does not end.
+    #[error(
+        "another assay measures on this machine and did not end within {limit_min} min: {holder}"
+    )]
+    Held {
+        /// Longest wait, minutes.
+        limit_min: u64,
+        /// Who it is, in words.
+        holder: String,
+    },
+    /// Somebody put another kind of file in the lock's place.
+    #[error("`{0}` is not a regular file that assay can lock")]
+    Unfit(PathBuf),
+}
+
+impl Hint for LockError {
+    fn hints(&self) -> Vec<String> {
+        vec![match self {
+            Self::Held { .. } => {
+                "wait for it or end it, then run the same command again".to_owned()
+            }
+            Self::Unfit(path) => {
+                format!(
+                    "`ls -l {0}` shows its owner; remove it, and assay makes a new one",
+                    path.display()
+                )
+            }
+        }]
+    }
+}
+
 impl MachineLock {
     /// Waits until no other assay measures on this machine.
+    ///
+    /// # Errors
+    /// When another one measures for too long, the user asks to stop, or the file cannot be locked.
     pub(crate) fn wait(progress: &Progress, interrupt: &Interrupt) -> Result<Self> {
-        let file = open(Path::new(FILE))?;
-        let mut is_told = false;
+        let told = |holder: &str| {
+            let hours = WAIT_LIMIT.as_secs() / 3600;
+            progress.begin(&format!(
+                "waiting for another assay that measures on this machine: {holder}; giving up after {hours} h"
+            ));
+        };
+        Self::wait_for(Path::new(FILE), WAIT_LIMIT, told, || Ok(interrupt.check()?))
+    }
+
+    fn wait_for(
+        path: &Path,
+        limit: Duration,
+        mut waits_for: impl FnMut(&str),
+        check: impl Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let deadline = Instant::now() + limit;
+        let mut last_told = String::new();
         loop {
+            let file = open(path)?;
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
+                // A file that was removed meanwhile keeps nobody out.
+                Ok(()) if is_at(&file, path) => return Ok(Self { _file: file }),
+                Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => {
-                    return Err(error).with_context(|| format!("cannot lock `{FILE}`"));
+                    return Err(error).with_context(|| format!("cannot lock `{}`", path.display()));
                 }
             }
-            interrupt.check()?;
-            if !is_told {
-                progress.begin("waiting for another assay that measures on this machine");
-                is_told = true;
+            check()?;
+            let holder = holder(&file);
+            if Instant::now() >= deadline {
+                return Err(LockError::Held { limit_min: limit.as_secs() / 60, holder }.into());
+            }
+            if holder != last_told {
+                waits_for(&holder);
+                last_told = holder;
             }
             std::thread::sleep(ATTEMPT_EVERY);
         }
     }
 }
 
-/// Opens the file whoever made it: a lock needs no right to write, and `/tmp` may refuse to create over others' files.
+/// Warns when an assay measures on this machine, which `what` disturbs, and which disturbs it.
+pub(crate) fn warn_if_measuring(what: &str) {
+    if let Some(holder) = measuring(Path::new(FILE)) {
+        print(&format!(
+            "warning: another assay measures on this machine ({holder}); {what} and its study disturb each other"
+        ));
+    }
+}
+
+/// Who holds the lock, if anybody does.
+fn measuring(path: &Path) -> Option<String> {
+    let file = open_existing(path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(holder(&file)),
+        _ => None,
+    }
+}
+
+/// Opens the file, no matter who made it. Locking needs no right to write, and `/tmp` may refuse to create over the
+/// files of others. Neither a link nor a pipe in its place leads or holds assay elsewhere.
 fn open(path: &Path) -> Result<File> {
-    match fs_err::File::open(path) {
-        Ok(file) => Ok(file.into_parts().0),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let made = fs_err::OpenOptions::new().read(true).write(true).create(true).open(path)?;
-            Ok(made.into_parts().0)
+    loop {
+        match open_existing(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            opened => {
+                let file = opened.map_err(|_| LockError::Unfit(path.to_owned()))?;
+                let is_file = file.metadata().is_ok_and(|it| it.is_file());
+                return if is_file {
+                    Ok(file)
+                } else {
+                    Err(LockError::Unfit(path.to_owned()).into())
+                };
+            }
         }
-        Err(error) => Err(error.into()),
+        let made = fs_err::OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        match made {
+            Ok(file) => {
+                // All users must be able to open it, whatever this user's umask says.
+                file.file().set_permissions(Permissions::from_mode(0o644))?;
+            }
+            // Another assay was quicker.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn open_existing(path: &Path) -> std::io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = fs_err::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    Ok(file.into_parts().0)
+}
+
+/// Whether the file is still the one at its path.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |it: std::fs::Metadata| (it.dev(), it.ino());
+    let there = fs_err::symlink_metadata(path).map(identity);
+    file.metadata().map(identity).ok() == there.ok()
+}
+
+/// Who holds a lock on the file, by the kernel's list of locks: `pid 4711 of user alice, running since 14:02`.
+fn holder(file: &File) -> String {
+    let found = file.metadata().ok().and_then(|it| {
+        let locks = procfs::locks().ok()?;
+        // Other file systems may show another device here than in the list.
+        locks
+            .into_iter()
+            .find(|lock| lock.inode == it.ino() && lock.lock_type == procfs::LockType::FLock)?
+            .pid
+    });
+    // Processes of another container have no number here.
+    let Some(process) = found.and_then(|pid| Process::new(pid).ok()) else {
+        return "a process that cannot be seen from here".to_owned();
+    };
+    let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
+    let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
+    format!("pid {} of user {user}{since}", process.pid)
+}
+
+fn user_name(uid: u32) -> String {
+    let list = fs_err::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = list.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    name.unwrap_or_else(|| uid.to_string())
+}
+
+/// When a process started, local time.
+fn started(process: &Process) -> Option<String> {
+    let ticks = process.stat().ok()?.starttime / procfs::ticks_per_second();
+    let seconds = procfs::boot_time_secs().ok()? + ticks;
+    let at = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn lock_at(path: &Path, limit: Duration) -> Result<MachineLock> {
+        MachineLock::wait_for(path, limit, |_| {}, || Ok(()))
+    }
+
+    #[test]
+    fn a_second_one_hears_who_measures_and_gives_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        assert_eq!(measuring(&path), None);
+        let held = lock_at(&path, Duration::ZERO).unwrap();
+        let mut told = Vec::new();
+        let second = MachineLock::wait_for(
+            &path,
+            ATTEMPT_EVERY,
+            |holder| told.push(holder.to_owned()),
+            || Ok(()),
+        );
+        let error = second.unwrap_err();
+        let us = format!("pid {} of user ", std::process::id());
+        assert!(told.len() == 1 && told[0].starts_with(&us), "{told:?}");
+        assert!(told[0].contains(", running since 20"), "{told:?}");
+        assert!(
+            matches!(error.downcast_ref(), Some(LockError::Held { holder, .. }) if *holder == told[0])
+        );
+        assert_eq!(measuring(&path), Some(told.remove(0)));
+        drop(held);
+        assert_eq!(measuring(&path), None);
+        lock_at(&path, Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn nothing_but_a_regular_file_is_locked_or_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("target");
+        let [link, pipe, folder] = ["link", "pipe", "folder"].map(|name| dir.path().join(name));
+        symlink(&target, &link).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o644.into(), 0)
+            .unwrap();
+        fs_err::create_dir(&folder).unwrap();
+        for path in [link, pipe, folder] {
+            let error = lock_at(&path, Duration::ZERO).unwrap_err();
+            assert!(matches!(error.downcast_ref(), Some(LockError::Unfit(_))), "{error}");
+        }
+        assert!(!target.exists());
+    }
+
+    /// Names the file to the part of the test that runs with a umask of its own.
+    const INSIDE: &str = "ASSAY_TEST_LOCK";
+
+    #[test]
+    fn the_file_can_be_opened_by_all_users() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let mut inside = std::process::Command::new("sh");
+        inside.args(["-c", "umask 777 && exec \"$@\"", "sh"]).arg(std::env::current_exe().unwrap());
+        inside.args(["--exact", "--ignored", "machine_lock::tests::inside_it_is_locked"]);
+        assert!(inside.env(INSIDE, &path).status().unwrap().success());
+        assert_eq!(fs_err::metadata(&path).unwrap().mode() & 0o777, 0o644);
+    }
+
+    #[test]
+    #[ignore = "a part of the other test"]
+    fn inside_it_is_locked() {
+        if let Some(path) = std::env::var_os(INSIDE) {
+            lock_at(Path::new(&path), Duration::ZERO).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_lock_on_a_removed_file_is_not_taken_for_the_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let old = open(&path).unwrap();
+        fs_err::remove_file(&path).unwrap();
+        assert!(!is_at(&old, &path));
+        let new = lock_at(&path, Duration::ZERO).unwrap();
+        assert!(is_at(&new._file, &path));
     }
 }

@@ -90,6 +90,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
+            hints.extend(of::<machine_lock::LockError>(cause));
             hints.extend(of::<study::OtherMachine>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));

@@ -102,6 +102,27 @@ fn an_audit_tells_what_differs_and_how_to_read_it() {
 }
 
 #[test]
+fn an_audit_does_not_wait_for_a_study_but_warns() {
+    let place = Place::new();
+    let lock = fs_err::OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open("/tmp/assay-measures.lock")
+        .unwrap();
+    // Studies of other tests come first.
+    lock.lock().unwrap();
+    let system = "mariadb@10.11";
+    let audit = place.run_to_end(&["audit", system, system, "--offline", "--format", "json"]);
+    drop(lock);
+    let told = String::from_utf8_lossy(&audit.stderr);
+    assert_eq!(audit.status.code(), Some(0), "{told}");
+    let us = format!("measures on this machine (pid {} of user ", std::process::id());
+    assert!(told.contains(&us), "{told}");
+    place.assert_nothing_left();
+}
+
+#[test]
 fn the_cache_is_listed_and_cleaned() {
     let place = Place::new();
     let kinds = |place: &Place| -> Vec<String> {
