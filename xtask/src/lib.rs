@@ -1,5 +1,6 @@
 //! Rules of the code base, checked by a test, and tasks too long for `main`.
 
+pub mod ci;
 pub mod fuzz;
 pub mod servers;
 pub mod tidy;

@@ -2,7 +2,6 @@
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
@@ -10,7 +9,8 @@ const USAGE: &str = "\
 usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
-ci    formatting, lints, tests and documentation tests: what must pass before anything lands
+ci    formatting, lints, tests and documentation tests with an empty server cache, as root also as a plain user:
+      what must pass before anything lands
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
 crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
@@ -19,7 +19,7 @@ servers  gets, starts and compares one server of each family and client, or all 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
-        Some("ci") => ci(),
+        Some("ci") => xtask::ci::run(),
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
@@ -38,15 +38,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Everything that must hold. The test step is the command of the README.
-fn ci() -> Result<()> {
-    step(&["fmt", "--all", "--check"])?;
-    step(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    step(&["test", "--workspace"])?;
-    // It sets the clock of the machine for a moment, which is nothing for a machine with other work.
-    step(&["test", "-p", "assay-probe", "--test", "clock", "--", "--ignored"])
-}
-
 fn crash(words: &[String]) -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -57,16 +48,4 @@ fn crash(words: &[String]) -> Result<()> {
     }
     let status = command.status().context("cannot start cargo")?;
     if status.success() { Ok(()) } else { bail!("killed and resumed: {status}") }
-}
-
-fn step(args: &[&str]) -> Result<()> {
-    println!("==> cargo {}", args.join(" "));
-    let began = Instant::now();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(args).status().context("cannot start cargo")?;
-    if !status.success() {
-        bail!("`cargo {}` failed ({status})", args.join(" "));
-    }
-    println!("==> ok after {:.0} s", began.elapsed().as_secs_f64());
-    Ok(())
 }

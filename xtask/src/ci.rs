@@ -1,0 +1,140 @@
+//! Everything that must hold before a change lands, on a machine that starts without a server.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+use fs_err as fs;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The crates whose tests meet the rights of a user: they get, start and measure servers.
+const OF_USERS: [&str; 3] = ["assay-provision", "assay-servers", "assay"];
+
+/// User and group `nobody`.
+const NOBODY: u32 = 65534;
+
+/// Formatting, lints, the README's test command with an empty server cache, the tests that need the machine for
+/// themselves; then, for root, the tests of [`OF_USERS`] as a plain user, with an empty cache again.
+///
+/// # Errors
+/// The first check that fails.
+pub fn run() -> Result<()> {
+    step("formatting", cargo().args(["fmt", "--all", "--check"]))?;
+    let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    step("lints", cargo().args(lints))?;
+    let cache = Cache::new()?;
+    step("tests", cargo().args(["test", "--workspace"]).env("ASSAY_CACHE", cache.path()))?;
+    drop(cache);
+    // It sets the clock of the machine for a moment, which is nothing for a machine with other work.
+    let clock = ["test", "-p", "assay-probe", "--test", "clock", "--", "--ignored"];
+    step("the clock", cargo().args(clock))?;
+    as_plain_user()
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs one check, and says what it is and how long it takes.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+fn step(what: &str, command: &mut Command) -> Result<()> {
+    println!("==> {what}: {command:?}");
+    let began = Instant::now();
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{what} failed ({status}): {command:?}");
+    println!("==> ok after {:.0} s", began.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs the tests of [`OF_USERS`] as `nobody`, if this is root: what newcomers are.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+fn as_plain_user() -> Result<()> {
+    let me = Command::new("id").arg("-u").output().context("cannot start id")?;
+    if me.stdout.trim_ascii() != b"0" {
+        println!(
+            "==> all tests ran as a plain user; as root, `cargo xtask ci` runs them both ways"
+        );
+        return Ok(());
+    }
+    let home = Cache::new()?;
+    fs::create_dir(home.path().join("home"))?;
+    own(home.path())?;
+    for test in test_programs()? {
+        let mut command = Command::new("setpriv");
+        // The checkout and the toolchain may lie where only root can look: `nobody` may read there, and no more.
+        command
+            .args(["--reuid", &NOBODY.to_string(), "--regid", &NOBODY.to_string()])
+            .args(["--clear-groups", "--bounding-set=-all,+dac_read_search"])
+            .args(["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"])
+            .arg(&test.program)
+            .current_dir(&test.package)
+            .env("ASSAY_CACHE", home.path().join("cache"))
+            .env("HOME", home.path().join("home"))
+            .env_remove("XDG_RUNTIME_DIR");
+        step("as a plain user", &mut command)?;
+    }
+    Ok(())
+}
+
+/// A test program that is built.
+struct TestProgram {
+    program: PathBuf,
+    /// Where cargo would run it.
+    package: PathBuf,
+}
+
+/// The test programs of [`OF_USERS`].
+fn test_programs() -> Result<Vec<TestProgram>> {
+    let packages = OF_USERS.iter().flat_map(|name| ["-p", name]);
+    let output = cargo()
+        .args(["test", "--no-run", "--message-format=json"])
+        .args(packages)
+        .output()
+        .context("cannot start cargo")?;
+    ensure!(output.status.success(), "cannot build the tests ({})", output.status);
+    let mut found = Vec::new();
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).context("cargo's messages")?;
+        let (program, manifest) = (&message["executable"], &message["manifest_path"]);
+        if message["profile"]["test"] != true {
+            continue;
+        }
+        let (Some(program), Some(manifest)) = (program.as_str(), manifest.as_str()) else {
+            continue;
+        };
+        let package = Path::new(manifest).parent().context("a manifest without a folder")?;
+        found.push(TestProgram { program: program.into(), package: package.to_owned() });
+    }
+    if found.is_empty() {
+        bail!("cargo named no test programs");
+    }
+    Ok(found)
+}
+
+/// Gives a directory to `nobody`, with all that is in it.
+fn own(directory: &Path) -> Result<()> {
+    let user = format!("{NOBODY}:{NOBODY}");
+    step("a home", Command::new("chown").args(["-R", &user]).arg(directory))
+}
+
+/// An empty directory, removed in the end with all the read-only trees in it.
+struct Cache(TempDir);
+
+impl Cache {
+    fn new() -> Result<Self> {
+        Ok(Self(TempDir::with_prefix("assay-ci-")?))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        // What cannot be removed stays for the machine's owner: the checks are over.
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).status();
+    }
+}
