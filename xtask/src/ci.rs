@@ -87,10 +87,9 @@ struct TestProgram {
 
 /// The test programs of [`OF_USERS`].
 fn test_programs() -> Result<Vec<TestProgram>> {
-    let packages = OF_USERS.iter().flat_map(|name| ["-p", name]);
+    // The whole workspace: parts of it would be built with other features, and so once more.
     let output = cargo()
-        .args(["test", "--no-run", "--message-format=json"])
-        .args(packages)
+        .args(["test", "--workspace", "--no-run", "--message-format=json"])
         .output()
         .context("cannot start cargo")?;
     ensure!(output.status.success(), "cannot build the tests ({})", output.status);
@@ -105,7 +104,9 @@ fn test_programs() -> Result<Vec<TestProgram>> {
             continue;
         };
         let package = Path::new(manifest).parent().context("a manifest without a folder")?;
-        found.push(TestProgram { program: program.into(), package: package.to_owned() });
+        if package.file_name().is_some_and(|name| OF_USERS.iter().any(|it| name == *it)) {
+            found.push(TestProgram { program: program.into(), package: package.to_owned() });
+        }
     }
     if found.is_empty() {
         bail!("cargo named no test programs");
