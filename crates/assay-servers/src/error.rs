@@ -55,6 +55,20 @@ pub enum Error {
     /// A directory for run directories that others could write to.
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
+    /// A port that a server cannot have.
+    #[error("a server cannot listen on port {port} of 127.0.0.1")]
+    Port {
+        /// The port.
+        port: u16,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Root may not become another user here; the capabilities that it lacks.
+    #[error("a server on a port must not be root, and this root lacks {0} to become another user")]
+    CapabilitiesMissing(String),
+    /// What a server writes to could not be made its own.
+    #[error("a server on a port must not be root, and root cannot hand its files over to another user")]
+    LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
     #[error("cannot start the supervisor `{}`", program.display())]
     SpawnSupervisor {
@@ -114,6 +128,13 @@ impl Hint for Error {
                     || error.server_code() == assay_wire::code_of_state("28P01") =>
             {
                 "the password is taken from the URL, or from the environment variable `ASSAY_PASSWORD`"
+            }
+            Self::Port { .. } => {
+                "take another port; `--port 0` takes a free one"
+            }
+            Self::CapabilitiesMissing(_) | Self::LeaveRoot(_) => {
+                "run assay as a plain user, or leave out `--port` and use the socket; a container gets capabilities \
+                 with `--cap-add`"
             }
             Self::SocketPath(_) => {
                 "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"

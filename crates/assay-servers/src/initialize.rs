@@ -10,6 +10,9 @@ use crate::server::log_tail;
 use crate::supervise::{Ending, Sandbox, unique_name};
 use crate::{Error, Site, mysql, postgres};
 
+/// What the name of a data directory begins with while it is made.
+pub const UNFINISHED: &str = ".new-";
+
 /// How long it may take; it takes seconds.
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -29,7 +32,7 @@ pub fn initialize(
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
     // Beside the target, so that it appears there by one rename, complete.
-    let unfinished = parent.join(format!(".new-{name}"));
+    let unfinished = parent.join(format!("{UNFINISHED}{name}"));
     let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
     let run_dir = sandbox.run_dir();
     let job = match prefix.product {

@@ -244,12 +244,12 @@ fn a_password_is_asked_for_wherever_root_comes_from() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let mut test = start_listening(product, version, &[], Listen::Loopback(0));
         let port = test.connect().query("SELECT @@port").unwrap().first_string().unwrap();
-        test.server().set_password("secret42").unwrap();
+        let password = test.server().password().map(str::to_owned);
         let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: port.parse().unwrap() };
         for address in [tcp, Address::Unix(test.server().socket())] {
             let stranger = ConnectOptions::new(address, "root");
             assert!(Control::connect(&stranger).is_err(), "{product}, {stranger:?}");
-            let owner = ConnectOptions { password: Some("secret42".to_owned()), ..stranger };
+            let owner = ConnectOptions { password: password.clone(), ..stranger };
             Control::connect(&owner).unwrap();
         }
     }

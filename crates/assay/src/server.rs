@@ -1,6 +1,5 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
-use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -163,8 +162,6 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
         .with_context(|| format!("cannot start `{}`", args.system))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
-    // On a port every user of the machine can knock; the socket is in a private directory.
-    let password = port.map(|_| set_password(&server)).transpose()?;
     let url = ServerUrl {
         product: spec.product,
         place: Place::Socket(server.socket()),
@@ -173,7 +170,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         database: DATABASE.to_owned(),
     };
     // As such it is told to the one who starts it only.
-    let url = match password {
+    let url = match server.password() {
         Some(password) => url.to_string().replacen("root@", &format!("root:{password}@"), 1),
         None => url.to_string(),
     };
@@ -199,15 +196,6 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     };
     report::put_one(&args.shape, &kept, words)?;
     Ok(Exit::Done)
-}
-
-/// Gives the user `root` a random password.
-fn set_password(server: &Server) -> Result<String> {
-    let mut bytes = [0_u8; 16];
-    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    server.set_password(&password)?;
-    Ok(password)
 }
 
 /// The name that was asked for, or one made of the system's.
