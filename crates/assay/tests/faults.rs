@@ -76,7 +76,7 @@ fn signal(server: Pid, signal: Signal) {
 fn sockets(place: &Place) -> Vec<PathBuf> {
     let run = place.run().join("assay");
     let entries = fs_err::read_dir(run).unwrap().flatten();
-    entries.map(|entry| entry.path().join("s")).filter(|socket| socket.exists()).collect()
+    entries.map(|entry| entry.path().join("u/s")).filter(|socket| socket.exists()).collect()
 }
 
 /// Does something to the servers, each time that another slice was measured, until it has made a test fail.
