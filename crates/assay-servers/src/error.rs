@@ -28,6 +28,24 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
+    /// An option that a version does not have.
+    #[error("{server} has no option `{option}`")]
+    UnknownOption {
+        /// Product and version.
+        server: String,
+        /// The option.
+        option: String,
+        /// The name of an option that it has and that is most like it.
+        nearest: Option<String>,
+    },
+    /// A server refuses an option or its value.
+    #[error("{server} refuses an option: {said}")]
+    OptionRefused {
+        /// Product and version.
+        server: String,
+        /// What the server says.
+        said: String,
+    },
     /// A server did not answer in time.
     #[error("no answer from the server at `{}` within {limit:?}{}", socket.display(), tail(.log))]
     NoAnswer {
@@ -102,17 +120,12 @@ fn tail(log: &str) -> String {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Ended { log, .. } | Self::Initialize { log, .. }
-                if [
-                    "unknown variable",
-                    "unknown option",
-                    "unrecognized configuration parameter",
-                ]
-                .iter()
-                .any(|words| log.contains(words)) =>
-            {
-                "this version does not know the option named in the log: leave it out of the system's name, \
-                 options or config file"
+            Self::UnknownOption { nearest: Some(nearest), .. } => {
+                return vec![format!("did you mean `{nearest}`")];
+            }
+            Self::UnknownOption { .. } | Self::OptionRefused { .. } => {
+                "change the system's name, options or config file; `loose_` in front of an option's name lets versions \
+                 of MySQL and MariaDB that do not have it do without"
             }
             Self::Ended { log, .. } | Self::NoAnswer { log, .. }
                 if log.contains("Cannot allocate memory") =>

@@ -8,7 +8,7 @@ use fs_err as fs;
 
 use crate::server::log_tail;
 use crate::supervise::{Ending, Sandbox, unique_name};
-use crate::{Error, Site, mysql, postgres};
+use crate::{Error, Site, mysql, postgres, refused};
 
 /// What the name of a data directory begins with while it is made.
 pub const UNFINISHED: &str = ".new-";
@@ -48,7 +48,10 @@ pub fn initialize(
             sandbox.shelter()?;
             Ok(fs::rename(&unfinished, target)?)
         }
-        Some(ending) => Err(Error::Initialize { ending, log: log_tail(&log) }),
+        Some(ending) => {
+            let error = Error::Initialize { ending, log: log_tail(&log) };
+            Err(refused::explained(&mut sandbox, prefix, error))
+        }
         None => Err(Error::NoStop { limit: LIMIT, log: log_tail(&log) }),
     }
 }

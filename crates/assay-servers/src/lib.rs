@@ -18,6 +18,7 @@ mod mysql;
 mod options;
 mod plans;
 mod postgres;
+mod refused;
 mod server;
 mod settings;
 pub mod supervise;

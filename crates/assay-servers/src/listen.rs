@@ -1,6 +1,6 @@
 //! Servers on a TCP port: there is a password before anybody can knock.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::net::{Ipv4Addr, TcpListener};
 
 use fs_err as fs;
@@ -18,14 +18,30 @@ pub enum Listen {
 
 impl Listen {
     /// Fails where another program listens on the port, before anything is done.
-    pub(crate) fn check(self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Port`].
+    pub fn check(self) -> Result<(), Error> {
         let Self::Loopback(port) = self else { return Ok(()) };
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             Ok(_) => Ok(()),
             Err(source) => Err(Error::Port { port, source }),
         }
     }
+
+    /// The error of a server that has ended, or that the port was taken while it started.
+    pub(crate) fn explained(self, error: Error) -> Error {
+        match (self, &error) {
+            (Self::Loopback(port), Error::Ended { log, .. }) if log.contains(IN_USE) => {
+                Error::Port { port, source: ErrorKind::AddrInUse.into() }
+            }
+            _ => error,
+        }
+    }
 }
+
+/// The kernel's words for it, in the logs of all servers.
+const IN_USE: &str = "Address already in use";
 
 /// A password that nobody guesses, of letters and digits.
 pub(crate) fn new_password() -> Result<String, Error> {

@@ -14,7 +14,7 @@ use crate::listen::{Listen, new_password};
 use crate::supervise::{
     Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name,
 };
-use crate::{Error, Site, copy_tree, mysql, postgres, threads};
+use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -126,7 +126,9 @@ impl Server {
             cpus: CpuSet::new(),
             password: None,
         };
-        server.launch(job(prefix, &places, Listen::Socket, options, false))?;
+        server
+            .launch(job(prefix, &places, Listen::Socket, options, false))
+            .map_err(|error| refused::explained(&mut server.sandbox, prefix, error))?;
         if listen != Listen::Socket {
             server.protect()?;
             server.shut_down()?;
@@ -134,7 +136,8 @@ impl Server {
             if is_nobody {
                 places.hand_over().map_err(Error::LeaveRoot)?;
             }
-            server.launch(job(prefix, &places, listen, options, is_nobody))?;
+            let job = job(prefix, &places, listen, options, is_nobody);
+            server.launch(job).map_err(|error| listen.explained(error))?;
         }
         Ok(server)
     }

@@ -207,13 +207,18 @@ fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(dir.path()));
     let mut options = options(&prefix);
-    options.push("--no_such_option=1".to_owned());
-    let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
-    let text = error.to_string();
-    assert!(matches!(error, Error::Ended { .. }), "{text}");
-    assert!(text.contains("no_such_option"), "{text}");
-    assert_eq!(error.hints().len(), 1);
-    assert_eq!(count(dir.path()), 0);
+    for (option, message, hint) in [
+        ("--work_mems=1", "has no option `work_mems`", "did you mean `work_mem`"),
+        ("--work_mem=x", "invalid value for parameter \"work_mem\": \"x\"", "change"),
+    ] {
+        options.push(option.to_owned());
+        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(message) && !text.contains('\n'), "{text}");
+        assert!(error.hints()[0].starts_with(hint), "{:?}", error.hints());
+        assert_eq!(count(dir.path()), 0);
+        let _ = options.pop();
+    }
 }
 
 #[test]

@@ -224,19 +224,25 @@ fn server_that_does_not_start_says_why_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (prefix, site) = (product_prefix(product, version), site(dir.path()));
         let mut options = options(&prefix);
-        options.push("--no-such-option=1".to_owned());
-        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
-        let text = error.to_string();
-        assert!(matches!(error, Error::Ended { .. }), "{text}");
-        assert!(text.contains("no-such-option"), "{text}");
-        assert_eq!(error.hints().len(), 1);
-        assert_eq!(count(dir.path()), 0);
+        options.push("--innodb-bufer-pool-size=1".to_owned());
+        let check = |error: Error| {
+            let told = format!("{product} {} has no option `innodb_bufer_pool_size`", prefix.version);
+            assert_eq!(error.to_string(), told);
+            assert_eq!(error.hints(), ["did you mean `innodb_buffer_pool_size`"]);
+            assert_eq!(count(dir.path()), 0);
+        };
+        check(Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err());
 
         let target = dir.path().join("never");
-        let error = initialize(&site, &prefix, &options, &target).unwrap_err();
-        assert!(error.to_string().contains("no-such-option"), "{error}");
-        assert_eq!(error.hints().len(), 1);
-        assert_eq!(count(dir.path()), 0);
+        check(initialize(&site, &prefix, &options, &target).unwrap_err());
+
+        // A value that cannot be one, in the server's own words.
+        let _ = options.pop();
+        options.push("--innodb-buffer-pool-size=1x".to_owned());
+        let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
+        assert!(matches!(error, Error::OptionRefused { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("1x") && !text.contains('\n'), "{text}");
     }
 }
 

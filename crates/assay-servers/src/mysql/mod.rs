@@ -46,6 +46,14 @@ pub(crate) fn server_job(
     Job { run_as, ..Job::new(argv, places.log.clone()) }
 }
 
+/// The command line that lists all options of a server; it writes nothing into `directory`, which must be there.
+pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
+    let mut argv = program(prefix, RunAs::Caller);
+    argv.extend(directories(prefix, directory, directory));
+    argv.extend(["--verbose", "--help"].map(OsString::from));
+    argv
+}
+
 /// The server's error for a statement that it does not know.
 const PARSE_ERROR: u32 = 1064;
 

@@ -99,6 +99,11 @@ pub(crate) fn server_job(
     Job { run_as, stop_by: StopBy::Interrupt, ..Job::new(argv, places.log.clone()) }
 }
 
+/// The command line that lists all options of a server, which root may use.
+pub(crate) fn list_options(prefix: &Prefix) -> Vec<OsString> {
+    vec![prefix.layout.program("postgres").into_os_string(), "--describe-config".into()]
+}
+
 /// Postgres refuses to run as root, and as a user that has no entry in the list of users.
 pub(crate) fn run_as() -> RunAs {
     let user = rustix::process::geteuid();

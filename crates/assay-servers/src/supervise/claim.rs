@@ -112,7 +112,9 @@ mod tests {
     fn only_what_nobody_claims_is_collected() {
         let root = tempfile::tempdir().unwrap();
         let [held, dead, unborn, kept] = ["held", "dead", "unborn", "kept"].map(|it| root.path().join(it));
-        [&held, &dead, &kept].map(|it| fs::create_dir_all(it.join("data")).unwrap());
+        for directory in [&held, &dead, &kept] {
+            fs::create_dir_all(directory.join("data")).unwrap();
+        }
         let claim = Claim::take(&held).unwrap();
         let claim_before = Claim::take(&unborn).unwrap();
         assert_eq!(collect_unheld(root.path(), |name| name != "kept").unwrap(), 1);
