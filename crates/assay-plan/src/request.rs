@@ -12,7 +12,7 @@ use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
-    Error, ServerUrl, buffer_pool_mb, loaded_mb, parse_system, parse_url, redo_log_mb,
+    Error, ServerUrl, buffer_pool_mb, check_option, loaded_mb, parse_system, parse_url, redo_log_mb,
     select_tests, write_study,
 };
 
@@ -239,6 +239,9 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
     let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
     for asked in &request.systems {
         let mut spec = parse_system(&asked.words)?;
+        for (name, value) in &asked.options {
+            check_option(spec.product, name, value)?;
+        }
         spec.overrides.extend(asked.options.iter().cloned());
         let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
         let numbered = |number| {

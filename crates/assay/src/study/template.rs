@@ -39,6 +39,9 @@ const AGED_EVENTS_MIN: u64 = 100;
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
+/// Their directory in the cache.
+pub(crate) const TEMPLATES: &str = "templates";
+
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
 
@@ -206,7 +209,7 @@ pub(crate) fn empty_template(
     options: &[String],
     name: &str,
 ) -> Result<PathBuf> {
-    let empty = env.cache_dir.join("templates").join(key(&[&prefix.sha256, &options.join(" ")]));
+    let empty = env.cache_dir.join(TEMPLATES).join(key(&[&prefix.sha256, &options.join(" ")]));
     if !empty.is_dir() {
         env.progress.update(&format!("{name}: initialising"));
         let site = Stage::site(env.cache_dir.join("instances"), env.interrupt.stop());
@@ -235,7 +238,7 @@ impl Maker<'_> {
     /// Where its template is, or will be.
     fn dir(&self) -> PathBuf {
         let system = &self.participant.system;
-        self.env.cache_dir.join("templates").join(key(&[
+        self.env.cache_dir.join(TEMPLATES).join(key(&[
             &system.prefix.sha256,
             &system.options.join(" "),
             system.spec.engine.word(),
