@@ -267,8 +267,14 @@ pub(crate) mod tests {
             let intent = Intent { buffer_pool_mb: pool_mb, ..INTENT };
             let options = render(&intent, &prefix("10.11.19"), Engine::RocksDb, &[]).options;
             let family = format!("compression=kNoCompression;write_buffer_size={memtable}m");
-            assert!(options.contains(&format!("--rocksdb-block-cache-size={blocks}M")), "{options:?}");
-            assert!(options.contains(&format!("--rocksdb-default-cf-options={family}")), "{options:?}");
+            assert!(
+                options.contains(&format!("--rocksdb-block-cache-size={blocks}M")),
+                "{options:?}"
+            );
+            assert!(
+                options.contains(&format!("--rocksdb-default-cf-options={family}")),
+                "{options:?}"
+            );
         }
     }
 

@@ -177,9 +177,8 @@ fn two_words_for_one_thing_are_no_difference() {
 
 #[test]
 fn builds_of_versions_that_nobody_built_alike_are_part_of_what_is_compared() {
-    let of = |version, source, pie| {
-        [("version", version), ("build.source", source), ("build.pie", pie)]
-    };
+    let of =
+        |version, source, pie| [("version", version), ("build.source", source), ("build.pie", pie)];
     let (old, new) = (of("10.11.5", "maven", "no"), of("11.8.6", "apt", "yes"));
     let found = audit(&old, &new, &[]);
     assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");

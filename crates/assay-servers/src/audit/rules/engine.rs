@@ -169,7 +169,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
     Rule::trap("data_file_write_through", CACHED, ADDED_IN_11_0).from(DATA_THROUGH),
     Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
-    Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
+    Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL)
+        .else_("OFF"),
     Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
     // Off by default since MariaDB 10.5.4 and MySQL 8.4.0.

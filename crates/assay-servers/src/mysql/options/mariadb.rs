@@ -6,8 +6,8 @@
 use assay_model::Engine::{InnoDb, RocksDb};
 
 use super::{
-    ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit, connections, fixed,
-    half_of_log, log,
+    ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
+    connections, fixed, half_of_log, log,
 };
 use crate::options::{FIRST, NEVER, Setting};
 

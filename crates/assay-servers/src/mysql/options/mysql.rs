@@ -6,7 +6,8 @@
 use assay_model::Engine::InnoDb;
 
 use super::{
-    ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log, log,
+    ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
+    log,
 };
 use crate::options::{FIRST, NEVER, Setting};
 
