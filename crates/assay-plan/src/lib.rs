@@ -8,6 +8,7 @@ mod fits;
 mod limits;
 mod nearest;
 mod order;
+mod outlook;
 mod quantity;
 mod request;
 mod reserved;
@@ -20,6 +21,7 @@ mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use order::{round_order, start_order};
+pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
 pub use quantity::{parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
 pub use reserved::{Refusal, check_option};

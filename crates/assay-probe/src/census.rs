@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::Error;
+use crate::host::online_cpus;
 
 /// The CPU time of every process at one moment, as far as this user may see them.
 #[derive(Debug, Clone)]
@@ -56,25 +57,51 @@ impl Census {
     pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
         let ours = self.with_descendants(ours);
         let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-        for (id, process) in self.processes.iter().filter(|((pid, _), _)| !ours.contains(pid)) {
-            // Children that have ended bring along what they had used before.
-            let old_children = earlier
-                .processes
-                .iter()
-                .filter(|(old, child)| child.parent == id.0 && !self.processes.contains_key(*old));
-            let before = earlier.processes.get(id).map_or(0, |process| process.ticks)
-                + old_children.map(|(_, child)| child.ticks).sum::<u64>();
-            *by_name.entry(&process.name).or_default() += process.ticks.saturating_sub(before);
+        for (id, used) in self.ticks_since(earlier) {
+            if let Some(process) = self.processes.get(&id).filter(|_| !ours.contains(&id.0)) {
+                *by_name.entry(&process.name).or_default() += used;
+            }
         }
         let seconds = self.taken.duration_since(earlier.taken).as_secs_f64();
         let ticks = seconds * rustix::param::clock_ticks_per_second() as f64;
+        // Processes are read one after the other, so that a sum may be a little more than there was time for.
+        let cpus_max = f64::from(online_cpus());
         let mut busy: Vec<Busy> = by_name
             .into_iter()
             .filter(|(_, used)| *used > 0 && ticks > 0.0)
-            .map(|(name, used)| Busy { name: name.to_owned(), cpus: used as f64 / ticks })
+            .map(|(name, used)| (name.to_owned(), (used as f64 / ticks).min(cpus_max)))
+            .map(|(name, cpus)| Busy { name, cpus })
             .collect();
         busy.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
         busy
+    }
+
+    /// What every process and its ended children used since `earlier`.
+    ///
+    /// With a child that ends comes all that it, and those that ended below it, had used before: that is taken off
+    /// the ancestor that waited for it, the nearest that still runs or, if it left that to others, one further up.
+    fn ticks_since(&self, earlier: &Self) -> BTreeMap<Id, u64> {
+        let before = |id: &Id| earlier.processes.get(id).map_or(0, |process| process.ticks);
+        let mut used: BTreeMap<Id, u64> = (self.processes.iter())
+            .map(|(id, process)| (*id, process.ticks.saturating_sub(before(id))))
+            .collect();
+        let by_pid: BTreeMap<i32, Id> = earlier.processes.keys().map(|id| (id.0, *id)).collect();
+        let has_ended = |id: &Id| !self.processes.contains_key(id);
+        for (_, ended) in earlier.processes.iter().filter(|(id, _)| has_ended(id)) {
+            let mut left = ended.ticks;
+            let ancestors = std::iter::successors(by_pid.get(&ended.parent), |id| {
+                by_pid.get(&earlier.processes.get(*id)?.parent)
+            });
+            // Not all were read at one moment: a circle is possible.
+            for ancestor in ancestors.take(by_pid.len()) {
+                if let Some(of_ancestor) = used.get_mut(ancestor) {
+                    let taken = left.min(*of_ancestor);
+                    *of_ancestor -= taken;
+                    left -= taken;
+                }
+            }
+        }
+        used
     }
 
     fn with_descendants(&self, roots: &[i32]) -> BTreeSet<i32> {
@@ -125,6 +152,39 @@ mod tests {
         );
         let busy = |name: &str, cpus| Busy { name: name.to_owned(), cpus };
         assert_eq!(after.busiest_since(&before, &[9]), [busy("make", 0.5), busy("cc", 0.25)]);
+    }
+
+    #[test]
+    fn what_grandchildren_used_before_is_not_counted_when_their_parent_ends() {
+        let began = Instant::now();
+        let hz = rustix::param::clock_ticks_per_second();
+        // A shell runs a script, that a long computation, and an orphan is left to `init`.
+        let before = census(
+            began,
+            &[
+                (1, 0, "init", 0),
+                (2, 1, "bash", 5),
+                (3, 2, "script", 1),
+                (4, 3, "sort", 900 * hz),
+                (5, 3, "orphan", 70 * hz),
+            ],
+        );
+        let after = census(
+            began + Duration::from_secs(2),
+            &[(1, 0, "init", 70 * hz), (2, 1, "bash", 5 + 1 + 900 * hz), (6, 2, "cc", hz)],
+        );
+        let told = after.busiest_since(&before, &[]);
+        assert_eq!(told, [Busy { name: "cc".to_owned(), cpus: 0.5 }]);
+    }
+
+    #[test]
+    fn nobody_uses_more_than_all_cpus() {
+        let began = Instant::now();
+        let hz = rustix::param::clock_ticks_per_second();
+        let before = census(began, &[]);
+        let after = census(began + Duration::from_secs(1), &[(2, 1, "bash", 1_000_000 * hz)]);
+        let told = after.busiest_since(&before, &[]);
+        assert_eq!(told[0].cpus, f64::from(online_cpus()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::findings::{by_kind, shown};
 use crate::json::{self, AuditPart, SystemPart};
+use crate::number::count;
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
@@ -42,20 +43,20 @@ pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compa
 /// The differences in words: suspicious ones first, each with its values and why it matters, and what to do.
 #[must_use]
 pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
-    let count = |class| findings.iter().filter(|finding| finding.class == class).count();
+    let of_class = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} settings and {} plans compared; of the differences {} suspicious, {} asked for, {} harmless\n",
+        "{}: {} and {} compared; of the differences {} suspicious, {} expected, {} harmless\n",
         names.join(", "),
-        compared.settings,
-        compared.plans,
-        count(AuditClass::Suspicious),
-        count(AuditClass::Expected),
-        count(AuditClass::Harmless),
+        count(compared.settings as u64, "setting"),
+        count(compared.plans as u64, "plan"),
+        of_class(AuditClass::Suspicious),
+        of_class(AuditClass::Expected),
+        of_class(AuditClass::Harmless),
     );
     let classes = [
         (AuditClass::Suspicious, "suspicious"),
-        (AuditClass::Expected, "asked for"),
+        (AuditClass::Expected, "expected"),
         (AuditClass::Harmless, "harmless"),
     ];
     for (class, word) in classes {

@@ -5,7 +5,7 @@ use assay_verdict::{CellJudgement, Doubt, Judgement, threshold};
 
 use crate::headline::compared;
 use crate::label::label;
-use crate::number::share;
+use crate::number::{count, share};
 
 /// Names of tests that a line has at most.
 const NAMES: usize = 5;
@@ -50,7 +50,7 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
             measuring(doubts)
         ),
         Reason::Blocks => format!(
-            "the interval is too wide, for fresh servers differ; {} would narrow it: more `--blocks`",
+            "the interval is too wide, for the blocks differ; {} would narrow it: more `--blocks`",
             measuring(doubts)
         ),
         Reason::Hopeless => format!(
@@ -129,11 +129,10 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         } else {
             String::new()
         };
-        let tests = if cells.len() == 1 { "test" } else { "tests" };
         let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
         Some(format!(
-            "{} {tests}{of}: {} ({})",
-            cells.len(),
+            "{}{of}: {} ({})",
+            count(cells.len() as u64, "test"),
             sentence(reason, &doubts, threshold(&record.study)),
             names(record, cells.iter().map(|(.., cell)| *cell))
         ))

@@ -50,10 +50,7 @@ impl Kind {
             Self::Tables | Self::Session | Self::Settings => {
                 "give all systems one value with `+NAME=VALUE` in their names, or ask for the difference there"
             }
-            Self::Plans => {
-                "look at the statement with `EXPLAIN` in `assay server start`; where the version's own planner is the \
-                 cause, it is part of what is compared"
-            }
+            Self::Plans => "look at the statement with `EXPLAIN` in `assay server start`",
         }
     }
 }
@@ -66,6 +63,12 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// Whether a user asked for the difference, by a system's name, options or engine.
+    pub(crate) fn is_asked(&self) -> bool {
+        let why = &self.finding.why;
+        why.starts_with("asked for") || why.ends_with("which was asked for")
+    }
+
     /// The name of a setting, or the names of the microbenchmarks that a plan is of.
     pub(crate) fn name(&self) -> String {
         let names = self.settings.iter().map(|it| it.strip_prefix("plan.").unwrap_or(it));
@@ -110,19 +113,42 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
     let mut words = Vec::new();
     for (kind, entries) in by_kind(findings, AuditClass::Suspicious) {
         match kind {
-            Kind::Plans => {
-                let tests: usize = entries.iter().map(|entry| entry.settings.len()).sum();
-                let name = entries.first().map(Entry::name).unwrap_or_default();
-                words.push(if tests == 1 {
-                    format!("the plan of {name}")
-                } else {
-                    format!("the plans of {tests} tests")
-                });
-            }
+            Kind::Plans => words.extend(plans(entries.iter())),
             _ => words.extend(entries.iter().map(Entry::name)),
         }
     }
     words
+}
+
+/// Names of settings that a note has at most.
+const NAMES: usize = 4;
+
+/// What nobody asked for and no option removes, but for builds, of which the report warns anyway.
+pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
+    let mut words = Vec::new();
+    for (kind, entries) in by_kind(findings, AuditClass::Expected) {
+        let unasked: Vec<&Entry> = entries.iter().filter(|it| !it.is_asked()).collect();
+        match kind {
+            Kind::Builds => {}
+            Kind::Plans => words.extend(plans(unasked.iter().copied())),
+            _ => {
+                words.extend(unasked.iter().take(NAMES).map(|it| it.name()));
+                let rest = unasked.len().saturating_sub(NAMES);
+                words.extend((rest > 0).then(|| format!("{rest} more")));
+            }
+        }
+    }
+    words
+}
+
+/// Of which tests plans differ: the name of one, how many of several.
+fn plans<'a>(entries: impl Iterator<Item = &'a Entry<'a>> + Clone) -> Option<String> {
+    let tests: usize = entries.clone().map(|entry| entry.settings.len()).sum();
+    let name = entries.map(Entry::name).next()?;
+    Some(match tests {
+        1 => format!("the plan of {name}"),
+        _ => format!("the plans of {tests} tests"),
+    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{DataContent, Experiment, StudyRecord, System, Verdict};
+use assay_model::{DataContent, Experiment, Origin, StudyRecord, System, Verdict};
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use crate::label::label;
-use crate::number::{change, duration, share};
+use crate::number::{count, duration, share, told};
 use crate::words::{base_index, origin};
 use crate::{findings, trouble};
 
@@ -18,6 +18,7 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         lines.extend(twin_lines(record, judgement));
     }
     lines.extend(warnings(record, judgement).into_iter().map(|it| format!("warning: {it}")));
+    lines.extend(note(record).map(|it| format!("note: {it}")));
     lines.push(basis(record, judgement));
     lines
 }
@@ -56,9 +57,9 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
         judgement.cells.iter().filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
     if !disturbed.is_empty() {
         warnings.push(format!(
-            "the machine was busy all the time in {} of {} tests: slices in machine trouble are judged there",
+            "the machine was busy all the time in {} of {}: slices in machine trouble are judged there",
             disturbed.len(),
-            record.study.cells.len()
+            count(record.study.cells.len() as u64, "test")
         ));
     }
     if !record.finished {
@@ -107,26 +108,32 @@ pub(crate) fn twin_line(
 ) -> String {
     let base = label(record, base_index(record));
     let calls = summary.slower + summary.faster;
-    let cells = summary.cells();
+    let tests = count(summary.cells(), "test");
     let smallest = smallest_change(judgement, &[summary.system])
         .map_or_else(String::new, |words| format!("; {words}"));
-    let word = if calls == 1 { "call" } else { "calls" };
-    format!("A/A twin: {calls} false {word} in {cells} tests of {base} against itself{smallest}")
+    let calls = count(calls, "false call");
+    format!("A/A twin: {calls} in {tests} of {base} against itself{smallest}")
 }
 
 /// The smallest change that the study could have seen of these systems, in words.
 pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Option<String> {
     let (half, all) = detectable(judgement, systems)?;
-    Some(format!(
-        "the smallest change this study could have seen is {} in half of the tests, {} in all",
-        at_most(half),
-        at_most(all)
-    ))
-}
-
-fn at_most(part: f64) -> String {
-    // More is nothing that anybody could use.
-    if part > 1.0 { "over 100 %".to_owned() } else { share(part) }
+    // A larger number is nothing that anybody could use.
+    let is_blind = |part: f64| part > 1.0;
+    Some(match (is_blind(half), is_blind(all)) {
+        (true, _) => {
+            "in half of the tests this study could not have seen even a doubling".to_owned()
+        }
+        (false, true) => format!(
+            "the smallest change this study could have seen is {} in half of the tests, more than a doubling in some",
+            share(half)
+        ),
+        (false, false) => format!(
+            "the smallest change this study could have seen is {} in half of the tests, {} in all",
+            share(half),
+            share(all)
+        ),
+    })
 }
 
 /// The smallest change that would be called of these systems in half of the tests, and in all.
@@ -144,7 +151,7 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
 fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
     let name = label(record, summary.system);
     let base = label(record, base_index(record));
-    let cells = summary.cells();
+    let tests = count(summary.cells(), "test");
     let mut counts = [
         (summary.slower, "slower"),
         (summary.faster, "faster"),
@@ -155,22 +162,30 @@ fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
     if summary.faster > summary.slower {
         counts.swap(0, 1);
     }
-    let mut told = counts.into_iter().filter(|(count, _)| *count > 0);
-    let Some((count, word)) = told.next() else {
+    let mut counted = counts.into_iter().filter(|(count, _)| *count > 0);
+    let Some((number, word)) = counted.next() else {
         return format!("{name} was not compared with {base}");
     };
     let first = match word {
-        "slower" | "faster" => format!("{name} is {word} than {base} in {count} of {cells} tests"),
-        "same" => format!("{name} is the same as {base} in {count} of {cells} tests"),
-        "undecided" => {
-            format!("{name} against {base}: undecided in {count} of {cells} tests")
-        }
-        _ => format!("{name} against {base}: {word} in {count} of {cells} tests"),
+        "slower" | "faster" => format!("{name} is {word} than {base} in {number} of {tests}"),
+        "same" => format!("{name} is the same as {base} in {number} of {tests}"),
+        _ => format!("{name} against {base}: {word} in {number} of {tests}"),
     };
-    let rest: String = told.map(|(count, word)| format!(", {word} in {count}")).collect();
-    let median =
-        summary.median.map_or_else(String::new, |m| format!(" (median over tests {})", change(m)));
+    let rest: String = counted.map(|(number, word)| format!(", {word} in {number}")).collect();
+    let median = median(summary).map_or_else(String::new, |it| format!(" ({it})"));
     format!("{first}{rest}{median}")
+}
+
+/// The median over tests in words; nothing where one test is the answer, or where its uncertainty is not known.
+pub(crate) fn median(summary: &SystemSummary) -> Option<String> {
+    Some(format!("median over tests: {}", told(summary.median.filter(|_| summary.cells() > 1)?)?))
+}
+
+/// What differs though nobody asked for it, and no option removes it; builds have a warning.
+pub(crate) fn note(record: &StudyRecord) -> Option<String> {
+    let what = findings::unremovable(&record.audit);
+    (!what.is_empty())
+        .then(|| format!("part of what is compared, as the versions have it: {}", what.join(", ")))
 }
 
 fn stamp(record: &StudyRecord) -> Option<String> {
@@ -215,12 +230,26 @@ pub(crate) fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     let smallest = smallest_change(judgement, &compared(record)).filter(|_| !has_twin);
     let smallest = smallest.map_or_else(String::new, |words| format!("; {words}"));
     let how = match record.study.experiment {
-        Experiment::Interleaved => format!("in {blocks} blocks of fresh servers"),
+        Experiment::Interleaved => format!("in {}{}", count(blocks, "block"), of_servers(record)),
         Experiment::Sequential => "one system after the other, each test once".to_owned(),
     };
     format!(
-        "{slices} slices {how}, {}; changes under {} do not count{smallest}{false_alarms}",
+        "{} {how}, {}; changes under {} do not count{smallest}{false_alarms}",
+        count(slices, "slice"),
         duration(record.elapsed_s()),
         share(threshold(&record.study)),
     )
+}
+
+/// What a block has anew: a server that runs already is the same in all of them, and only its tables are loaded again.
+fn of_servers(record: &StudyRecord) -> &'static str {
+    let is_running = |system: &System| matches!(system.spec.origin, Origin::Url(_));
+    let running = record.systems.iter().filter(|system| is_running(system)).count();
+    match running {
+        0 => " of fresh servers",
+        some if some < record.systems.len() => {
+            " of fresh servers, or fresh data where one runs already"
+        }
+        _ => " of fresh data on servers that run already",
+    }
 }

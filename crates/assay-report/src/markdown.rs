@@ -1,4 +1,4 @@
-//! Markdown as GitHub reads it: the answer, a table per group, groups, causes, conditions, how to do it again.
+//! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to do it again.
 
 use assay_model::{CellId, Group, Setup, StudyRecord};
 use assay_verdict::Judgement;
@@ -21,9 +21,6 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         answers.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect();
     let rest = headline::lines(record, judgement);
     sections.extend(rest.iter().skip(answers.len()).map(|line| at_start(line.trim())));
-    sections.extend(groups(record, judgement));
-    sections.extend(tests(record, judgement));
-    sections.push(LEGEND.to_owned());
     let causes: Vec<String> = causes(record, judgement)
         .into_iter()
         .map(|(judged, name, why)| {
@@ -31,13 +28,16 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         })
         .collect();
     if !causes.is_empty() {
-        sections.push(folded("Why, the largest changes first", &causes.join("\n")));
+        sections.push(unfolded("Why, the largest changes first", &causes.join("\n")));
     }
     let doubts: Vec<String> =
         doubt::lines(record, judgement).iter().map(|line| format!("- {}", escaped(line))).collect();
     if !doubts.is_empty() {
         sections.push(folded("Undecided, and what would help", &doubts.join("\n")));
     }
+    sections.extend(groups(record, judgement));
+    sections.extend(tests(record, judgement));
+    sections.push(LEGEND.to_owned());
     let conditions = conditions::list(record, judgement);
     let items: Vec<String> =
         conditions.iter().map(|line| format!("- {}", at_start(line.trim()))).collect();
@@ -50,6 +50,11 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
 /// What is long and seldom read stands behind its title.
 fn folded(title: &str, text: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{text}\n\n</details>")
+}
+
+/// What may be long, and is read.
+fn unfolded(title: &str, text: &str) -> String {
+    folded(title, text).replacen("<details>", "<details open>", 1)
 }
 
 /// One table for each setup and group.

@@ -11,6 +11,9 @@ pub(crate) const NONE: &str = "–";
 /// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
+/// An interval whose ends are further apart than this factor does not tell how large a ratio is.
+const UNTOLD: f64 = 4.0;
+
 /// Half-width of an interval, percent, beyond which its ends tell nothing.
 const VAGUE: f64 = 1000.0;
 
@@ -128,11 +131,42 @@ pub(crate) fn thousands(value: f64) -> String {
 }
 
 /// A relative change: `−4 %`, `+0.3 %`.
-pub(crate) fn change(ratio: f64) -> String {
-    let percent = 100.0 * (ratio - 1.0);
-    let digits = usize::from(percent.abs() < 0.95);
-    let text = format!("{percent:+.digits$} %");
-    if text == "-0.0 %" || text == "+0.0 %" { "0 %".to_owned() } else { text.replace('-', "−") }
+fn change(ratio: f64, digits: usize) -> String {
+    let text = format!("{:+.digits$} %", 100.0 * (ratio - 1.0));
+    let is_none = text.chars().all(|c| !c.is_ascii_digit() || c == '0');
+    if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
+}
+
+/// How many of something: `1 test`, `2,000 tests`.
+pub(crate) fn count(number: impl Into<u64>, one: &str) -> String {
+    match number.into() {
+        1 => format!("1 {one}"),
+        many => format!("{} {one}s", thousands(many as f64)),
+    }
+}
+
+/// A ratio for a sentence, never without its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or in
+/// words alone where the interval is too wide for a number. None where nothing is known of the uncertainty.
+pub(crate) fn told(estimate: Estimate) -> Option<String> {
+    let Estimate { value, low, high } = estimate;
+    if !estimate.has_interval() {
+        return None;
+    }
+    let is_untold = high > UNTOLD * low;
+    Some(match (low, high) {
+        (low, high) if low <= 1.0 && high >= 1.0 && is_untold => {
+            "not known even roughly".to_owned()
+        }
+        (low, _) if low > 2.0 => format!("more than doubled {}", interval(estimate)),
+        (_, high) if high < 0.5 => format!("less than half {}", interval(estimate)),
+        (low, _) if is_untold && low > 1.0 => "faster, by how much is not known".to_owned(),
+        _ if is_untold => "slower, by how much is not known".to_owned(),
+        _ => {
+            let digits = usize::from(high - low < 0.02);
+            let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
+            format!("{value} [{low}, {high}]")
+        }
+    })
 }
 
 /// A share: `2 %`, `0.5 %`.
@@ -143,10 +177,15 @@ pub(crate) fn share(share: f64) -> String {
 
 /// Seconds as `45 s`, `9 min 30 s`, `1 h 2 min`.
 pub(crate) fn duration(seconds: f64) -> String {
+    if seconds > 0.0 && seconds < 0.95 {
+        return format!("{:.1} s", seconds.max(0.1));
+    }
     let whole = seconds.max(0.0).round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
         (0, 0, s) => format!("{s} s"),
+        (0, m, 0) => format!("{m} min"),
         (0, m, s) => format!("{m} min {s} s"),
+        (h, 0, _) => format!("{h} h"),
         (h, m, _) => format!("{h} h {m} min"),
     }
 }
@@ -180,11 +219,30 @@ mod tests {
         assert_eq!(quantity(1234567.0), "1,234,567");
         assert_eq!(quantity(52.14), "52.1");
         assert_eq!(quantity(0.5), "0.50");
-        assert_eq!(change(0.96), "−4 %");
-        assert_eq!(change(1.003), "+0.3 %");
-        assert_eq!(change(1.0), "0 %");
+        assert_eq!(change(0.96, 0), "−4 %");
+        assert_eq!(change(1.003, 1), "+0.3 %");
+        assert_eq!(change(0.9999, 1), "0 %");
         assert_eq!(share(0.02), "2 %");
         assert_eq!(share(0.005), "0.5 %");
         assert_eq!(duration(570.2), "9 min 30 s");
+        assert_eq!(duration(600.0), "10 min");
+        assert_eq!(duration(3600.0), "1 h");
+        assert_eq!(duration(0.31), "0.3 s");
+        assert_eq!(duration(0.004), "0.1 s");
+        assert_eq!(count(1_u32, "test"), "1 test");
+        assert_eq!(count(2000_u32, "test"), "2,000 tests");
+    }
+
+    #[test]
+    fn a_ratio_in_a_sentence_has_its_uncertainty_or_is_words() {
+        let of = |value, low, high| told(Estimate { value, low, high }).unwrap();
+        assert_eq!(of(0.96, 0.949, 0.971), "−4 % [−5 %, −3 %]");
+        assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
+        assert_eq!(of(0.20, 0.001, 9.91), "not known even roughly");
+        assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
+        assert_eq!(of(3.0, 2.5, 3.5), "more than doubled [2.50, 3.50]");
+        assert_eq!(of(0.4, 0.15, 0.8), "slower, by how much is not known");
+        assert_eq!(of(2.4, 1.1, 5.0), "faster, by how much is not known");
+        assert_eq!(told(Estimate::without_interval(0.96)), None);
     }
 }

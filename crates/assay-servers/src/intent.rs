@@ -261,6 +261,39 @@ pub(crate) mod tests {
         assert!(has(Engine::RocksDb) && !has(Engine::InnoDb));
     }
 
+    #[test]
+    fn blocks_and_memtables_of_rocksdb_share_what_the_buffer_pool_of_innodb_has() {
+        for (pool_mb, blocks, memtable) in [(1024, 896, 64), (256, 192, 32), (8, 6, 1), (1, 1, 1)] {
+            let intent = Intent { buffer_pool_mb: pool_mb, ..INTENT };
+            let options = render(&intent, &prefix("10.11.19"), Engine::RocksDb, &[]).options;
+            let family = format!("compression=kNoCompression;write_buffer_size={memtable}m");
+            assert!(
+                options.contains(&format!("--rocksdb-block-cache-size={blocks}M")),
+                "{options:?}"
+            );
+            assert!(
+                options.contains(&format!("--rocksdb-default-cf-options={family}")),
+                "{options:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn points_of_a_list_are_looked_up_alike_where_versions_can_be_told_to() {
+        let dives = "--eq-range-index-dive-limit=200".to_owned();
+        for version in ["5.6.14", "5.7.22", "9.7.4"] {
+            assert!(mysql(version, &[]).options.contains(&dives), "{version}");
+        }
+        for version in ["10.2.18", "10.3.10", "11.8.6"] {
+            assert!(options(version, &[]).options.contains(&dives), "{version}");
+        }
+        for rendered in [mysql("5.5.34", &[]), options("10.2.11", &[]), options("10.3.9", &[])] {
+            assert!(!rendered.options.contains(&dives));
+            let mut left_out = rendered.left_out.iter();
+            assert!(left_out.any(|it| it.setting == "eq-range-index-dive-limit"), "{rendered:?}");
+        }
+    }
+
     fn mysql(version: &str, overrides: &[(&str, &str)]) -> Rendered {
         let overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();

@@ -86,6 +86,39 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
+/// Settings of a server that is on its own, of a product that has no `seq_` tables.
+fn settings_of(product: Product, version: &str) -> Facts {
+    let server = start(product, version, &[]);
+    let mut control = server.connect();
+    control.query("CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120))").unwrap();
+    let mut settings = effective_settings(&mut control).unwrap();
+    settings.extend(build_facts(server.pid(), &product_prefix(product, version)).unwrap());
+    Facts { settings, plans: Vec::new() }
+}
+
+#[test]
+fn one_intent_leaves_nothing_suspicious_between_products_and_versions() {
+    use Product::{MariaDb, MySql, Postgres};
+    for (one, other) in [
+        // The last versions with the defaults of their time.
+        ((MySql, "5.6.14"), (MySql, "5.7.22")),
+        ((MySql, "5.7.22"), (MySql, "8.0.33")),
+        ((MySql, "8.0.33"), (MariaDb, "11.8")),
+        ((MariaDb, "10.2.11"), (MariaDb, "10.11")),
+        ((Postgres, "13"), (Postgres, "18")),
+    ] {
+        let of = |product| SystemSpec { product, ..spec(&[]) };
+        let specs = [of(one.0), of(other.0)];
+        let facts = [one, other].map(|(product, version)| settings_of(product, version));
+        let audited = [0, 1].map(|at| Audited { spec: &specs[at], facts: &facts[at] });
+        let findings = compare(&audited);
+        assert_eq!(suspicious(&findings), [""; 0], "{one:?} {other:?}: {findings:#?}");
+        for setting in ["sort_buffer_size", "innodb_log_buffer_size", "hash_mem_multiplier"] {
+            assert!(findings.iter().all(|it| it.setting != setting), "{setting}: {findings:#?}");
+        }
+    }
+}
+
 #[test]
 fn another_default_charset_is_found_in_server_schema_and_table() {
     let found =

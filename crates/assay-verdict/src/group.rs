@@ -58,12 +58,37 @@ fn summary(
         avg: mean(&ratios),
         median,
         stddev: variance(&ratios).map(f64::sqrt),
-        median_interval: match members {
-            // The group is the test: whoever reads both must find one answer.
-            [only] => Some(only.rqps).filter(|rqps| rqps.has_interval()),
-            _ => bootstrap(members, median, seed),
-        },
+        median_interval: median_interval(members, median, seed),
     })
+}
+
+/// The median over all tests of a system that did not fail; without an interval where a single block tells nothing of
+/// its uncertainty.
+pub(crate) fn median_of_system(
+    record: &StudyRecord,
+    cells: &[CellJudgement],
+    reduced: &[Option<Reduced>],
+    system: usize,
+) -> Option<Estimate> {
+    let of_system =
+        |judged: &&CellJudgement| judged.system == system && judged.verdict != Verdict::Failed;
+    let members: Vec<Member> = (cells.iter().zip(reduced))
+        .filter(|(judged, _)| of_system(judged))
+        .filter_map(|(judged, reduced)| {
+            Some(Member { rqps: judged.rqps?, reduced: reduced.as_ref()? })
+        })
+        .collect();
+    let median = median(&members.iter().map(|it| it.rqps.value).collect::<Vec<_>>())?;
+    let interval = median_interval(&members, median, record.study.seed);
+    Some(interval.unwrap_or(Estimate::without_interval(median)))
+}
+
+fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimate> {
+    match members {
+        // The group is the test: whoever reads both must find one answer.
+        [only] => Some(only.rqps).filter(|rqps| rqps.has_interval()),
+        _ => bootstrap(members, median, seed),
+    }
 }
 
 /// Resamples blocks, the same for all tests of the group: instances shift nearly all tests together.

@@ -8,10 +8,9 @@ use assay_model::{
 
 use crate::account::{latency, operations, per_op, server_cpu_per_op};
 use crate::effect::{Effect, Reduced, estimate, reduce};
-use crate::robust::median;
 use crate::rules::Rules;
 use crate::series::{CellSlices, sort};
-use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, why};
+use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
 
 /// One quantity in all cells and systems, estimated together; indexed as the judgement's cells.
 struct Quantity {
@@ -112,7 +111,10 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
     let systems = (0..record.systems.len())
         .filter(|&system| system != base)
-        .map(|system| summary(&cells, system))
+        .map(|system| {
+            let median = group::median_of_system(record, &cells, &rqps.reduced, system);
+            summary(&cells, system, median)
+        })
         .collect();
     Judgement { cells, groups, systems }
 }
@@ -199,12 +201,10 @@ fn measured(
     }
 }
 
-fn summary(cells: &[CellJudgement], system: usize) -> SystemSummary {
+fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> SystemSummary {
     let mine: Vec<&CellJudgement> = cells.iter().filter(|cell| cell.system == system).collect();
     let count = |verdict| mine.iter().filter(|cell| cell.verdict == verdict).count() as u32;
-    let middle = |of: fn(&CellJudgement) -> Option<f64>| {
-        median(&mine.iter().filter_map(|cell| of(cell)).collect::<Vec<_>>())
-    };
+    let detectable: Vec<f64> = mine.iter().filter_map(|cell| cell.detectable).collect();
     SystemSummary {
         system,
         slower: count(Verdict::Slower),
@@ -212,7 +212,7 @@ fn summary(cells: &[CellJudgement], system: usize) -> SystemSummary {
         same: count(Verdict::Same),
         undecided: count(Verdict::Undecided),
         failed: count(Verdict::Failed),
-        median: middle(|cell| cell.rqps.map(|rqps| rqps.value)),
-        detectable: middle(|cell| cell.detectable),
+        median,
+        detectable: robust::median(&detectable),
     }
 }

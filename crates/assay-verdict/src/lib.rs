@@ -165,8 +165,9 @@ pub struct SystemSummary {
     pub undecided: u32,
     /// Cells by verdict.
     pub failed: u32,
-    /// Median of the relative QPS over all cells; none when no cell has one.
-    pub median: Option<f64>,
+    /// Median of the relative QPS over all cells that did not fail, with its interval where there is one as of a group;
+    /// none when no cell has a relative QPS.
+    pub median: Option<Estimate>,
     /// Median over cells of the smallest change that would be called.
     pub detectable: Option<f64>,
 }

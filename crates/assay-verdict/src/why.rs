@@ -31,7 +31,7 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
     let cpu = ratio(old.cpu_us + old.background_cpu_us, new.cpu_us + new.background_cpu_us)?;
     let switches = ratio(old.cs, new.cs);
     let switches_changed = switches.is_some_and(|ratio| (ratio - 1.0).abs() > CHANGED);
-    let cpu_words = format!("CPU per operation {}", percent(cpu));
+    let cpu_words = format!("server CPU per operation {}", percent(cpu));
     let switch_words = match switches {
         None => "context switches not seen".to_owned(),
         Some(ratio) if switches_changed => format!("context switches ×{ratio:.1}"),
@@ -39,15 +39,14 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
     };
     let cpu_changed =
         (cpu - 1.0).abs() > CHANGED.min(0.5 * (after.time_us / before.time_us - 1.0).abs());
-    let cause = match (cpu_changed, switches_changed) {
-        (true, false) if cpu > 1.0 => "more code per query",
-        (true, false) => "less code per query",
-        (false, true) if switches > Some(1.0) => "contention",
-        (false, true) => "less contention",
-        (true, true) => "more than one cause",
+    Some(match (cpu_changed, switches_changed) {
+        // What the CPU was used for is not known.
+        (true, false) => format!("{cpu_words}, {switch_words}"),
+        (false, true) if switches > Some(1.0) => format!("{switch_words}, {cpu_words}: contention"),
+        (false, true) => format!("{switch_words}, {cpu_words}: less contention"),
+        (true, true) => format!("{cpu_words}, {switch_words}: more than one cause"),
         (false, false) => return waits(before, after),
-    };
-    Some(format!("{cpu_words}, {switch_words}: {cause}"))
+    })
 }
 
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
@@ -84,6 +83,11 @@ fn ratio(before: f64, after: f64) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| after / before)
 }
 
+/// A change in percent; where a factor reads better, that.
 fn percent(ratio: f64) -> String {
-    format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−")
+    match ratio {
+        more if more >= 2.0 => format!("×{more:.1}"),
+        less if less <= 0.5 => format!("×{less:.2}"),
+        _ => format!("{:+.0} %", 100.0 * (ratio - 1.0)).replace('-', "−"),
+    }
 }

@@ -116,6 +116,15 @@ impl Progress {
         self.keep("✓", AnsiColor::Green, subject, what);
     }
 
+    /// What the user should know before it goes on.
+    pub(crate) fn note(&self, what: &str) {
+        match &self.sink {
+            Sink::Quiet => {}
+            Sink::Lines => print(what),
+            Sink::Live(bar) => bar.suspend(|| print(what)),
+        }
+    }
+
     /// Something went wrong that does not end the study.
     pub(crate) fn failed(&self, subject: &str, what: &str) {
         self.keep("✗", AnsiColor::Red, subject, what);
@@ -123,12 +132,7 @@ impl Progress {
 
     fn keep(&self, symbol: &str, color: AnsiColor, subject: &str, what: &str) {
         let (mark, bold) = (color.on_default(), Style::new().bold());
-        let line = format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}");
-        match &self.sink {
-            Sink::Quiet => {}
-            Sink::Lines => print(&line),
-            Sink::Live(bar) => bar.suspend(|| print(&line)),
-        }
+        self.note(&format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}"));
     }
 
     /// Where the measuring stands: part of the time used, what is measured now, what is known.
@@ -156,6 +160,11 @@ impl Progress {
 pub(crate) fn print(line: &str) {
     // A terminal that was closed is no reason to fail.
     let _ = writeln!(anstream::stderr(), "{line}");
+}
+
+/// `1 test`, `5 tests`.
+pub(crate) fn counted(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 /// `4:07` for 247 seconds, `1:02:00` for 3720.
@@ -187,6 +196,7 @@ mod tests {
     fn times_read_well() {
         assert_eq!(minutes(247.2), "4:07");
         assert_eq!(minutes(3720.0), "1:02:00");
+        assert_eq!([counted(1, "test"), counted(2, "test")], ["1 test", "2 tests"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use assay_verdict::{CellJudgement, Judgement, SystemSummary};
 use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
 use crate::label::label;
-use crate::number::change;
+use crate::number::count;
 use crate::words::{base_index, origin, symbol};
 use crate::{findings, headline};
 
@@ -23,6 +23,8 @@ pub(crate) struct Answer {
     pub(crate) systems: Vec<SystemAnswer>,
     /// What the A/A twin says.
     pub(crate) twins: Vec<String>,
+    /// What differs and is part of what is compared.
+    pub(crate) note: Option<String>,
     /// On how much it rests.
     pub(crate) basis: String,
 }
@@ -73,6 +75,7 @@ impl Answer {
                     unbroken(&sentence_of(&headline::twin_line(record, judgement, summary)))
                 })
                 .collect(),
+            note: headline::note(record).map(|note| sentence_of(&note)),
             basis: unbroken(&sentence_of(&headline::basis(record, judgement))),
         }
     }
@@ -162,23 +165,21 @@ fn sentence(record: &StudyRecord, summary: &SystemSummary) -> String {
         (!is_called, if is_called { u32::MAX - count } else { 0 })
     });
     let mut told = told.into_iter();
-    let Some((verdict, count)) = told.next() else {
+    let Some((verdict, number)) = told.next() else {
         return format!("Not compared with {base}.");
     };
     let word = verdict.word();
-    let tests = if cells == 1 { "test" } else { "tests" };
+    let tests = count(cells, "test");
     let first = match verdict {
         Verdict::Slower | Verdict::Faster => {
-            format!("{} than {base} in {count} of {cells} {tests}", capital(word))
+            format!("{} than {base} in {number} of {tests}", capital(word))
         }
-        Verdict::Same => format!("The same as {base} in {count} of {cells} {tests}"),
-        _ => format!("{} against {base} in {count} of {cells} {tests}", capital(word)),
+        Verdict::Same => format!("The same as {base} in {number} of {tests}"),
+        _ => format!("{} against {base} in {number} of {tests}", capital(word)),
     };
     let rest: String =
         told.map(|(verdict, count)| format!(", {} in {count}", verdict.word())).collect();
-    let median = summary
-        .median
-        .map_or_else(String::new, |m| format!("; in the median over tests {}", change(m)));
+    let median = headline::median(summary).map_or_else(String::new, |it| format!("; {it}"));
     format!("{first}{rest}{median}.")
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Conditions {
     /// Names of the systems that the audit compares.
     pub(crate) audited: Vec<String>,
     pub(crate) audit: Vec<Findings>,
+    /// The findings that are of no matter, behind their number.
+    pub(crate) harmless: Vec<Findings>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -64,11 +66,17 @@ impl Conditions {
     pub(crate) fn new(record: &StudyRecord, judgement: &Judgement) -> Self {
         let indices = || 0..record.systems.len();
         let audited = indices().filter(|&index| !record.systems[index].is_twin);
+        let harmless = findings(record, AuditClass::Harmless);
         Self {
             facts: facts(record, judgement),
             systems: indices().map(|index| system(record, index)).collect(),
             audited: audited.map(|index| label(record, index)).collect(),
-            audit: audit(record),
+            // What spoils a comparison first.
+            audit: [AuditClass::Suspicious, AuditClass::Expected]
+                .into_iter()
+                .flat_map(|class| findings(record, class))
+                .collect(),
+            harmless,
             events: events(record),
         }
     }
@@ -148,14 +156,10 @@ fn system(record: &StudyRecord, index: usize) -> SystemFacts {
     }
 }
 
-/// What spoils a comparison first.
-fn audit(record: &StudyRecord) -> Vec<Findings> {
-    [AuditClass::Suspicious, AuditClass::Expected, AuditClass::Harmless]
+fn findings(record: &StudyRecord, class: AuditClass) -> Vec<Findings> {
+    by_kind(&record.audit, class)
         .into_iter()
-        .flat_map(|class| {
-            by_kind(&record.audit, class).into_iter().map(move |group| (class, group))
-        })
-        .map(|(class, (kind, entries))| Findings {
+        .map(|(kind, entries)| Findings {
             class: match class {
                 AuditClass::Expected => "expected",
                 AuditClass::Harmless => "harmless",

@@ -7,7 +7,7 @@ use assay_verdict::Judgement;
 
 use crate::findings::{self, Kind};
 use crate::label::label;
-use crate::number::{duration, share, thousands};
+use crate::number::{count, duration, share, thousands};
 use crate::trouble;
 use crate::words::{command, minute, origin, rfc3339};
 
@@ -174,35 +174,39 @@ fn runs(record: &StudyRecord) -> Option<String> {
 fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     let errors: u64 = judgement.cells.iter().map(|cell| cell.errors).sum();
     format!(
-        "  slices: {}; {} servers started; {} retried errors",
+        "  slices: {}; {} started; {}",
         trouble::slices(record, judgement),
-        record.instances.len(),
-        thousands(errors as f64),
+        count(record.instances.len() as u64, "server"),
+        count(errors, "retried error"),
     )
 }
 
 fn audit(record: &StudyRecord) -> Vec<String> {
-    let count = |class| record.audit.iter().filter(|finding| finding.class == class).count();
+    let of_class = |class| record.audit.iter().filter(|finding| finding.class == class).count();
     let mut lines = vec![format!(
-        "  audit: of the differences {} asked for, {} harmless, {} suspicious",
-        count(AuditClass::Expected),
-        count(AuditClass::Harmless),
-        count(AuditClass::Suspicious),
+        "  audit: of the differences {} suspicious, {} expected, {} harmless",
+        of_class(AuditClass::Suspicious),
+        of_class(AuditClass::Expected),
+        of_class(AuditClass::Harmless),
     )];
+    let of = |kind| if kind == Kind::Plans { "plan of " } else { "" };
     let values = |finding: &AuditFinding| {
         let values = finding.values.iter().map(|value| findings::shown(value.as_deref()));
         values.collect::<Vec<_>>().join(" → ")
     };
     for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Expected) {
-        for entry in entries.iter().filter(|_| kind != Kind::Plans) {
-            lines.push(format!("    asked for: {} = {}", entry.name(), values(entry.finding)));
+        for entry in entries {
+            let (of, name, values) = (of(kind), entry.name(), values(entry.finding));
+            lines.push(match entry.is_asked() {
+                true => format!("    asked for: {of}{name} = {values}"),
+                false => format!("    expected: {of}{name} = {values}: {}", entry.finding.why),
+            });
         }
     }
     for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Suspicious) {
         for entry in entries {
-            let of = if kind == Kind::Plans { "plan of " } else { "" };
             let (name, values, why) = (entry.name(), values(entry.finding), &entry.finding.why);
-            lines.push(format!("    suspicious: {of}{name} = {values}: {why}"));
+            lines.push(format!("    suspicious: {}{name} = {values}: {why}", of(kind)));
         }
         lines.push(format!("    to do about {}: {}", kind.title(), kind.remedy()));
     }

@@ -1,4 +1,4 @@
-//! The report in a terminal: the answer in words, then groups, tests, causes, conditions, how to do it again.
+//! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to do it again.
 
 pub(crate) mod conditions;
 mod groups;
@@ -35,13 +35,15 @@ impl Section {
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement, options: TextOptions) -> String {
     let width = options.width;
     let tests = table::tests(record, judgement, width);
+    let (why, more) = reasons(record, judgement);
     let sections = [
         Section::Prose(headline::lines(record, judgement)),
+        Section::Prose(why),
+        Section::Prose(doubts(record, judgement)),
         Section::Laid(groups::render(record, judgement, width)),
         Section::Laid(tests.lines),
         Section::Prose(tests.legend),
-        Section::Prose(reasons(record, judgement)),
-        Section::Prose(doubts(record, judgement)),
+        Section::Prose(more),
         Section::Prose(conditions::render(record, judgement)),
         Section::Laid(conditions::again(record)),
     ];
@@ -73,16 +75,24 @@ fn push_section(lines: &mut Vec<String>, section: Vec<String>) {
     lines.extend(section.into_iter().map(|line| line.chars().map(plain).collect::<String>()));
 }
 
-/// The sentence on the cause, where there is one.
-fn reasons(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
+/// Sentences on causes that stand above the tables; the rest below them.
+const REASONS: usize = 8;
+
+/// The sentences on the causes, where there are any: the largest changes, and the rest.
+fn reasons(record: &StudyRecord, judgement: &Judgement) -> (Vec<String>, Vec<String>) {
     let mut lines: Vec<String> = causes(record, judgement)
         .into_iter()
         .map(|(judged, name, why)| format!("  {} {name}: {why}", symbol(judged.verdict)))
         .collect();
-    if !lines.is_empty() {
-        lines.insert(0, "why, the largest changes first".into());
+    let mut more = lines.split_off(lines.len().min(REASONS));
+    for (lines, title) in
+        [(&mut lines, "why, the largest changes first"), (&mut more, "why, the smaller changes")]
+    {
+        if !lines.is_empty() {
+            lines.insert(0, title.to_owned());
+        }
     }
-    lines
+    (lines, more)
 }
 
 /// Why tests are undecided and what would help, where there are such.

@@ -1,12 +1,12 @@
 //! The tables of tests.
 
 use assay_model::{CellId, Group, Setup, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, Judgement, PerOp};
+use assay_verdict::{CellJudgement, Judgement, PerOp, threshold};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 
 use crate::headline::compared;
 use crate::label::label;
-use crate::number::{NONE, quantity, rate, ratio};
+use crate::number::{NONE, quantity, rate, ratio, share};
 use crate::words::{base_index, symbol};
 
 /// What is left out of the table of tests to fit the width, the last first.
@@ -31,6 +31,32 @@ impl Extra {
             Self::ClientCpu => "client µs/op",
             Self::ContextSwitches => "cs/op",
         }
+    }
+
+    /// What it shows of a system, where the column compares systems.
+    fn figure(self, per_op: PerOp) -> Option<f64> {
+        match self {
+            Self::Qps | Self::CpuRatio => None,
+            Self::ServerCpu => per_op.server.map(|server| server.cpu_us),
+            Self::ClientCpu => per_op.client_cpu_us,
+            Self::ContextSwitches => per_op.server.map(|server| server.cs),
+        }
+    }
+
+    /// Whether some test differs in it by more than what counts. A column in which nothing does says nothing.
+    fn differs(self, record: &StudyRecord, judgement: &Judgement, others: &[usize]) -> bool {
+        if matches!(self, Self::Qps | Self::CpuRatio) {
+            return true;
+        }
+        let figure = |judged: &CellJudgement| judged.per_op.and_then(|it| self.figure(it));
+        let least = threshold(&record.study).ln_1p();
+        let of_others = judgement.cells.iter().filter(|judged| others.contains(&judged.system));
+        of_others.into_iter().any(|other| {
+            let base = judgement.cell(other.cell, base_index(record)).and_then(figure);
+            base.zip(figure(other)).is_none_or(|(base, other)| {
+                base.min(other) <= 0.0 && base != other || (other / base).ln().abs() > least
+            })
+        })
     }
 
     /// Whether it was measured in the cell.
@@ -68,7 +94,10 @@ pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -
     let others = compared(record);
     // A column in which nothing was measured says nothing.
     let measured = |extra: &Extra| judgement.cells.iter().any(|judged| extra.is_in(judged));
-    let extras: Vec<Extra> = Extra::ALL.into_iter().filter(measured).collect();
+    let (extras, equal): (Vec<Extra>, Vec<Extra>) = Extra::ALL
+        .into_iter()
+        .filter(measured)
+        .partition(|extra| extra.differs(record, judgement, &others));
     let fitting = |others: &[usize]| fitting(record, judgement, others, &extras, width);
     let layouts = match fitting(&others) {
         Some(layout) => vec![layout],
@@ -89,7 +118,7 @@ pub(crate) fn tests(record: &StudyRecord, judgement: &Judgement, width: usize) -
             })
             .collect(),
     };
-    let legend = legend(record, judgement, &extras, &layouts);
+    let legend = legend(record, judgement, &extras, &equal, &layouts);
     let tables: Vec<Vec<String>> = layouts.into_iter().map(|layout| layout.lines).collect();
     Tests { lines: tables.join(&String::new()), legend }
 }
@@ -227,9 +256,9 @@ fn row(record: &StudyRecord, judgement: &Judgement, id: CellId, columns: Columns
     for extra in columns.extras {
         match extra {
             Extra::Qps => {}
-            Extra::ServerCpu => cells.push(right(arrows(&all, |p| p.server.map(|s| s.cpu_us)))),
-            Extra::ContextSwitches => cells.push(right(arrows(&all, |p| p.server.map(|s| s.cs)))),
-            Extra::ClientCpu => cells.push(right(arrows(&all, |p| p.client_cpu_us))),
+            Extra::ServerCpu | Extra::ContextSwitches | Extra::ClientCpu => {
+                cells.push(right(arrows(&all, |per_op| extra.figure(per_op))));
+            }
             Extra::CpuRatio => {
                 let ratios: Vec<String> =
                     others.iter().map(|o| ratio(o.and_then(|o| o.cpu_ratio))).collect();
@@ -255,6 +284,7 @@ fn legend(
     record: &StudyRecord,
     judgement: &Judgement,
     extras: &[Extra],
+    equal: &[Extra],
     layouts: &[Layout],
 ) -> Vec<String> {
     let is_left_out = |extra: &Extra| layouts.iter().any(|layout| layout.left_out.contains(extra));
@@ -284,6 +314,11 @@ fn legend(
                     .to_owned(),
             );
         }
+    }
+    if !equal.is_empty() {
+        let headers: Vec<&str> = equal.iter().map(|extra| extra.header()).collect();
+        let least = share(threshold(&record.study));
+        legend.push(format!("  left out, as no test differs by {least}: {}", headers.join(", ")));
     }
     let left_out: Vec<&str> =
         extras.iter().filter(|extra| is_left_out(extra)).map(|extra| extra.header()).collect();

@@ -1,9 +1,11 @@
 //! Builds that differ: who built the servers, with what, and which libraries they run with.
 
-use assay_model::AuditClass::{self, Harmless, Suspicious};
-use assay_model::AuditFinding;
+use assay_model::AuditClass::{self, Expected, Harmless, Suspicious};
+use assay_model::{AuditFinding, Origin};
 
-use super::{Audited, differ, finding};
+use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
+
+use super::{Audited, differ, differ_within_series, finding};
 
 /// What is known of builds stands below this word.
 const SOURCE: &str = "build.source";
@@ -11,71 +13,98 @@ const SOURCE: &str = "build.source";
 /// Where in the source: means nothing between sources.
 const CHANNEL: &str = "build.channel";
 
-/// How a difference is read where the builds have one source, and where they have several.
+/// What a difference says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// Something is wrong, whatever is compared.
+    Wrong,
+    /// Another builder. Between versions that is part of what is compared where nobody built all of them.
+    OfBuilder,
+    /// What comes with a release of the source, or else a matter of who built.
+    OfRelease,
+    /// Nothing that costs time.
+    Nothing,
+}
+
 struct Rule {
     name: &'static str,
-    of_one_source: AuditClass,
-    of_several: AuditClass,
+    meaning: Meaning,
     why: &'static str,
 }
 
-const fn rule(name: &'static str, class: AuditClass, why: &'static str) -> Rule {
-    Rule { name, of_one_source: class, of_several: class, why }
-}
-
-/// What comes with a release of the source: part of what is compared where the source is one, else a matter of
-/// who built.
-const fn of_release(name: &'static str, why: &'static str) -> Rule {
-    Rule { name, of_one_source: Harmless, of_several: Suspicious, why }
+const fn rule(name: &'static str, meaning: Meaning, why: &'static str) -> Rule {
+    Rule { name, meaning, why }
 }
 
 const RULES: &[Rule] = &[
     rule(
         SOURCE,
-        Suspicious,
+        OfBuilder,
         "built by different people with different compilers and flags: not versions alone are compared",
     ),
     rule(
         CHANNEL,
-        Harmless,
+        Nothing,
         "the same builder, but of another release, with that release's compiler and libraries",
     ),
-    of_release("build.compiler", "another compiler makes other code of the same source"),
-    of_release("build.linker", "code is laid out differently"),
-    rule("build.pie", Suspicious, "position independent code costs some CPU in every function"),
-    rule("build.lto", Suspicious, "optimisation across files saves calls"),
-    rule("build.hardening", Suspicious, "checks of the stack, of pointers and of buffers cost CPU"),
+    rule("build.compiler", OfRelease, "another compiler makes other code of the same source"),
+    rule("build.linker", OfRelease, "code is laid out differently"),
+    rule("build.pie", OfBuilder, "position independent code costs some CPU in every function"),
+    rule("build.lto", OfBuilder, "optimisation across files saves calls"),
+    rule("build.hardening", OfBuilder, "checks of the stack, of pointers and of buffers cost CPU"),
     rule(
         "build.allocator",
-        Suspicious,
+        OfBuilder,
         "memory allocators differ in cost, with many threads above all",
     ),
-    rule("build.assertions", Suspicious, "a build for debugging checks itself all the time"),
-    of_release("build.c-library", "memory, strings and locks are the C library's"),
-    rule("build.c++-library", Harmless, "each server runs with the library of its release"),
-    rule("build.relro", Harmless, "when symbols are bound: at the start, or at their first use"),
-    rule("build.stripped", Harmless, "symbols are for debuggers and profilers, they cost nothing"),
+    rule("version_malloc_library", OfBuilder, "memory allocators differ in cost"),
+    rule("build.assertions", Wrong, "a build for debugging checks itself all the time"),
+    rule("build.c-library", OfRelease, "memory, strings and locks are the C library's"),
+    rule("build.c++-library", Nothing, "each server runs with the library of its release"),
+    rule("build.relro", Nothing, "when symbols are bound: at the start, or at their first use"),
+    rule("build.stripped", Nothing, "symbols are for debuggers and profilers, they cost nothing"),
     rule(
         "build.foreign-libraries",
-        Suspicious,
+        Wrong,
         "libraries that did not come with the server are another build's",
     ),
 ];
+
+/// Whether it is told here.
+pub(super) fn knows(name: &str) -> bool {
+    name.starts_with("build.") || RULES.iter().any(|rule| rule.name == name)
+}
 
 /// Findings about builds, in the order of the rules.
 pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let values = |name: &str| -> Vec<Option<String>> {
         systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect()
     };
-    let is_one = !differ(values(SOURCE).iter());
+    let is_one_source = !differ(values(SOURCE).iter());
     let of_rule = |rule: &Rule| {
         let found = values(rule.name);
-        if rule.name == CHANNEL && !is_one {
+        if rule.name == CHANNEL && !is_one_source {
             return None;
         }
-        let class = if is_one { rule.of_one_source } else { rule.of_several };
+        let class = match rule.meaning {
+            Meaning::Nothing => Harmless,
+            Meaning::OfRelease if is_one_source => Harmless,
+            Meaning::Wrong => Suspicious,
+            Meaning::OfBuilder | Meaning::OfRelease => class(systems, &found),
+        };
         // What a file does not tell is no other build.
         differ(found.iter().flatten()).then(|| finding(rule.name, found, class, rule.why))
     };
     RULES.iter().filter_map(of_rule).collect()
+}
+
+/// Suspicious where the user has the choice: of one release series another package could be taken, and what is built
+/// from source could be built alike.
+fn class(systems: &[Audited], values: &[Option<String>]) -> AuditClass {
+    let is_own = |it: &Audited| matches!(it.spec.origin, Origin::Dir(_) | Origin::Git(_));
+    if systems.iter().any(is_own) || differ_within_series(systems, values) {
+        Suspicious
+    } else {
+        Expected
+    }
 }

@@ -9,8 +9,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AuditClass, AuditFinding, Product, SystemSpec, may_be_secret};
+use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_secret};
 
+use crate::intent::version_number;
+use crate::options::{Standing, Version, table};
 use rules::{Rule, is_ignored, spelling};
 
 /// What a server says of itself, by name; what is not a server's variable has a word and a dot before its name.
@@ -151,9 +153,10 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Whether a setting is another one with another storage engine.
+/// Whether a setting is another one with another storage engine: the cache is that of the engine in use.
 fn is_of_engine(name: &str) -> bool {
-    ["table.engine", "table.row_format"].contains(&name) || name.starts_with("rocksdb_")
+    ["table.engine", "table.row_format", "innodb_buffer_pool_size"].contains(&name)
+        || name.starts_with("rocksdb_")
 }
 
 /// The variable that an option sets.
@@ -178,6 +181,32 @@ fn differ<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     values.any(|value| Some(value) != first)
 }
 
+impl Audited<'_> {
+    /// As the server says itself.
+    fn version(&self) -> Version {
+        let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
+        told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
+    }
+
+    /// Releases of one series differ in repairs only.
+    fn series(&self) -> (Product, u32, u32) {
+        match (self.spec.product, self.version()) {
+            (Product::Postgres, (major, ..)) => (Product::Postgres, major, 0),
+            (product, (major, minor, _)) => (product, major, minor),
+        }
+    }
+}
+
+/// Whether values that are known differ between systems of one release series.
+fn differ_within_series(systems: &[Audited], values: &[Option<String>]) -> bool {
+    let known: Vec<_> = systems
+        .iter()
+        .zip(values)
+        .filter_map(|(system, value)| Some((system.series(), value.as_ref()?)))
+        .collect();
+    known.iter().any(|(series, value)| known.iter().any(|it| it.0 == *series && it.1 != *value))
+}
+
 fn finding(
     setting: &str,
     values: Vec<Option<String>>,
@@ -199,12 +228,10 @@ struct Reading<'a> {
 
 /// Findings about settings of which something is known.
 fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
-    let families: Vec<bool> =
-        systems.iter().map(|it| it.spec.product == Product::Postgres).collect();
     let mut findings: Vec<AuditFinding> = Vec::new();
     for rule in rules::all() {
-        let global = judge(rule, "", &families, settings, asked);
-        let session = judge(rule, "session.", &families, settings, asked);
+        let global = judge(rule, "", systems, settings, asked);
+        let session = judge(rule, "session.", systems, settings, asked);
         // Sessions begin with the global value: said once.
         let session = session
             .filter(|session| global.as_ref().is_none_or(|global| global.values != session.values));
@@ -218,17 +245,17 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
     findings
 }
 
-/// A finding about the thing of one rule, if it differs in a way worth telling; `families` tells products that are
+/// A finding about the thing of one rule, if it differs in a way worth telling. Products of different families are
 /// compared in what both have only.
 fn judge(
     rule: &'static Rule,
     scope: &str,
-    families: &[bool],
+    systems: &[Audited],
     settings: &[Settings],
     asked: &Asked,
 ) -> Option<AuditFinding> {
     let readings: Vec<_> = settings.iter().map(|all| read(rule, scope, all)).collect();
-    let is_one_family = !differ(families.iter());
+    let is_one_family = !differ(systems.iter().map(|it| it.spec.product == Product::Postgres));
     // What versions of one product do without it says nothing of another product, but that it has no such thing.
     let without = rule.without.filter(|it| is_one_family || ["OFF", "NONE", "0", ""].contains(it));
     let meaning = |reading: &Option<Reading>| match reading {
@@ -254,12 +281,42 @@ fn judge(
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
     let (class, why) = if is_asked {
         (AuditClass::Expected, ASKED.to_owned())
+    } else if let Some(why) = unavailable(rule, systems, &readings) {
+        if why.ends_with(AS_ASKED_FOR) {
+            return None;
+        }
+        (AuditClass::Expected, format!("a version that lacks the option {why}"))
     } else if is_unknown {
         (AuditClass::Harmless, format!("only some of the versions have it: {}", rule.why))
     } else {
         (rule.class, rule.why.to_owned())
     };
     Some(finding(&format!("{scope}{name}"), values, class, &why))
+}
+
+/// How it is put that a version without an option does what the option asks of others.
+const AS_ASKED_FOR: &str = "as asked for";
+
+/// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
+/// user could change. Servers that run already do not follow the intent.
+fn unavailable(
+    rule: &Rule,
+    systems: &[Audited],
+    readings: &[Option<Reading>],
+) -> Option<&'static str> {
+    if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
+        return None;
+    }
+    let lacking = systems.iter().zip(readings).filter(|(_, reading)| reading.is_none());
+    lacking.map(|(system, _)| system).find_map(|system| {
+        let is_of_rule = |option: &str| rule.variables().any(|name| name == variable(option));
+        let mut settings = table(system.spec.product).iter();
+        let setting = settings.find(|it| is_of_rule(it.option))?;
+        match setting.standing(system.version()) {
+            Standing::Missing(why) => Some(why),
+            Standing::Known | Standing::SaidElsewhere => None,
+        }
+    })
 }
 
 fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<Reading<'a>> {
@@ -281,7 +338,7 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let is_known = |name: &str| {
         known.contains(name) || name.strip_prefix("session.").is_some_and(|it| known.contains(it))
     };
-    let is_other = |name: &str| name.starts_with("build.") || name.starts_with("data.");
+    let is_other = |name: &str| builds::knows(name) || name.starts_with("data.");
     let names: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
     let mut findings = Vec::new();
     for name in names.into_iter().filter(|it| !is_known(it) && !is_other(it) && !is_ignored(it)) {

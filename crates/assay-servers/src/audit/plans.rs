@@ -4,11 +4,15 @@ use std::collections::BTreeSet;
 
 use assay_model::{AuditClass, AuditFinding, Product};
 
-use super::{Asked, Audited, differ, finding};
+use super::{Asked, Audited, differ, differ_within_series, finding};
 
-/// What a plan rests on besides the statement, for those who look for the cause.
-const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics, a switch \
-                   of the optimiser or the version's planner";
+/// What a plan rests on besides the statement and the version, for those who look for the cause.
+const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics or a switch \
+                   of the optimiser";
+
+/// Why plans differ between versions that have the same data, indexes and settings.
+const WHY_OF_VERSION: &str = "carried out in another way by the planner of another version, which is part of what is \
+                              compared";
 
 /// One finding for each microbenchmark of which a statement is carried out in different ways.
 ///
@@ -47,11 +51,13 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
         (!plans.is_empty()).then(|| plans.join(" | "))
     };
     let told: Vec<String> = statements.iter().map(|it| format!("`{it}`")).collect();
+    let values: Vec<_> = systems.iter().map(value).collect();
     let (class, why) = if asked.engines_differ {
         (AuditClass::Expected, "planned for another storage engine, which was asked for")
-    } else {
+    } else if differ_within_series(systems, &values) {
         (AuditClass::Suspicious, WHY)
+    } else {
+        (AuditClass::Expected, WHY_OF_VERSION)
     };
-    let values = systems.iter().map(value).collect();
     Some(finding(&format!("plan.{test}"), values, class, &format!("{}: {why}", told.join(", "))))
 }

@@ -150,6 +150,52 @@ fn products_are_compared_in_what_both_have() {
 }
 
 #[test]
+fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
+    let (old, new) = ([("version", "5.6.14-log")], [("version", "5.7.22")]);
+    let with = |all: &[(&str, &str)], value: Option<(&str, &str)>| {
+        facts(&all.iter().copied().chain(value).collect::<Vec<_>>())
+    };
+    let block = Some(("innodb_log_write_ahead_size", "4096"));
+    let mysql = spec(Product::MySql, &[]);
+    let found = audit_of([&mysql, &mysql], [&with(&old, None), &with(&new, block)]);
+    assert_eq!(classes(&found), [("innodb_log_write_ahead_size", AuditClass::Expected)]);
+    assert!(found[0].why.contains("blocks of 512 bytes"), "{found:?}");
+    // A server that runs already has a setting of its own, which its user can change.
+    let running = SystemSpec { origin: Origin::Url("mysql://u@h/d".to_owned()), ..mysql.clone() };
+    let found = audit_of([&mysql, &running], [&with(&old, None), &with(&new, block)]);
+    assert_eq!(classes(&found), [("innodb_log_write_ahead_size", SUSPICIOUS)]);
+}
+
+#[test]
+fn two_words_for_one_thing_are_no_difference() {
+    let page = |row, checksum| [("table.row_format", row), ("innodb_checksum_algorithm", checksum)];
+    assert_eq!(audit(&page("Compact", "crc32"), &page("Dynamic", "full_crc32"), &[]), []);
+    let found = audit(&page("Redundant", "innodb"), &page("Dynamic", "full_crc32"), &[]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+}
+
+#[test]
+fn builds_of_versions_that_nobody_built_alike_are_part_of_what_is_compared() {
+    let of =
+        |version, source, pie| [("version", version), ("build.source", source), ("build.pie", pie)];
+    let (old, new) = (of("10.11.5", "maven", "no"), of("11.8.6", "apt", "yes"));
+    let found = audit(&old, &new, &[]);
+    assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
+    assert_eq!(found.len(), 2);
+    // Of one series another package could be taken, and what is built from source could be built alike.
+    let found = audit(&old, &of("10.11.19", "apt", "yes"), &[]);
+    assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+    let plain = spec(Product::MariaDb, &[]);
+    let built = SystemSpec { origin: Origin::Dir("/opt/mariadb".into()), ..plain.clone() };
+    let found = audit_of([&built, &plain], [&facts(&old), &facts(&new)]);
+    assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+    let debug = [("version", "11.8.6"), ("build.assertions", "yes")];
+    let found = audit(&[("version", "10.11.5"), ("build.assertions", "no")], &debug, &[]);
+    assert_eq!(classes(&found), [("build.assertions", SUSPICIOUS)]);
+}
+
+#[test]
 fn builds_of_different_sources_are_suspicious_of_different_releases_are_told() {
     let debian = [
         ("build.source", "apt"),
@@ -202,16 +248,33 @@ fn a_plan_that_differs_is_told_with_its_test_and_statement_and_no_other() {
 }
 
 #[test]
+fn plans_of_different_versions_are_part_of_what_is_compared() {
+    let of = |version: &str, plan| {
+        let mut facts = with_plans(&[("a", "S1", plan)]);
+        facts.settings.insert("version".to_owned(), version.to_owned());
+        facts
+    };
+    let plain = spec(Product::MariaDb, &[]);
+    let class = |a: &Facts, b: &Facts| audit_of([&plain, &plain], [a, b])[0].class;
+    let old = of("10.11.19", "range k");
+    assert_eq!(class(&old, &of("11.8.6", "whole table")), AuditClass::Expected);
+    assert_eq!(class(&old, &of("10.11.5", "whole table")), SUSPICIOUS);
+}
+
+#[test]
 fn another_engine_was_asked_for_and_its_plans_with_it() {
     let mut one = with_plans(&[("a", "S1", "range k")]);
     let mut other = with_plans(&[("a", "S1", "ref k")]);
+    let pool = |size: &str| ("innodb_buffer_pool_size".to_owned(), size.to_owned());
+    one.settings.extend([pool("1073741824")]);
+    other.settings.extend([pool("67108864")]);
     one.settings.insert("table.engine".to_owned(), "InnoDB".to_owned());
     other.settings.insert("table.engine".to_owned(), "ROCKSDB".to_owned());
     let innodb = spec(Product::MariaDb, &[]);
     let rocksdb = SystemSpec { engine: Engine::RocksDb, ..innodb.clone() };
     let found = audit_of([&innodb, &rocksdb], [&one, &other]);
     assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
-    assert_eq!(found.len(), 2);
+    assert_eq!(found.len(), 3);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! came or went; every one is asked of real servers in the tests.
 
 use crate::intent::Durability;
-use crate::options::Setting;
+use crate::options::{FIRST, Setting};
 
 /// The settings, in the order in which they are given.
 pub(crate) const POSTGRES: &[Setting] = &[
@@ -32,11 +32,26 @@ pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("huge_pages", |_| "off".to_owned()),
     // One statement, one process, as in the MySQL family.
     Setting::of("max_parallel_workers_per_gather", |_| "0".to_owned()),
-    Setting {
-        // Default on from 12.
-        missing: &[((0, 0, 0), (11, 0, 0), Some("has no compiler of expressions, as asked for"))],
-        ..Setting::of("jit", |_| "off".to_owned())
-    },
+    // Default on from 12.
+    Setting::of("jit", |_| "off".to_owned()).missing(&[(
+        FIRST,
+        (11, 0, 0),
+        Some("has no compiler of expressions, as asked for"),
+    )]),
+    // Default `worker` from 18: before it a process reads pages itself.
+    Setting::of("io_method", |_| "sync".to_owned()).missing(&[(
+        FIRST,
+        (18, 0, 0),
+        Some("reads pages in the process that wants them, as asked for"),
+    )]),
+    // Default 16 from 18.
+    Setting::of("effective_io_concurrency", |_| "1".to_owned()),
+    // Default 2 from 15.
+    Setting::of("hash_mem_multiplier", |_| "1".to_owned()).missing(&[(
+        FIRST,
+        (13, 0, 0),
+        Some("builds hash tables in `work_mem`, as asked for"),
+    )]),
     Setting::of("autovacuum", |_| "on".to_owned()),
     Setting::of("track_io_timing", |_| "off".to_owned()),
     // Default on from 15.

@@ -2,15 +2,13 @@
 
 use anyhow::Result;
 use assay_model::{Class, Kind, PlannedCell, Setup, Study};
+pub(crate) use assay_plan::ROUNDS_MIN;
 
 use super::recorder::Recorder;
 use super::template::Templates;
 
 /// Part of the rows that the `delete` slices of a block may remove: beyond, too many deletes would find nothing.
 const DELETED_SHARE: f64 = 0.3;
-
-/// Rounds of a cell in a block at least: one order of the systems and its reverse.
-pub(crate) const ROUNDS_MIN: u32 = 2;
 
 /// Events of a slice at least.
 const EVENTS_MIN: f64 = 10.0;

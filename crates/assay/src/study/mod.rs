@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
 use assay_model::{Experiment, Product, StudyRecord};
-use assay_plan::Plan;
+use assay_plan::{Needs, Plan};
 
 use crate::interrupt::Interrupt;
 use crate::machine_lock::MachineLock;
@@ -106,6 +106,7 @@ fn finish(
 
 /// Data, then measuring: whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
+    env.progress.note(&outlook(recorder));
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
     leave_root_for(participants, &stage)?;
@@ -115,6 +116,15 @@ fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recor
         Experiment::Interleaved => interleaved(&field, recorder),
         Experiment::Sequential => sequential::measure(&field, recorder),
     }
+}
+
+/// What the study takes and can decide, before it costs anything.
+fn outlook(recorder: &Recorder) -> String {
+    let study = recorder.study();
+    let needs =
+        Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) };
+    let left_s = study.budget_s - recorder.used_s();
+    assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
 }
 
 /// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].

@@ -4,21 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use assay_model::{
-    Block, CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Study,
-    StudyRecord,
+    Block, CellId, Class, DataSet, PlannedCell, Slice, SliceOutcome, StartFrom, Study, StudyRecord,
 };
+use assay_plan::{round_s, start_s};
 
 use super::Unfinished;
 use super::calibrate::ROUNDS_MIN;
 use super::recorder::Recorder;
-use crate::progress::{Tally, minutes};
-
-/// Part of a round that is neither warm nor measured part, before the first has been seen, milliseconds per system.
-const OVERHEAD_MS: f64 = 8.0;
-
-/// What starting an instance takes, before one has been seen: this long, and its data are copied and read at this rate.
-const START_S: f64 = 0.5;
-const START_MB_PER_S: f64 = 200.0;
+use crate::progress::{Tally, counted, minutes};
 
 /// Hands out the blocks of a study.
 pub(crate) struct Schedule {
@@ -80,15 +73,9 @@ impl BlockPlan {
 impl Schedule {
     /// A schedule for what a study has still to do.
     pub(crate) fn new(record: &StudyRecord) -> Self {
-        let systems = record.systems.len() as f64;
+        let systems = record.systems.len();
         let cells = &record.study.cells;
-        let round_s = cells
-            .iter()
-            .map(|cell| {
-                let slice_ms = f64::from(cell.warm_ms + cell.slice_ms) + OVERHEAD_MS;
-                (cell.id, systems * slice_ms / 1000.0)
-            })
-            .collect();
+        let round_s = cells.iter().map(|cell| (cell.id, round_s(cell, systems))).collect();
         let is_failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
         let measured = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
         let planned = record.blocks.iter().map(|block| block.number + 1).max().unwrap_or(0);
@@ -96,7 +83,7 @@ impl Schedule {
             begun: record.blocks.last().cloned(),
             blocks_done: measured.max(planned),
             round_s,
-            start_s: systems * phases_start_s(cells),
+            start_s: start_s(cells, systems),
             block_began_s: 0.0,
             rounds_s: 0.0,
             closed: record.slices.iter().filter(is_failed).map(|slice| slice.cell).collect(),
@@ -211,11 +198,11 @@ impl Schedule {
         let known = self.so_far.words();
         let gap = if known.is_empty() { "" } else { "; so far " };
         format!(
-            "measuring block {} of {}: {} tests, {} rounds each, at most {left} left{gap}{known}",
+            "measuring block {} of {}: {}, {} each, at most {left} left{gap}{known}",
             block.number + 1,
             study.blocks,
-            block.cells.len(),
-            block.rounds,
+            counted(block.cells.len() as u64, "test"),
+            counted(u64::from(block.rounds), "round"),
         )
     }
 
@@ -226,18 +213,6 @@ impl Schedule {
         self.block_began_s = now_s;
         self.rounds_s = 0.0;
     }
-}
-
-/// What starting one system's instances for all phases takes, about, seconds.
-fn phases_start_s(cells: &[PlannedCell]) -> f64 {
-    let phases: BTreeMap<_, Setup> = cells
-        .iter()
-        .map(|cell| ((cell.id.setup.data(), cell.id.test.start_from()), cell.id.setup))
-        .collect();
-    phases
-        .values()
-        .map(|setup| START_S + assay_plan::loaded_mb(*setup) as f64 / START_MB_PER_S)
-        .sum()
 }
 
 fn planned(study: &Study, block: Block) -> BlockPlan {

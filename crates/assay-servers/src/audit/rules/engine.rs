@@ -97,6 +97,15 @@ const LOG_THROUGH: &[Variable] = &[
     Variable { name: METHOD, meaning: |it, _| on(it == "O_DSYNC") },
 ];
 
+/// `full_crc32`, since MariaDB 10.4.3, is the same CRC-32C of the same page, taken at once instead of in two parts.
+const PAGE_CHECKSUM: &[Variable] = &[Variable {
+    name: "innodb_checksum_algorithm",
+    meaning: |value, _| match value.trim_start_matches("strict_") {
+        "crc32" | "full_crc32" => "CRC-32C".to_owned(),
+        other => spelling(other),
+    },
+}];
+
 const METHOD: &str = "innodb_flush_method";
 
 fn on(is_on: bool) -> String {
@@ -146,7 +155,11 @@ pub(super) const RULES: &[Rule] = &[
     )
     .else_("OFF"),
     Rule::trap("innodb_log_checksums", CHECKSUM, BOTH).else_("ON"),
-    Rule::trap("innodb_log_compressed_pages", "compressed pages are written to the log too", BOTH),
+    Rule::harmless(
+        "innodb_log_compressed_pages",
+        "compressed pages are written to the log too: there are none",
+        BOTH,
+    ),
     Rule::trap("innodb_flush_method", CACHED, BOTH),
     Rule::trap("innodb_log_file_buffering", CACHED, "MariaDB 10.8.4 and 10.9.2 release notes")
         .else_("ON"),
@@ -156,7 +169,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
     Rule::trap("data_file_write_through", CACHED, ADDED_IN_11_0).from(DATA_THROUGH),
     Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
-    Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL),
+    Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL)
+        .else_("OFF"),
     Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
     Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
     // Off by default since MariaDB 10.5.4 and MySQL 8.4.0.
@@ -179,8 +193,7 @@ pub(super) const RULES: &[Rule] = &[
         "MDEV-35124",
     )
     .else_("OFF"),
-    // `full_crc32` since MariaDB 10.4.3, the default since 10.5.0.
-    Rule::trap("innodb_checksum_algorithm", CHECKSUM, BOTH).else_("FULL_CRC32"),
+    Rule::trap("innodb_checksum_algorithm", CHECKSUM, BOTH).from(PAGE_CHECKSUM),
     Rule::trap("innodb_checksums", CHECKSUM, BOTH).else_("ON"),
     Rule::trap(
         "innodb_page_size",
@@ -201,6 +214,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_flush_neighbors", "it decides how many pages are written at a time", BOTH),
     Rule::trap("innodb_flush_sync", WRITE_BACK, BOTH),
     Rule::trap("innodb_max_dirty_pages_pct", WRITE_BACK, BOTH),
+    Rule::trap("innodb_max_dirty_pages_pct_lwm", WRITE_BACK, BOTH),
     Rule::trap("innodb_adaptive_flushing", WRITE_BACK, BOTH),
     Rule::trap("innodb_thread_concurrency", "threads wait to enter the engine", BOTH).else_("0"),
     Rule::trap("innodb_random_read_ahead", "pages are read that nobody asked for", BOTH),

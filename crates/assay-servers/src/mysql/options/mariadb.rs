@@ -5,7 +5,10 @@
 
 use assay_model::Engine::{InnoDb, RocksDb};
 
-use super::{cache, charset, collation, commit, connections, fixed, half_of_log, log};
+use super::{
+    ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
+    connections, fixed, half_of_log, log,
+};
 use crate::options::{FIRST, NEVER, Setting};
 
 /// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
@@ -24,6 +27,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-log-file-size", half_of_log).missing(&[((10, 5, 0), NEVER, None)]),
     Setting::of("innodb-log-files-in-group", fixed!("2")).missing(&[((10, 5, 0), NEVER, None)]),
     Setting::of("innodb-log-file-size", log).missing(&[(FIRST, (10, 5, 0), None)]),
+    Setting::of("innodb-log-buffer-size", fixed!("16M")),
     Setting::of("innodb-flush-log-at-trx-commit", commit),
     Setting::of("character-set-server", charset),
     Setting::of("collation-server", collation),
@@ -32,9 +36,35 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("max-connections", connections),
     // Default 0 before 10.2.0, later by the number of connections.
     Setting::of("thread-cache-size", connections),
+    // MySQL sorts in 256K by default.
+    Setting::of("sort-buffer-size", fixed!("2M")),
+    Setting::of("join-buffer-size", fixed!("256K")),
+    Setting::of("read-rnd-buffer-size", fixed!("256K")),
+    Setting::of("tmp-table-size", fixed!("16M")),
+    Setting::of("max-heap-table-size", fixed!("16M")),
+    // Default 0 before 10.4.3: every point of a list is looked up.
+    Setting::of("eq-range-index-dive-limit", fixed!("200")).missing(&[
+        (FIRST, (10, 2, 18), Some(ALWAYS_DIVES)),
+        ((10, 3, 0), (10, 3, 10), Some(ALWAYS_DIVES)),
+    ]),
+    // Default `preferably_for_queries` since 10.4.1; the statistics of other versions are the engine's.
+    Setting::of("use-stat-tables", fixed!("never")),
+    Setting::of("innodb-default-row-format", fixed!("dynamic")).missing(&[(
+        FIRST,
+        (10, 2, 2),
+        Some(COMPACT_ROWS),
+    )]),
+    Setting::of("event-scheduler", fixed!("OFF")),
     Setting::of("innodb-doublewrite", fixed!("ON")),
     // Default `fsync` before 10.6.0.
     Setting::of("innodb-flush-method", fixed!("O_DIRECT")),
+    // Default 75 before 10.5.7.
+    Setting::of("innodb-max-dirty-pages-pct", fixed!("90")),
+    Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
+        FIRST,
+        (10, 2, 2),
+        Some("begins to write changed pages ahead when 0.001 % of all have changed"),
+    )]),
     Setting::of("innodb-io-capacity", fixed!("2000")),
     Setting::of("innodb-flush-neighbors", fixed!("0")),
     // Later versions have a form of CRC-32 by default.
@@ -84,11 +114,10 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default ON from 11.4.
     Setting::of("ssl", fixed!("OFF")),
     Setting::of("plugin-load-add", fixed!("ha_rocksdb.so")).only(RocksDb),
-    Setting::of("rocksdb-block-cache-size", cache).only(RocksDb),
+    Setting::of("rocksdb-block-cache-size", block_cache).only(RocksDb),
     Setting::of("rocksdb-max-total-wal-size", log).only(RocksDb),
     Setting::of("rocksdb-flush-log-at-trx-commit", commit).only(RocksDb),
-    // Rows as they are, as InnoDB stores them.
-    Setting::of("rocksdb-default-cf-options", fixed!("compression=kNoCompression")).only(RocksDb),
+    Setting::of("rocksdb-default-cf-options", column_family).only(RocksDb),
     // Past the page cache, as InnoDB with O_DIRECT.
     Setting::of("rocksdb-use-direct-reads", fixed!("ON")).only(RocksDb),
     Setting::of("rocksdb-use-direct-io-for-flush-and-compaction", fixed!("ON")).only(RocksDb),

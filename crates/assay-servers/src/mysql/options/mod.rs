@@ -15,6 +15,12 @@ macro_rules! fixed {
 }
 use fixed;
 
+/// What versions without `eq_range_index_dive_limit` do.
+const ALWAYS_DIVES: &str = "looks up every point of a list in the index to plan a statement";
+
+/// What versions without `innodb_default_row_format` do.
+const COMPACT_ROWS: &str = "makes rows `Compact`, which differ from `Dynamic` in long columns only";
+
 fn commit(intent: &Intent) -> String {
     match intent.durability {
         Durability::Relaxed => "2".to_owned(),
@@ -39,6 +45,21 @@ fn collation(intent: &Intent) -> String {
 /// The engine's cache.
 fn cache(intent: &Intent) -> String {
     format!("{}M", intent.buffer_pool_mb)
+}
+
+/// A memtable of MyRocks, MiB. A full one is written while the next one fills.
+fn memtable_mb(intent: &Intent) -> u64 {
+    (intent.buffer_pool_mb / 8).clamp(1, 64)
+}
+
+/// The engine's cache without what two memtables take: a buffer pool holds changed pages too.
+fn block_cache(intent: &Intent) -> String {
+    format!("{}M", intent.buffer_pool_mb.saturating_sub(2 * memtable_mb(intent)).max(1))
+}
+
+/// Rows as they are, as InnoDB stores them, and the size of memtables.
+fn column_family(intent: &Intent) -> String {
+    format!("compression=kNoCompression;write_buffer_size={}m", memtable_mb(intent))
 }
 
 /// The redo log as one.

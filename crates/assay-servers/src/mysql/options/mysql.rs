@@ -5,7 +5,10 @@
 
 use assay_model::Engine::InnoDb;
 
-use super::{cache, charset, collation, commit, connections, fixed, half_of_log, log};
+use super::{
+    ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
+    log,
+};
 use crate::options::{FIRST, NEVER, Setting};
 
 /// All of them.
@@ -17,6 +20,8 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-log-file-size", half_of_log).missing(&[((8, 0, 30), NEVER, None)]),
     Setting::of("innodb-log-files-in-group", fixed!("2")).missing(&[((8, 0, 30), NEVER, None)]),
     Setting::of("innodb-redo-log-capacity", log).missing(&[(FIRST, (8, 0, 30), None)]),
+    // Default 8M before 5.7.6, 64M since 8.4.0.
+    Setting::of("innodb-log-buffer-size", fixed!("16M")),
     Setting::of("innodb-flush-log-at-trx-commit", commit),
     Setting::of("character-set-server", charset),
     Setting::of("collation-server", collation),
@@ -25,8 +30,43 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("max-connections", connections),
     // Default 0 in 5.5, later by the number of connections.
     Setting::of("thread-cache-size", connections),
+    // Default 256K since 5.6, where MariaDB has 2M; a join's default is 128K before 5.6.6.
+    Setting::of("sort-buffer-size", fixed!("2M")),
+    Setting::of("join-buffer-size", fixed!("256K")),
+    Setting::of("read-rnd-buffer-size", fixed!("256K")),
+    Setting::of("tmp-table-size", fixed!("16M")),
+    Setting::of("max-heap-table-size", fixed!("16M")),
+    // Default 10 before 5.7.4.
+    Setting::of("eq-range-index-dive-limit", fixed!("200")).missing(&[(
+        FIRST,
+        (5, 6, 5),
+        Some(ALWAYS_DIVES),
+    )]),
+    Setting::of("innodb-default-row-format", fixed!("dynamic")).missing(&[(
+        FIRST,
+        (5, 7, 9),
+        Some(COMPACT_ROWS),
+    )]),
+    // Default ON since 8.0.3: a thread that wakes up.
+    Setting::of("event-scheduler", fixed!("OFF")),
     Setting::of("innodb-doublewrite", fixed!("ON")),
+    // As many as are written at once before 8.0.20 and since 8.4.0; default 4 in between.
+    Setting::of("innodb-doublewrite-pages", fixed!("128")).missing(&[(FIRST, (8, 0, 20), None)]),
     Setting::of("innodb-flush-method", fixed!("O_DIRECT")),
+    // Default ON since 8.4.0.
+    Setting::of("innodb-use-fdatasync", fixed!("OFF")).missing(&[(
+        FIRST,
+        (8, 0, 26),
+        Some("flushes by `fsync`, as asked for"),
+    )]),
+    // Default 75 before 8.0.3.
+    Setting::of("innodb-max-dirty-pages-pct", fixed!("90")),
+    // Default 10 since 8.0.3.
+    Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
+        FIRST,
+        (5, 6, 6),
+        Some("writes no changed pages ahead, as asked for"),
+    )]),
     // Default 200, since 8.4.0 10000.
     Setting::of("innodb-io-capacity", fixed!("2000")),
     // Default ON before 8.0.0.

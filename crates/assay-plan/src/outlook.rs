@@ -1,0 +1,178 @@
+//! What a study takes and what it can decide, as far as is known before it begins. Pure; estimates, no promises.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Experiment, PlannedCell, Setup, Study};
+
+use crate::quantity::duration_text;
+use crate::size::loaded_mb;
+
+/// Rounds of a cell in a block at least: one order of the systems and its reverse.
+pub const ROUNDS_MIN: u32 = 2;
+
+/// Part of a round that is neither warm nor measured part, before the first has been seen, milliseconds per system.
+const OVERHEAD_MS: f64 = 8.0;
+
+/// What starting an instance takes, before one has been seen: this long, and its data are copied and read at this rate.
+const START_S: f64 = 0.5;
+const START_MB_PER_S: f64 = 200.0;
+
+/// Percent squared by which the smallest change in half of the tests is known to depend on blocks, and on pairs of
+/// slices of this length: fitted to the simulations of `docs/statistics.md` (10.7 % at 4 × 10, 4.9 % at 4 × 40, 3.6 %
+/// at 4 × 160).
+const OF_BLOCKS: f64 = 36.0;
+const OF_PAIRS: f64 = 3500.0;
+const PAIR_MS: f64 = 50.0;
+
+/// What verdicts need, which is not for a plan to know.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// Blocks.
+    pub blocks: u32,
+    /// The smallest change that counts.
+    pub threshold: f64,
+}
+
+/// Seconds that a round of a cell takes, all systems together.
+#[must_use]
+pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
+    systems as f64 * (f64::from(cell.warm_ms + cell.slice_ms) + OVERHEAD_MS) / 1000.0
+}
+
+/// Seconds that starting the instances of a block takes: of all systems, for each data set, fresh and aged.
+#[must_use]
+pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
+    let phases: BTreeMap<_, Setup> = cells
+        .iter()
+        .map(|cell| ((cell.id.setup.data(), cell.id.test.start_from()), cell.id.setup))
+        .collect();
+    let of_one = phases
+        .values()
+        .map(|setup| START_S + loaded_mb(*setup) as f64 / START_MB_PER_S)
+        .sum::<f64>();
+    systems as f64 * of_one
+}
+
+/// What a study takes and can decide in the time that is left, in a sentence for the user who waits.
+#[must_use]
+pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> String {
+    let start_s = start_s(&study.cells, systems);
+    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let what = format!(
+        "one pass over {} on {} takes about {}",
+        counted(study.cells.len(), "test"),
+        counted(systems, "system"),
+        about(start_s + once_s),
+    );
+    if study.experiment == Experiment::Sequential {
+        return format!("{what}, and there is only one: nothing will tell a change from chance");
+    }
+    let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
+    let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
+    let needed = needs.blocks.min(study.blocks).max(1);
+    if blocks < needed {
+        let enough = (1.1 * f64::from(needed) * block_s / 10.0).ceil() * 10.0;
+        let remedy =
+            format!("`--budget {}` or fewer `--tests`", duration_text(enough).replace(' ', ""));
+        let why = if left_s < start_s + once_s {
+            format!("more than the {} left for all", about(left_s))
+        } else {
+            format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
+        };
+        return format!("{what}, {why}: hardly anything will be decided without {remedy}");
+    }
+    let affordable = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
+    let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
+    let smallest = smallest_change(study, blocks, rounds).max(needs.threshold);
+    format!(
+        "{what}; {} are enough for {} of {rounds} passes, which decide changes of about {:.0} % and more in half of the tests; \
+         smaller ones may stay undecided",
+        about(left_s),
+        counted(blocks as usize, "block"),
+        (100.0 * smallest).ceil(),
+    )
+}
+
+/// The smallest change that so much measuring shows in half of the tests, on a quiet machine.
+fn smallest_change(study: &Study, blocks: u32, rounds: u32) -> f64 {
+    let slice_ms: f64 = study.cells.iter().map(|cell| f64::from(cell.slice_ms)).sum::<f64>()
+        / study.cells.len().max(1) as f64;
+    let (blocks, rounds) = (f64::from(blocks), f64::from(rounds));
+    let of_pairs = OF_PAIRS * (PAIR_MS / slice_ms.max(1.0)) / (blocks * rounds);
+    (OF_BLOCKS / blocks + of_pairs).sqrt() / 100.0
+}
+
+fn counted(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+fn about(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.95 => "a second".to_owned(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 6000.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.0} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Preset;
+
+    use super::*;
+    use crate::{MachineFacts, Request, plan};
+
+    const NEEDS: Needs = Needs { blocks: 4, threshold: 0.02 };
+
+    fn planned(preset: Preset, tests: &[&str]) -> Study {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let tests = tests.iter().map(|test| (*test).to_owned()).collect();
+        let request = Request { preset, tests, ..Request::of_systems(&words) };
+        let machine = MachineFacts { cpus: 2, memory_mb: 256_000, disk_mb: 500_000 };
+        plan(&request, machine).unwrap().study
+    }
+
+    #[test]
+    fn a_study_says_what_a_pass_takes_and_what_the_budget_decides() {
+        let study = planned(Preset::Quick, &[]);
+        let told = outlook(&study, 2, 600.0, NEEDS);
+        assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
+        assert!(told.contains("10 min are enough for 6 blocks of "), "{told}");
+        assert!(told.contains("changes of about 6 % and more"), "{told}");
+        let one = planned(Preset::Quick, &["point-query"]);
+        assert!(
+            outlook(&one, 1, 600.0, NEEDS).contains("over 1 test on 1 system takes"),
+            "{one:?}"
+        );
+    }
+
+    #[test]
+    fn a_budget_that_holds_no_pass_or_too_few_blocks_is_told_with_the_way_out() {
+        let study = planned(Preset::Quick, &[]);
+        let none = outlook(&study, 2, 2.0, NEEDS);
+        assert!(none.contains("more than the 2 s left for all"), "{none}");
+        let few = outlook(&study, 2, 20.0, NEEDS);
+        assert!(few.contains("a verdict needs 4 blocks"), "{few}");
+        for told in [&none, &few] {
+            assert!(told.contains("hardly anything will be decided"), "{told}");
+            let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
+            let seconds = crate::parse_duration_s(budget).unwrap();
+            assert!(outlook(&study, 2, seconds, NEEDS).contains("decide changes"), "{budget}");
+        }
+    }
+
+    #[test]
+    fn more_measuring_decides_smaller_changes_as_simulated() {
+        let study = planned(Preset::Quick, &["point-query"]);
+        for (rounds, simulated) in [(10, 0.107), (40, 0.049), (160, 0.036)] {
+            let change = smallest_change(&study, 4, rounds);
+            assert!((0.8..1.2).contains(&(change / simulated)), "{rounds}: {change}");
+        }
+    }
+
+    #[test]
+    fn a_single_pass_promises_nothing() {
+        let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS);
+        assert!(told.contains("there is only one"), "{told}");
+    }
+}

@@ -1,0 +1,135 @@
+//! What a report says first: the answer with its uncertainty, then why, then the tables.
+
+mod common;
+
+use assay_model::{AuditClass, AuditFinding, Origin, StudyRecord};
+use assay_report::{Format, TextOptions, render};
+use assay_verdict::judge;
+use common::record;
+
+const ALL: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
+
+fn in_format(record: &StudyRecord, format: Format) -> String {
+    let text = render(record, &judge(record), format, &TextOptions { width: 400, color: false });
+    text.replace('\u{a0}', " ")
+}
+
+#[test]
+fn the_headline_has_no_median_without_its_interval() {
+    let mut single = record(&["11.8"]);
+    single.slices.retain(|slice| slice.block == 0);
+    for format in ALL {
+        assert!(!in_format(&single, format).contains("median over tests"), "{format:?}");
+    }
+    let text = in_format(&record(&["11.8"]), Format::Text);
+    assert!(text.contains("(median over tests: −1.0 % [−1.0 %, −1.0 %])"), "{text}");
+}
+
+#[test]
+fn a_median_of_which_nothing_is_known_is_words() {
+    let mut wild = record(&["11.8"]);
+    for slice in wild.slices.iter_mut().filter(|slice| slice.system == 1) {
+        slice.work.elapsed_ns *= [1, 40, 3, 9][slice.block as usize % 4];
+    }
+    for format in ALL {
+        let text = in_format(&wild, format);
+        assert!(text.contains("median over tests: not known even roughly"), "{text}");
+        assert!(text.contains("this study could not have seen even a doubling"), "{text}");
+        assert!(!text.contains("100 %"), "{text}");
+    }
+}
+
+#[test]
+fn one_of_anything_is_one() {
+    let mut one = record(&["11.8"]);
+    one.study.cells.truncate(1);
+    let id = one.study.cells[0].id;
+    one.slices.retain(|slice| slice.cell == id);
+    let text = in_format(&one, Format::Text);
+    assert!(text.contains("is slower than mariadb@10.11 in 1 of 1 test\n"), "{text}");
+    one.slices.retain(|slice| slice.block == 0);
+    for format in ALL {
+        let text = in_format(&one, format);
+        assert!(text.contains("in 1 block of fresh servers"), "{text}");
+        assert!(!text.contains("1 tests") && !text.contains("1 blocks"), "{text}");
+    }
+}
+
+#[test]
+fn servers_that_run_already_are_not_fresh() {
+    let mut running = record(&["11.8"]);
+    let url = |name: &str| Origin::Url(format!("mysql://me@{name}/sbtest"));
+    running.systems[1].spec.origin = url("b");
+    let text = in_format(&running, Format::Text);
+    assert!(
+        text.contains("4 blocks of fresh servers, or fresh data where one runs already"),
+        "{text}"
+    );
+    running.systems[0].spec.origin = url("a");
+    for format in ALL {
+        let text = in_format(&running, format);
+        assert!(text.contains("4 blocks of fresh data on servers that run already"), "{text}");
+        assert!(!text.contains("blocks of fresh servers"), "{text}");
+    }
+}
+
+#[test]
+fn the_why_stands_between_the_answer_and_the_tables() {
+    for (format, table) in
+        [(Format::Text, "rQPS by group"), (Format::Markdown, "Relative QPS by group")]
+    {
+        let text = in_format(&record(&["11.8"]), format);
+        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no `{what}` in {text}"));
+        assert!(at("is slower than") < at("point-query: server CPU"), "{text}");
+        assert!(at("point-query: server CPU") < at(table), "{text}");
+        // Only the CPU was measured, not the code.
+        assert!(!text.contains("code per query"), "{text}");
+    }
+}
+
+#[test]
+fn columns_in_which_nothing_differs_are_left_out_by_name() {
+    let mut study = record(&["11.8"]);
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("left out, as no test differs by 2 %: client µs/op, cs/op"), "{text}");
+    for slice in study.slices.iter_mut().filter(|slice| slice.system == 1) {
+        slice.server.connections.context_switches *= 2;
+    }
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("left out, as no test differs by 2 %: client µs/op\n"), "{text}");
+    assert!(text.contains("2.00 → 4.00"), "{text}");
+}
+
+/// No alarm, but nobody misses it.
+#[test]
+fn what_comes_with_the_versions_is_noted_and_no_alarm() {
+    let mut study = record(&["11.8"]);
+    let finding = |setting: &str, why: &str| AuditFinding {
+        setting: setting.into(),
+        values: vec![Some("a".into()), Some("b".into())],
+        class: AuditClass::Expected,
+        why: why.into(),
+    };
+    study.audit = vec![
+        finding("plan.scan", "`S`: carried out in another way by the planner of another version"),
+        finding("plan.point-query", "`S`: planned for another storage engine, which was asked for"),
+        finding("innodb_doublewrite", "asked for, in a system's name, options or config file"),
+        finding("build.pie", "position independent code costs some CPU in every function"),
+    ];
+    for format in ALL {
+        let text = in_format(&study, format).replace('\\', "");
+        assert!(
+            text.contains("art of what is compared, as the versions have it: the plan of scan"),
+            "{text}"
+        );
+        assert!(!text.to_lowercase().contains("suspicious audit"), "{text}");
+    }
+    let text = in_format(&study, Format::Text);
+    for told in [
+        "expected: plan of scan = a → b: `S`: carried out",
+        "expected: build.pie = a → b: position",
+        "asked for: innodb_doublewrite = a → b\n",
+    ] {
+        assert!(text.contains(told), "no `{told}` in {text}");
+    }
+}
