@@ -138,6 +138,8 @@ fn replies_without_end_are_cut_off() {
         let error = session.run(0, Bound::Events(2)).unwrap_err();
         assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
         assert!(matches!(session.run(0, Bound::Events(2)), Err(Error::ClientLost)));
+        let error = Peer::new(answer).session().round_trips(0, 1).unwrap_err();
+        assert!(matches!(error, Error::CutOff { clients: 1 }), "{error}");
     }
 }
 

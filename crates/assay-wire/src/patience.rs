@@ -69,7 +69,8 @@ impl Patience {
 
     fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes = left.ok_or(Error::Protocol("it is larger than any that is expected"))?;
+        self.bytes =
+            left.ok_or(Error::Protocol("it has more bytes than any reply that is expected"))?;
         Ok(())
     }
 }

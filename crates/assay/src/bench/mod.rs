@@ -49,7 +49,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     report::put_one(&args.shape, &measured, words)?;
     if finished.cut_off > 0 {
         print(&format!(
-            "warning: {} of {} clients were cut off in an event that did not end in time; it is not counted",
+            "warning: of {1} clients, {0} did not end the last event in time; it was cut off and is not counted",
             finished.cut_off, setup.clients
         ));
     }

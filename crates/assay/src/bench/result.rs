@@ -19,6 +19,9 @@ const SCHEMA: u32 = 1;
 /// Part of a rate that must be met.
 const RATE_MET: f64 = 0.99;
 
+/// How long the last events may take without making a short run too slow, seconds.
+const LAST_S: f64 = 0.1;
+
 /// What a benchmark found, for scripts.
 #[derive(Serialize)]
 pub(super) struct Measured {
@@ -180,7 +183,9 @@ fn ignored(it: &Measured) -> String {
 /// A rate that cannot be kept is told, not silently lower.
 pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
     let Some(rate) = args.rate else { return Exit::Done };
-    if measured.tps >= RATE_MET * rate {
+    let in_time = measured.seconds <= args.time / RATE_MET + LAST_S;
+    let due = measured.events + measured.backlog.unwrap_or(0);
+    if in_time && measured.events as f64 >= RATE_MET * due as f64 {
         return Exit::Done;
     }
     let left = match measured.backlog {
