@@ -3,6 +3,8 @@
 use assay_model::Hint;
 use assay_wire::{Error as WireError, code_of_state};
 
+use crate::survey::Unfit;
+
 /// Why data could not be loaded or work not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -30,6 +32,25 @@ pub enum Error {
         /// The cause, with the server's code and text.
         cause: WireError,
     },
+    /// Nothing is loaded into this database.
+    #[error("nothing is loaded into `{database}`: {}", unfit.words())]
+    Unfit {
+        /// Its name, with that of the schema where there is one.
+        database: String,
+        /// The reason.
+        unfit: Unfit,
+    },
+    /// Tables or other objects that are not those of an earlier load; each with what it is.
+    #[error("the database holds something else under the names of the tables: {}", some_of(.0))]
+    Foreign(Vec<String>),
+    /// Another table refers to one that is to be dropped.
+    #[error("cannot replace `{table}`: a foreign key of `{by}` refers to it")]
+    Referenced {
+        /// The one to be dropped.
+        table: String,
+        /// The one that refers to it.
+        by: String,
+    },
     /// A client thread could not be confined to its CPU.
     #[error("cannot confine a client to CPU {cpu}")]
     Pin {
@@ -44,9 +65,26 @@ pub enum Error {
     /// A client thread ended before its work was done.
     #[error("a client thread ended unexpectedly")]
     ClientLost,
+    /// Events did not end in the time allowed, and their connections were closed.
+    #[error(
+        "the server did not finish what it was asked in time: {clients} of the clients were cut off"
+    )]
+    CutOff {
+        /// How many clients were in such an event.
+        clients: u32,
+    },
     /// The latency histogram could not be made or written.
     #[error("latency histogram: {0}")]
     Histogram(String),
+}
+
+/// So many objects are listed in a message.
+const LISTED: usize = 5;
+
+fn some_of(all: &[String]) -> String {
+    let more = all.len().saturating_sub(LISTED);
+    let shown = all.get(..LISTED).unwrap_or(all).join("; ");
+    if more == 0 { shown } else { format!("{shown}; and {more} more") }
 }
 
 /// Longest part of a statement shown in a message, bytes.
@@ -68,14 +106,13 @@ impl Error {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
             | Self::Query { cause: source, .. } => source.server_code(),
-            Self::Pin { .. } | Self::Thread(_) | Self::ClientLost | Self::Histogram(_) => None,
+            _ => None,
         }
     }
 }
 
-/// Codes of MySQL and Postgres for a table or a database that is not there, and too many connections.
+/// Codes of MySQL and Postgres for a table that is not there, and for too many connections.
 const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];
-const NO_SUCH_DATABASE: [u32; 2] = [1049, sqlstate("3D000")];
 const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
 /// MySQL's code for too many prepared statements.
 const TOO_MANY_PREPARED: u32 = 1461;
@@ -94,8 +131,14 @@ impl Hint for Error {
             (Self::Pin { .. }, _) => {
                 "choose a CPU that this process may use, or `--placement free`"
             }
+            (Self::Unfit { unfit, .. }, _) => unfit.hint(),
+            (Self::Foreign(_), _) => {
+                "`assay load URL --replace` drops all of them, with what they hold"
+            }
+            (Self::Referenced { .. }, _) => {
+                "drop the foreign key, or name another database in the URL"
+            }
             (_, Some(code)) if NO_SUCH_TABLE.contains(&code) => "create and fill the tables first",
-            (_, Some(code)) if NO_SUCH_DATABASE.contains(&code) => "create the database first",
             (_, Some(code)) if TOO_MANY_CONNECTIONS.contains(&code) => {
                 "use fewer clients, or raise `max_connections`"
             }

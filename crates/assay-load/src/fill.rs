@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use assay_model::{DataSet, Engine, IdKey, Product};
 use assay_wire::{ConnectOptions, Hot};
-use assay_workloads::{Batch, InsertBatches, create_index, create_table, drop_table};
+use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
 use crate::content::{Content, Sum};
 use crate::share::{Reports, share_tables};
+use crate::survey::survey;
 use crate::{Error, Result};
 
 /// Statements made ahead of the one being sent.
@@ -71,13 +72,15 @@ struct Part {
     bytes: u64,
 }
 
-/// Drops, creates and loads the tables and creates each one's secondary index once it is loaded.
+/// Drops the tables of an earlier load, creates and loads new ones, and creates each one's secondary index once it is
+/// loaded.
 ///
 /// Tables are loaded side by side, one connection a CPU; for each, one thread makes the statements
 /// while another sends them. `progress` is called after each statement.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses a statement.
+/// Those of [`survey()`], and [`Error::Foreign`] where one of the names is not that of a table as a load leaves it: then
+/// nothing was changed. Else when the server cannot be reached or refuses a statement.
 pub fn fill(
     options: &ConnectOptions,
     tables: &Tables,
@@ -85,6 +88,9 @@ pub fn fill(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let there = survey(&options, tables.product, tables.data.tables)?;
+    there.refuse_foreign()?;
+    there.drop_all(&options)?;
     let connect =
         |client| Hot::connect(&options).map_err(|source| Error::Connect { client, source });
     let load = |hot: &mut Hot, table, reports: &Reports<_>| load_table(hot, tables, table, reports);
@@ -106,7 +112,6 @@ pub fn fill(
 /// Loads one table, and reports after each statement that loads rows.
 fn load_table(hot: &mut Hot, tables: &Tables, table: u32, reports: &Reports<Part>) -> Result<()> {
     let Tables { product, engine, id_key, data, seed } = *tables;
-    send(hot, drop_table(table).as_bytes())?;
     for sql in create_table(product, engine, id_key, table) {
         send(hot, sql.as_bytes())?;
     }

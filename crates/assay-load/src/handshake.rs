@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::session::Bound;
 
+/// Longest sleep without a look whether the run is over.
+const NAP: Duration = Duration::from_millis(100);
+
 /// One run, shared by all clients.
 pub(crate) struct Run {
     /// Sequence number of each client's first event.
@@ -71,11 +74,26 @@ impl Run {
     /// Whether no further event may begin.
     #[inline]
     pub(crate) fn is_over(&self, now: Instant) -> bool {
-        let timed_out = match self.bound {
-            Bound::Time(limit) => self.since_start(now) >= limit,
-            Bound::Events(_) | Bound::Rate { .. } => false,
-        };
-        timed_out || self.stop.load(Ordering::Relaxed)
+        let last = self.bound.last_begin();
+        last.is_some_and(|last| self.since_start(now) >= last) || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until an event is due; false if the run ends before.
+    pub(crate) fn sleep_until(&self, due: Instant, mut now: Instant) -> bool {
+        while now < due {
+            std::thread::sleep(due.saturating_duration_since(now).min(NAP));
+            now = Instant::now();
+            if self.is_over(now) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Events that were due after so long a time: none in a closed loop.
+    pub(crate) fn due_within(&self, elapsed: Duration) -> Option<u64> {
+        let Bound::Rate { time, per_second } = self.bound else { return None };
+        Some((time.min(elapsed).as_secs_f64() * per_second).ceil() as u64)
     }
 
     /// Makes every client end after the event it is in.
@@ -105,6 +123,8 @@ mod tests {
             [at(0), at(250), at(500), at(750)]
         );
         assert_eq!(run.due(0, 2), Some(Due::Never));
+        assert_eq!(run.due_within(Duration::from_millis(600)), Some(3));
+        assert_eq!(run.due_within(Duration::from_secs(9)), Some(4));
         assert_eq!(run.due(0, u64::MAX), Some(Due::Never));
     }
 

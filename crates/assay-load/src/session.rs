@@ -2,21 +2,23 @@
 //! slice.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_model::{Microbenchmark, Product, Setup, StatementMode, WorkCounters};
-use assay_wire::ConnectOptions;
+use assay_wire::{Breaker, ConnectOptions};
 use assay_workloads::Program;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use crate::handshake::Run;
+use crate::live::{self, Gauge};
+use crate::oversee::{Action, Overseer, Watch};
 use crate::tally::Tally;
 use crate::worker::Worker;
 use crate::{Error, Result};
 
-/// When a run ends. Tested between events only: a long event is never interrupted.
+/// When a run ends. Tested between events: a long event is finished, unless the run must be cut off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     /// No event begins later than this after the common start.
@@ -24,13 +26,42 @@ pub enum Bound {
     /// This many events in total, split evenly over the clients.
     Events(u64),
     /// Open loop: events of all clients together are due at this rate, evenly, for that time. A client that is late
-    /// begins at once, and latency counts from the moment when the event was due, so that a stall is not hidden.
+    /// begins at once, and latency counts from the moment when the event was due, so that a stall is not hidden. What
+    /// cannot be begun soon after the time is left, as [`Finished::backlog`].
     Rate {
         /// How long events are due.
         time: Duration,
         /// Events a second.
         per_second: f64,
     },
+}
+
+/// How long after their time the late events of an open loop are begun: a tenth of it, within these bounds.
+const CATCH_UP: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+
+impl Bound {
+    /// How long after the start the last event may begin; none where the events are counted.
+    pub(crate) fn last_begin(self) -> Option<Duration> {
+        let [least, most] = CATCH_UP;
+        match self {
+            Self::Time(time) => Some(time),
+            Self::Rate { time, .. } => Some(time + (time / 10).clamp(least, most)),
+            Self::Events(_) => None,
+        }
+    }
+}
+
+/// A run that somebody looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// What was done.
+    pub work: WorkCounters,
+    /// Clients that were cut off amid an event, as it did not end.
+    pub cut_off: u32,
+    /// Of an open loop the events that were due and never begun.
+    pub backlog: Option<u64>,
+    /// Whether it ended early, as somebody asked for that.
+    pub is_stopped: bool,
 }
 
 /// What the clients of a session do.
@@ -53,7 +84,13 @@ pub struct Session {
     clients: Vec<ClientThread>,
     /// One for each client between runs; handed to the clients and back.
     tallies: Vec<Tally>,
+    gauges: Vec<Arc<Gauge>>,
+    /// How long no event may end, or a run may go on after its time, before it is cut off.
+    patience: Duration,
 }
+
+/// A run is waited for this many times as long as a server may be silent.
+const SILENCES: u32 = 10;
 
 struct ClientThread {
     orders: Option<Sender<Order>>,
@@ -76,6 +113,7 @@ struct Hello {
     connection_id: u64,
     tid: i32,
     unprepared: Vec<String>,
+    breaker: Breaker,
 }
 
 impl Session {
@@ -87,15 +125,17 @@ impl Session {
     pub fn open(options: &ConnectOptions, work: &Work, cpu: Option<usize>) -> Result<Self> {
         let Work { product, test, setup, statements, seed } = *work;
         let program = Arc::new(Program::new(product, test, setup, statements));
-        let open_client = |number| {
+        let gauges: Vec<Arc<Gauge>> = (0..setup.clients.max(1)).map(|_| Arc::default()).collect();
+        let open_client = |(number, gauge): (u32, &Arc<Gauge>)| {
             let (options, program) = (options.clone(), Arc::clone(&program));
+            let gauge = Arc::clone(gauge);
             ClientThread::open(number, cpu, move || {
-                Worker::connect(&options, program, seed, number)
+                Worker::connect(&options, program, seed, number, gauge)
             })
         };
-        let clients: Vec<_> = (0..setup.clients.max(1)).map(open_client).collect::<Result<_>>()?;
+        let clients: Vec<_> = (0..).zip(&gauges).map(open_client).collect::<Result<_>>()?;
         let tallies = (0..clients.len()).map(|_| Tally::new()).collect::<Result<_>>()?;
-        Ok(Self { clients, tallies })
+        Ok(Self { clients, tallies, gauges, patience: options.timeout * SILENCES })
     }
 
     /// The server's ids of the connections, by client.
@@ -125,7 +165,11 @@ impl Session {
         let client = self.clients.get(client).ok_or(Error::ClientLost)?;
         let (done, is_done) = channel();
         client.order(Order::RoundTrips(count, done))?;
-        is_done.recv().map_err(|_| Error::ClientLost)?
+        let done = is_done.recv_timeout(self.patience);
+        done.unwrap_or_else(|_| {
+            client.hello.breaker.end();
+            Err(Error::CutOff { clients: 1 })
+        })
     }
 
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
@@ -134,8 +178,35 @@ impl Session {
     ///
     /// # Errors
     /// When a statement fails in a way that is not retried; all clients then stop after the event
-    /// they are in.
+    /// they are in. [`Error::CutOff`] when an event does not end.
     pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
+        let finished = self.carry_out(start_sequence, bound, None)?;
+        match finished.cut_off {
+            0 => Ok(finished.work),
+            clients => Err(Error::CutOff { clients }),
+        }
+    }
+
+    /// As [`Session::run`], with somebody who looks on, and who gets what was done even where clients had to be cut
+    /// off.
+    ///
+    /// # Errors
+    /// When a statement fails in a way that is not retried.
+    pub fn run_watched(
+        &mut self,
+        start_sequence: u64,
+        bound: Bound,
+        watch: &mut Watch<'_>,
+    ) -> Result<Finished> {
+        self.carry_out(start_sequence, bound, Some(watch))
+    }
+
+    fn carry_out(
+        &mut self,
+        start_sequence: u64,
+        bound: Bound,
+        watch: Option<&mut Watch<'_>>,
+    ) -> Result<Finished> {
         // A client that was lost has not given its tally back; the others would wait for it for
         // ever.
         let tallies = std::mem::take(&mut self.tallies);
@@ -148,16 +219,68 @@ impl Session {
             tally.clear();
             client.order(Order::Run(Arc::clone(&run), tally))?;
         }
+        let mut overseer = Overseer::new(bound, self.patience, watch, Instant::now());
+        let (mut last_end, mut failure, mut cut_off) = (None, None, 0);
+        let (mut tallies, mut is_cut) = (Vec::with_capacity(self.clients.len()), false);
         // Every client is heard before an error is returned, so that none is left running.
-        let mut ends = Vec::with_capacity(self.clients.len());
-        for client in &self.clients {
-            let (tally, end) = client.results.recv().map_err(|_| Error::ClientLost)?;
-            self.tallies.push(tally);
-            ends.push(end);
+        for number in 0..self.clients.len() {
+            let (tally, end) = self.hear(number, &run, &mut overseer, &mut is_cut)?;
+            let quota = run.quota(number as u32);
+            let is_short = quota < u64::MAX && tally.events() < quota;
+            tallies.push(tally);
+            match end {
+                Ok(end) => {
+                    last_end = last_end.max(Some(end));
+                    cut_off += u32::from(is_cut && is_short);
+                }
+                Err(error) if is_cut && error.server_code().is_none() => {
+                    cut_off += 1;
+                    last_end = last_end.max(Some(Instant::now()));
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
-        let last_end = ends.into_iter().collect::<Result<Vec<Instant>>>()?.into_iter().max();
+        if let Some(failure) = failure {
+            self.tallies = tallies;
+            return Err(failure);
+        }
         let elapsed = last_end.map_or(Duration::ZERO, |end| run.since_start(end));
-        Tally::total(&self.tallies)?.to_counters(elapsed)
+        let work = Tally::total(&tallies)?.to_counters(elapsed)?;
+        let due = run.due_within(elapsed);
+        let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(cut_off)));
+        // Connections that were closed are of no more use.
+        if !is_cut {
+            self.tallies = tallies;
+        }
+        Ok(Finished { work, cut_off, backlog, is_stopped: overseer.is_stopped })
+    }
+
+    /// Waits for what a client has to say at the end of a run, and meanwhile sees to it that the run ends.
+    fn hear(
+        &self,
+        number: usize,
+        run: &Run,
+        overseer: &mut Overseer<'_, '_>,
+        is_cut: &mut bool,
+    ) -> Result<(Tally, Result<Instant>)> {
+        let client = self.clients.get(number).ok_or(Error::ClientLost)?;
+        loop {
+            match client.results.recv_timeout(overseer.pause()) {
+                Ok(heard) => return Ok(heard),
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::ClientLost),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            match overseer.look(Instant::now(), live::total(&self.gauges)) {
+                Action::Cut if !*is_cut => {
+                    *is_cut = true;
+                    run.stop();
+                    // Those heard before have ended; the others notice, or end by themselves at this moment.
+                    self.clients.iter().skip(number).for_each(|it| it.hello.breaker.end());
+                }
+                Action::Stop => run.stop(),
+                Action::Cut | Action::None => {}
+            }
+        }
     }
 }
 
@@ -180,6 +303,7 @@ impl ClientThread {
                 connection_id: worker.connection_id(),
                 tid,
                 unprepared: worker.unprepared(),
+                breaker: worker.breaker(),
             };
             if greetings.send(Ok(hello)).is_err() {
                 return;

@@ -7,6 +7,7 @@ use assay_wire::{Counted, Reply};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
+use crate::live::{Gauge, SoFar};
 use crate::{Error, Result};
 
 /// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
@@ -56,6 +57,15 @@ impl Tally {
             Counted::Write => self.counters.write += 1,
             Counted::Other => self.counters.other += 1,
         }
+    }
+
+    /// Shows what was counted so far.
+    #[inline]
+    pub(crate) fn show(&self, gauge: &Gauge) {
+        let WorkCounters { events, read, write, other, event_ns_sum, ref errors, .. } =
+            self.counters;
+        let errors = errors.iter().map(|(_, count)| count).sum();
+        gauge.show(SoFar { events, read, write, other, errors, event_ns_sum });
     }
 
     pub(crate) fn count_error(&mut self, code: u32) {

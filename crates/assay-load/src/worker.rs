@@ -4,12 +4,13 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_wire::{ConnectOptions, Hot};
+use assay_wire::{Breaker, ConnectOptions, Hot};
 use assay_workloads::{Client, EventBuf, Program};
 
 use crate::connection::Connection;
 use crate::error::sqlstate;
 use crate::handshake::{Due, Run};
+use crate::live::Gauge;
 use crate::tally::Tally;
 use crate::{Error, Result};
 
@@ -27,6 +28,7 @@ pub(crate) struct Worker {
     client: Client,
     connection: Connection,
     event: EventBuf,
+    gauge: Arc<Gauge>,
 }
 
 impl Worker {
@@ -36,16 +38,21 @@ impl Worker {
         program: Arc<Program>,
         seed: u64,
         number: u32,
+        gauge: Arc<Gauge>,
     ) -> Result<Self> {
         // Of an open loop the kernel shall wake the client when an event is due, not up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let client = Client::new(Arc::clone(&program), seed, number);
         let connection = Connection::open(options, program, number)?;
-        Ok(Self { number, client, connection, event: EventBuf::default() })
+        Ok(Self { number, client, connection, event: EventBuf::default(), gauge })
     }
 
     pub(crate) fn connection_id(&self) -> u64 {
         u64::from(self.connection.hot.connection_id())
+    }
+
+    pub(crate) fn breaker(&self) -> Breaker {
+        self.connection.hot.breaker()
     }
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
@@ -64,37 +71,46 @@ impl Worker {
     pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
         let bytes = |hot: &Hot| (hot.bytes_sent(), hot.bytes_received());
         let before = bytes(&self.connection.hot);
+        tally.show(&self.gauge);
+        let end = self.run_events(run, tally);
+        let after = bytes(&self.connection.hot);
+        tally.count_bytes(after.0 - before.0, after.1 - before.1);
+        end
+    }
+
+    fn run_events(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
         let quota = run.quota(self.number);
         let mut sequence = run.first_sequence;
         let mut now = run.wait_for_start();
         while tally.events() < quota && !run.is_over(now) {
             match run.due(self.number, tally.events()) {
                 None => {}
-                Some(Due::At(due)) => {
-                    std::thread::sleep(due.saturating_duration_since(now));
-                    now = due;
-                }
-                Some(Due::Never) => break,
+                Some(Due::At(due)) if run.sleep_until(due, now) => now = due,
+                Some(_) => break,
             }
-            self.run_event(sequence, tally)?;
+            if !self.run_event(sequence, run, tally)? {
+                return Ok(Instant::now());
+            }
             let end = Instant::now();
             tally.count_event(end - now);
+            tally.show(&self.gauge);
             sequence += 1;
             now = end;
         }
-        let after = bytes(&self.connection.hot);
-        tally.count_bytes(after.0 - before.0, after.1 - before.1);
         Ok(now)
     }
 
-    /// One event, begun again with new random values as long as the server asks for that.
-    fn run_event(&mut self, sequence: u64, tally: &mut Tally) -> Result<()> {
+    /// One event, begun again with new random values as long as the server asks for that and the run goes on. Whether
+    /// it was carried out.
+    fn run_event(&mut self, sequence: u64, run: &Run, tally: &mut Tally) -> Result<bool> {
         let mut attempt = 0;
         loop {
             self.client.write_event(sequence, attempt, &mut self.event);
-            match self.send_event(tally)? {
-                None => return Ok(()),
-                Some(code) => tally.count_error(code),
+            let Some(code) = self.send_event(tally)? else { return Ok(true) };
+            tally.count_error(code);
+            tally.show(&self.gauge);
+            if run.is_over(Instant::now()) {
+                return Ok(false);
             }
             attempt += 1;
         }

@@ -47,6 +47,16 @@ pub enum Error {
         /// The server's own words.
         message: String,
     },
+    /// What answers is no server of the kind that was expected.
+    #[error("the server at `{address}` speaks the protocol of {spoken}, not that of {expected}")]
+    OtherProtocol {
+        /// A socket path or `host:port`.
+        address: String,
+        /// Whose protocol it speaks.
+        spoken: &'static str,
+        /// Whose protocol was expected.
+        expected: &'static str,
+    },
     /// Bytes that the protocol does not allow at this place.
     #[error("malformed reply: {0}")]
     Protocol(&'static str),

@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::{
-    ConnectOptions, Error, Param, ParamType, Protocol, Reply, StatementId, mysql, postgres,
+    Breaker, ConnectOptions, Error, Param, ParamType, Protocol, Reply, StatementId, mysql, postgres,
 };
 
 /// A connection for measured statements: one write, one wait and, where the reply fits, one read a
@@ -44,6 +44,14 @@ impl Hot {
         match self {
             Self::MySql(hot) => hot.connection_id(),
             Self::Postgres(hot) => hot.connection_id(),
+        }
+    }
+
+    /// What ends this connection from another thread, whatever it waits for.
+    pub fn breaker(&self) -> Breaker {
+        match self {
+            Self::MySql(hot) => hot.breaker(),
+            Self::Postgres(hot) => hot.breaker(),
         }
     }
 

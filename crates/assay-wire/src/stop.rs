@@ -89,6 +89,27 @@ pub struct Watched {
     socket: Arc<OwnedFd>,
 }
 
+impl Watched {
+    /// What shuts down this socket alone.
+    #[must_use]
+    pub fn breaker(&self) -> Breaker {
+        Breaker(Arc::downgrade(&self.socket))
+    }
+}
+
+/// Shuts a socket down under whoever waits for the other side; does nothing once the socket was dropped.
+#[derive(Clone, Debug)]
+pub struct Breaker(Weak<OwnedFd>);
+
+impl Breaker {
+    /// Shuts it down, in both directions.
+    pub fn end(&self) {
+        if let Some(socket) = self.0.upgrade() {
+            end(&socket);
+        }
+    }
+}
+
 impl AsFd for Watched {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
@@ -136,6 +157,23 @@ mod tests {
         let (mut late, _other) = UnixStream::pair().unwrap();
         let _watched = stop.watch(late.try_clone().unwrap().into());
         assert_eq!(late.read(&mut [0]).unwrap(), 0);
+    }
+
+    #[test]
+    fn one_socket_can_be_ended_without_the_others() {
+        let stop = Stop::default();
+        let pairs = [UnixStream::pair().unwrap(), UnixStream::pair().unwrap()];
+        let [first, second] =
+            pairs.each_ref().map(|(ours, _)| stop.watch(ours.try_clone().unwrap().into()));
+        let breaker = first.breaker();
+        breaker.end();
+        let [(_, mut theirs), (_, mut others)] = pairs;
+        assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
+        drop(first);
+        breaker.end();
+        others.set_nonblocking(true).unwrap();
+        assert!(others.read(&mut [0]).is_err(), "nothing came, and no end");
+        drop(second);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{
@@ -15,7 +16,7 @@ use rustix::net::{
 };
 
 use crate::waiter::Waiter;
-use crate::{ConnectOptions, Error, Watched};
+use crate::{Breaker, ConnectOptions, Error, Watched};
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,16 @@ impl Stream {
         }
     }
 
+    /// What ends this stream from another thread.
+    pub(crate) fn breaker(&self) -> Breaker {
+        self.socket.breaker()
+    }
+
+    /// How long the stream waits for the other side.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
@@ -119,6 +130,14 @@ impl Stream {
         }
     }
 
+    /// Waits so long for something to receive; false if nothing came.
+    pub(crate) fn is_answered_within(&self, time: Duration) -> Result<bool, Error> {
+        let time = Timespec::try_from(time).ok();
+        let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
+        let ready = retry_on_intr(|| poll(&mut sockets, time.as_ref()));
+        ready.map(|count| count > 0).map_err(|errno| self.failed("wait for", errno))
+    }
+
     /// Takes what is there, without waiting: `None` if there is nothing.
     pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
         loop {
@@ -141,7 +160,8 @@ impl Stream {
         }
     }
 
-    fn timed_out(&self) -> Error {
+    /// That the other side took too long.
+    pub(crate) fn timed_out(&self) -> Error {
         Error::Timeout { address: self.address.to_string(), limit: self.limit }
     }
 

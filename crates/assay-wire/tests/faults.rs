@@ -3,7 +3,7 @@
 mod common;
 
 use std::io::Write as _;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use assay_wire::Error;
@@ -209,4 +209,97 @@ fn tcp_speaks_the_same_protocol() {
     assert_eq!(hot.query(b"UPDATE").unwrap().affected, 3);
     drop(hot);
     thread.join().unwrap();
+}
+
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01c\0";
+
+#[test]
+fn a_reply_without_end_is_refused() {
+    let endless_rows = |mut stream: UnixStream| {
+        read_packet(&mut stream).unwrap();
+        let mut sequence = 1_u8;
+        for payload in [&[1], COLUMN, EOF] {
+            stream.write_all(&packet(payload, sequence)).unwrap();
+            sequence += 1;
+        }
+        while stream.write_all(&packet(&[0xfb], sequence)).is_ok() {
+            sequence = sequence.wrapping_add(1);
+        }
+    };
+    let one_long_row = |mut stream: UnixStream| {
+        read_packet(&mut stream).unwrap();
+        stream.write_all(&reply(&[&[1], COLUMN, EOF])).unwrap();
+        for sequence in 4.. {
+            let part = [&[0xff, 0xff, 0xff, sequence][..], &vec![b'x'; 0xff_ffff]].concat();
+            if stream.write_all(&part).is_err() {
+                return;
+            }
+        }
+    };
+    for script in [endless_rows, one_long_row] as [fn(UnixStream); 2] {
+        let peer = Peer::new(script);
+        let mut control = Control::connect(&peer.options).unwrap();
+        assert!(matches!(control.query("SELECT"), Err(Error::Protocol(_))));
+        drop(control);
+        peer.join();
+    }
+}
+
+#[test]
+fn a_login_that_is_too_long_is_refused() {
+    let peer = Peer::raw(|mut stream| {
+        let long = [&greeting()[..], &vec![b'x'; 100 << 10]].concat();
+        stream.write_all(&packet(&long, 0)).ok();
+    });
+    assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+    peer.join();
+}
+
+/// Sends a byte, then waits shorter than the client allows for each silence.
+fn drip(stream: &mut UnixStream, bytes: &[u8]) {
+    for byte in bytes {
+        if stream.write_all(&[*byte]).is_err() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
+    let limit = Duration::from_millis(200);
+    let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
+    peer.options.timeout = limit;
+    assert!(matches!(Control::connect(&peer.options), Err(Error::Timeout { .. })));
+    peer.join();
+
+    let mut peer = Peer::new(|mut stream| {
+        read_packet(&mut stream).unwrap();
+        drip(&mut stream, &reply(&[&[1], &[0xfb; 1000][..]]));
+    });
+    peer.options.timeout = limit;
+    let mut control = Control::connect(&peer.options).unwrap();
+    assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
+    drop(control);
+    peer.join();
+}
+
+#[test]
+fn a_connection_can_be_ended_from_another_thread() {
+    let (waits, is_waiting) = std::sync::mpsc::channel();
+    let peer = Peer::new(move |mut stream| {
+        read_packet(&mut stream).unwrap();
+        waits.send(()).unwrap();
+        while read_packet(&mut stream).is_some() {}
+    });
+    let mut hot = Hot::connect(&peer.options).unwrap();
+    let breaker = hot.breaker();
+    let ender = std::thread::spawn(move || {
+        is_waiting.recv().unwrap();
+        breaker.end();
+    });
+    assert!(matches!(hot.query(b"SELECT"), Err(Error::Io { .. })));
+    ender.join().unwrap();
+    drop(hot);
+    peer.join();
 }

@@ -4,7 +4,9 @@
 use assay_model::Product;
 use assay_servers::Listen;
 use assay_testkit::{TestServer, postgres, start_listening};
-use assay_wire::{Address, ConnectOptions, Control, Counted, Error, Hot, Param, ParamType, Reply};
+use assay_wire::{
+    Address, ConnectOptions, Control, Counted, Error, Hot, Param, ParamType, Protocol, Reply,
+};
 
 assay_testkit::supervisor_entry!();
 
@@ -150,4 +152,15 @@ fn a_killed_connection_is_told() {
     // Its last words, where the socket still has them when the next statement is sent.
     let error = hot.query(b"SELECT 1").unwrap_err();
     assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
+}
+
+#[test]
+fn the_protocol_of_another_server_is_recognised() {
+    let (postgres, mariadb) = (postgres(), assay_testkit::mariadb());
+    let servers = [(postgres, Protocol::MySql, "Postgres"), (mariadb, Protocol::Postgres, "MySQL")];
+    for (server, protocol, said) in servers {
+        let options = ConnectOptions { protocol, ..server.connect_options() };
+        let error = Control::connect(&options).unwrap_err();
+        assert!(matches!(error, Error::OtherProtocol { spoken, .. } if spoken == said), "{error}");
+    }
 }

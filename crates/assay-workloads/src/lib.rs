@@ -23,5 +23,5 @@ pub use event::{Argument, Client, EventBuf, Operation};
 pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
-pub use schema::{cache_queries, create_index, create_table, drop_table};
+pub use schema::{cache_queries, create_index, create_table};
 pub use summary::{outline, summary};

@@ -30,12 +30,6 @@ pub fn create_index(table: u32) -> String {
     format!("CREATE INDEX k_{table} ON sbtest{table}(k)")
 }
 
-/// The statement that removes a table, if it is there.
-#[must_use]
-pub fn drop_table(table: u32) -> String {
-    format!("DROP TABLE IF EXISTS sbtest{table}")
-}
-
 /// Statements that read every page of table number `table` and of its indexes, so that they are in the server's cache.
 #[must_use]
 pub fn cache_queries(product: Product, key: IdKey, table: u32) -> Vec<String> {

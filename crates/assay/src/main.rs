@@ -2,6 +2,7 @@
 
 mod attach;
 mod audit;
+mod bench;
 mod cache;
 mod cli;
 mod compare;
@@ -9,6 +10,7 @@ mod config_file;
 mod exit;
 mod interrupt;
 mod machine_lock;
+mod open_files;
 mod paths;
 mod progress;
 mod report;
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => attach::load(args),
-        Command::Bench(args) => attach::bench(args),
+        Command::Bench(args) => bench::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
         Command::Supervise => return assay_servers::supervise::main(),
     };
@@ -96,6 +98,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
             hints.extend(of::<assay_load::Error>(cause));
+            hints.extend(of::<open_files::TooFewFiles>(cause));
+            hints.extend(cause.downcast_ref().and_then(attach::connection_hint));
             hints.extend(of::<assay_probe::Error>(cause));
             hints.extend(of::<assay_ledger::Error>(cause));
             hints

@@ -111,6 +111,14 @@ impl Progress {
         }
     }
 
+    /// A line that the user has asked for, however quiet the rest is.
+    pub(crate) fn line(&self, line: &str) {
+        match &self.sink {
+            Sink::Quiet | Sink::Lines => print(line),
+            Sink::Live(bar) => bar.suspend(|| print(line)),
+        }
+    }
+
     /// Something is done: `subject` in bold, then what became of it.
     pub(crate) fn done(&self, subject: &str, what: &str) {
         self.keep("✓", AnsiColor::Green, subject, what);

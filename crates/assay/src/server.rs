@@ -17,8 +17,8 @@ use crate::progress::{Progress, print};
 use crate::study::{DATABASE, Environment, Stage, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
-/// Connections that a sandbox takes.
-const CONNECTIONS: u32 = 256;
+/// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
+const CONNECTIONS: u32 = 1024 + 64;
 
 /// Redo log of a sandbox, MB.
 const LOG_MB: u64 = 512;

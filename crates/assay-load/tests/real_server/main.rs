@@ -7,5 +7,6 @@ mod content;
 mod functional;
 mod postgres;
 mod session;
+mod survey;
 
 assay_testkit::supervisor_entry!();

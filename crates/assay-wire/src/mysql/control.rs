@@ -8,6 +8,7 @@ use super::codec::{
     Head, MORE_RESULTS, is_eof, parse_column, parse_eof, parse_error, parse_head, parse_row,
 };
 use super::session::Session;
+use crate::patience::Patience;
 use crate::{ConnectOptions, Error, ResultSet};
 
 /// A connection for set-up and questions, where convenience counts and speed does not.
@@ -39,6 +40,7 @@ impl Control {
             return Err(Error::Usage("an earlier reply was not received to its end"));
         }
         self.lost = true;
+        self.session.patience = Patience::reply();
         self.session.command(Command::COM_QUERY, sql.as_bytes())?;
         let result = self.results();
         self.lost = !matches!(result, Ok(_) | Err(Error::Server { .. }));
@@ -78,9 +80,10 @@ impl Control {
         loop {
             let (result, more) = self.result()?;
             if kept.columns.is_empty() {
-                kept = ResultSet { affected: kept.affected + result.affected, ..result };
+                kept =
+                    ResultSet { affected: kept.affected.saturating_add(result.affected), ..result };
             } else {
-                kept.affected += result.affected;
+                kept.affected = kept.affected.saturating_add(result.affected);
             }
             if !more {
                 return Ok(kept);
@@ -117,7 +120,9 @@ impl Control {
             if packet.first() == Some(&0xff) {
                 return Err(parse_error(packet));
             }
-            result.rows.push(parse_row(packet, width)?);
+            let row = parse_row(packet, width)?;
+            self.session.patience.keep_row(width)?;
+            result.rows.push(row);
         }
     }
 

@@ -8,7 +8,8 @@ use super::Walker;
 use super::codec::{packets, parse_eof, parse_prepared};
 use super::execute::Statement;
 use super::session::Session;
-use crate::{ConnectOptions, Error, Param, ParamType, Reply, StatementId};
+use crate::patience::Patience;
+use crate::{Breaker, ConnectOptions, Error, Param, ParamType, Reply, StatementId};
 
 /// A connection for measured statements: one write, one wait and, where the reply fits, one read a
 /// statement, and no allocation once each statement has run with its longest parameters.
@@ -54,6 +55,11 @@ impl Hot {
         self.session.capabilities()
     }
 
+    /// What ends this connection from another thread.
+    pub fn breaker(&self) -> Breaker {
+        self.session.stream.breaker()
+    }
+
     /// Bytes sent since the connection was made, packet headers and login included.
     pub fn bytes_sent(&self) -> u64 {
         self.session.bytes_sent()
@@ -72,6 +78,7 @@ impl Hot {
     pub fn prepare(&mut self, sql: &str, params: &[ParamType]) -> Result<StatementId, Error> {
         let id = StatementId(self.statements.len());
         begin(&mut self.awaited, 1, None)?;
+        self.session.patience = Patience::reply();
         self.session.command(Command::COM_STMT_PREPARE, sql.as_bytes())?;
         let mut packet = Vec::new();
         self.session.read(&mut packet)?;

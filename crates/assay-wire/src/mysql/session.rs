@@ -8,9 +8,12 @@ use mysql_common::constants::{CapabilityFlags, Command};
 use super::codec::{HEADER, MAX_PAYLOAD, frame, header, packets, parse_header};
 use super::login::Login;
 use crate::inbox::Inbox;
+use crate::patience::Patience;
 use crate::stream::Stream;
-use crate::{Charset, ConnectOptions, Error};
+use crate::{Charset, ConnectOptions, Error, postgres};
 
+/// A server that has not greeted after so long may be one that waits for the client to speak first.
+const GREETING_DUE: Duration = Duration::from_secs(1);
 /// A server that has not let a client in after so many packets never will.
 const MAX_LOGIN_STEPS: usize = 8;
 /// A statement's memory above this is given back after use.
@@ -21,6 +24,8 @@ const KEEP: usize = 1 << 20;
 pub struct Session {
     pub(crate) stream: Stream,
     pub(crate) inbox: Inbox,
+    /// For the login or the reply at hand.
+    pub(crate) patience: Patience,
     outbox: Vec<u8>,
     sequence: u8,
     server_version: String,
@@ -35,6 +40,7 @@ impl Session {
         let mut session = Self {
             stream: Stream::connect(options)?,
             inbox: Inbox::new(),
+            patience: Patience::login(options.timeout),
             outbox: Vec::new(),
             sequence: 0,
             server_version: String::new(),
@@ -48,6 +54,11 @@ impl Session {
     }
 
     fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
+        let is_greeted = self.stream.is_answered_within(GREETING_DUE.min(options.timeout))?;
+        if !is_greeted && postgres::is_spoken_at(options) {
+            let address = options.address.to_string();
+            return Err(Error::OtherProtocol { address, spoken: "Postgres", expected: "MySQL" });
+        }
         let mut packet = Vec::new();
         self.read(&mut packet)?;
         let (mut login, greeting, answer) = Login::start(options, &packet)?;
@@ -149,6 +160,7 @@ impl Session {
             };
             self.inbox.consume(HEADER);
             let (length, sequence) = parse_header(header);
+            self.patience.begin_message(HEADER + length, self.stream.limit())?;
             if sequence != self.sequence {
                 return Err(Error::Protocol("packets out of order"));
             }
@@ -179,6 +191,9 @@ impl Session {
     /// Waits for more bytes.
     fn receive(&mut self) -> Result<(), Error> {
         self.stream.wait()?;
+        if self.patience.is_over() {
+            return Err(self.stream.timed_out());
+        }
         self.inbox.receive(&mut self.stream)?;
         Ok(())
     }

@@ -162,6 +162,11 @@ impl<'a> Iterator for Values<'a> {
 }
 
 impl<'a> Values<'a> {
+    /// How many are still to come, by the server's word.
+    pub(crate) fn left(&self) -> usize {
+        usize::from(self.left)
+    }
+
     fn value(&mut self) -> Result<Option<&'a [u8]>, Error> {
         let cut_off = Error::Protocol("a row that is cut off");
         let Some((length, rest)) = self.rest.split_first_chunk::<4>() else { return Err(cut_off) };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::codec::{Values, kind, parse_columns, parse_complete, parse_error, parse_row};
 use super::session::{Session, give_back, put_query};
+use crate::patience::Patience;
 use crate::{ConnectOptions, Error, ResultSet};
 
 /// A connection for set-up and questions; see [`crate::Control`].
@@ -34,7 +35,7 @@ impl Control {
     /// [`Error::Server`] where the statement fails, else the connection is lost.
     pub fn query(&mut self, sql: &str) -> Result<ResultSet, Error> {
         let mut rows = Vec::new();
-        let mut result = self.query_rows(sql, &mut |values| {
+        let mut result = self.ask(sql, Patience::reply(), &mut |values| {
             let row = values.map(|value| value.map(|value| value.map(<[u8]>::to_vec)));
             rows.push(row.collect::<Result<Vec<_>, _>>()?);
             Ok(())
@@ -55,11 +56,21 @@ impl Control {
         sql: &str,
         take: &mut dyn FnMut(Values<'_>) -> Result<(), Error>,
     ) -> Result<ResultSet, Error> {
+        self.ask(sql, Patience::passing(), take)
+    }
+
+    fn ask(
+        &mut self,
+        sql: &str,
+        patience: Patience,
+        take: &mut dyn FnMut(Values<'_>) -> Result<(), Error>,
+    ) -> Result<ResultSet, Error> {
         if self.lost {
             return Err(Error::Usage("an earlier reply was not received to its end"));
         }
         put_query(sql.as_bytes(), &mut self.request)?;
         self.lost = true;
+        self.session.patience = patience;
         self.session.stream.send(&self.request)?;
         give_back(&mut self.request);
         let outcome = self.reply(take)?;
@@ -110,7 +121,11 @@ impl Control {
                         kept.columns = parse_columns(&self.body)?;
                     }
                 }
-                kind::ROW if is_kept => take(parse_row(&self.body)?)?,
+                kind::ROW if is_kept => {
+                    let values = parse_row(&self.body)?;
+                    self.session.patience.keep_row(values.left())?;
+                    take(values)?;
+                }
                 kind::COMPLETE => {
                     let affected = parse_complete(&self.body)?.affected;
                     kept.affected = kept.affected.saturating_add(affected);

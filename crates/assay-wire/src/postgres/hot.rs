@@ -6,7 +6,8 @@ use super::Walker;
 use super::codec::{kind, parse_error, parse_parameters};
 use super::execute::{Statement, prepare};
 use super::session::Session;
-use crate::{ConnectOptions, Error, Param, ParamType, Reply, StatementId};
+use crate::patience::Patience;
+use crate::{Breaker, ConnectOptions, Error, Param, ParamType, Reply, StatementId};
 
 /// A connection for measured statements; see [`crate::Hot`].
 #[derive(Debug)]
@@ -39,6 +40,11 @@ impl Hot {
         self.session.backend()
     }
 
+    /// What ends this connection from another thread.
+    pub fn breaker(&self) -> Breaker {
+        self.session.stream.breaker()
+    }
+
     /// Bytes sent since the connection was made, headers and login included.
     pub fn bytes_sent(&self) -> u64 {
         self.session.stream.sent()
@@ -59,6 +65,7 @@ impl Hot {
         let statement = Statement::new(id.0, params)?;
         let request = prepare(id.0, sql, params)?;
         begin(&mut self.awaited)?;
+        self.session.patience = Patience::reply();
         self.session.stream.send(&request)?;
         let (mut body, mut count, mut failure) = (Vec::new(), None, None);
         loop {

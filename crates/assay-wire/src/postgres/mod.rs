@@ -15,4 +15,5 @@ pub use control::Control;
 pub use hot::Hot;
 pub use login::Login;
 pub use session::Session;
+pub(crate) use session::is_spoken_at;
 pub use walk::Walker;

@@ -1,10 +1,13 @@
 //! A connection that has been logged in: what was agreed on, and messages in and out.
 
+use std::time::Duration;
+
 use super::codec::{
     HEADER, kind, parse_backend, parse_error, parse_header, parse_parameter, put_message, put_text,
 };
 use super::login::Login;
 use crate::inbox::Inbox;
+use crate::patience::Patience;
 use crate::stream::Stream;
 use crate::{ConnectOptions, Error};
 
@@ -12,14 +15,14 @@ use crate::{ConnectOptions, Error};
 const MAX_LOGIN_MESSAGES: usize = 200;
 /// A statement's memory above this is given back after use.
 const KEEP: usize = 1 << 20;
-/// Longest message that is kept whole.
-const MAX_KEPT: usize = 1 << 30;
 
 /// What the two sides agreed on, and the connection itself.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) stream: Stream,
     pub(crate) inbox: Inbox,
+    /// For the login or the reply at hand.
+    pub(crate) patience: Patience,
     server_version: String,
     backend: u32,
     auth_method: &'static str,
@@ -32,6 +35,7 @@ impl Session {
         let mut session = Self {
             stream: Stream::connect(options)?,
             inbox: Inbox::new(),
+            patience: Patience::login(options.timeout),
             server_version: String::new(),
             backend: 0,
             auth_method: "",
@@ -44,6 +48,10 @@ impl Session {
     fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
         let (mut login, hello) = Login::start(options)?;
         self.stream.send(&hello)?;
+        if is_mysql(self.header()?) {
+            let address = options.address.to_string();
+            return Err(Error::OtherProtocol { address, spoken: "MySQL", expected: "Postgres" });
+        }
         let mut body = Vec::new();
         for _ in 0..MAX_LOGIN_MESSAGES {
             match self.read_any(&mut body)? {
@@ -98,17 +106,10 @@ impl Session {
     }
 
     fn read_any(&mut self, body: &mut Vec<u8>) -> Result<u8, Error> {
-        let header = loop {
-            match self.inbox.bytes().first_chunk::<HEADER>() {
-                Some(header) => break *header,
-                None => self.receive()?,
-            }
-        };
+        let header = self.header()?;
         self.inbox.consume(HEADER);
         let (kind, length) = parse_header(header)?;
-        if length > MAX_KEPT {
-            return Err(Error::Protocol("a message of more than 1 GiB"));
-        }
+        self.patience.begin_message(HEADER + length, self.stream.limit())?;
         body.clear();
         while body.len() < length {
             if self.inbox.bytes().is_empty() {
@@ -123,12 +124,54 @@ impl Session {
         Ok(kind)
     }
 
+    /// The header of the next message, which is left where it is.
+    fn header(&mut self) -> Result<[u8; HEADER], Error> {
+        loop {
+            match self.inbox.bytes().first_chunk() {
+                Some(header) => return Ok(*header),
+                None => self.receive()?,
+            }
+        }
+    }
+
     /// Waits for more bytes.
     fn receive(&mut self) -> Result<(), Error> {
         self.stream.wait()?;
+        if self.patience.is_over() {
+            return Err(self.stream.timed_out());
+        }
         self.inbox.receive(&mut self.stream)?;
         Ok(())
     }
+}
+
+/// Whether a server's first bytes are those of MySQL, which speaks first: a length of three bytes, number 0, and the
+/// protocol's version or an error. No first message of Postgres is 10 bytes long; an error may be of 255.
+fn is_mysql(header: [u8; HEADER]) -> bool {
+    match header {
+        [_, _, 0, 0, 10] => true,
+        [kind, _, 0, 0, 0xff] => ![kind::ERROR, kind::AUTHENTICATION, kind::NOTICE].contains(&kind),
+        _ => false,
+    }
+}
+
+/// Asks whether TLS is to be had; only Postgres answers with one of two letters.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+/// Longest wait for the answer.
+const PROBE_LIMIT: Duration = Duration::from_secs(1);
+
+/// Whether a Postgres server listens there.
+pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {
+    let options = ConnectOptions { timeout: options.timeout.min(PROBE_LIMIT), ..options.clone() };
+    let answer = || {
+        let mut stream = Stream::connect(&options)?;
+        stream.send(&TLS_REQUEST)?;
+        stream.wait()?;
+        let mut letter = [0];
+        stream.try_receive(&mut letter)?;
+        Ok::<_, Error>(letter)
+    };
+    matches!(answer(), Ok([b'S' | b'N']))
 }
 
 /// Makes `out` the message that runs a statement as text.

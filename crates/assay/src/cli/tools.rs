@@ -13,18 +13,23 @@ pub(crate) struct Load {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Tables
+    /// Tables, which replace those of an earlier load; anything else that is called sbtest1, sbtest2, ... is refused, and
+    /// left as it is
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) tables: u32,
 
     /// Rows in each table
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, visible_alias = "table-size", value_name = "N", default_value_t = 100_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
     pub(crate) rows: u32,
 
     /// Storage engine [default: that of the product, `innodb` or `heap`]
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
+
+    /// Drop whatever is called sbtest1, sbtest2, ..., even if it is no table of an earlier load
+    #[arg(long)]
+    pub(crate) replace: bool,
 
     /// A secondary index on `id` instead of the primary key
     #[arg(long)]
@@ -54,10 +59,11 @@ pub(crate) struct Bench {
     pub(crate) test: String,
 
     /// Connections that send work at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) clients: u32,
 
-    /// Seconds to measure
+    /// Seconds to measure; events that do not end soon after that are cut off
     #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds)]
     pub(crate) time: f64,
 
@@ -65,16 +71,22 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     pub(crate) warmup_time: Option<f64>,
 
-    /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can
+    /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can.
+    /// What cannot be begun soon after the time is told as the backlog
     #[arg(long, value_name = "N", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
+
+    /// Print a line on stderr every so many seconds, with `--quiet` too
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    pub(crate) report_interval: Option<f64>,
 
     /// Tables [default: those the server has]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) tables: Option<u32>,
 
-    /// Rows in each table [default: as the server has them]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    /// Rows in each table; a table with fewer is an error [default: as the server has them]
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
     pub(crate) rows: Option<u32>,
 
     /// Seed of the events

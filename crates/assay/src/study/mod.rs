@@ -64,6 +64,7 @@ pub(crate) struct Unfinished;
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participant::get(&plan, env).map_err(unnamed)?;
+    participant::refuse_foreign_tables(&participants, &plan.study.setups, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
@@ -88,6 +89,7 @@ pub(crate) fn resume(
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
+    participant::refuse_foreign_tables(&participants, &record.study.setups, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
     finish(&participants, env, &mut recorder)
 }

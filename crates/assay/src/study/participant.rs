@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Origin, Prefix, StudyRecord, System, SystemSpec};
+use assay_model::{DataSet, Origin, Prefix, Setup, StudyRecord, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor, UNFINISHED};
@@ -13,7 +13,8 @@ use assay_wire::Stop;
 
 use super::Environment;
 use super::template::TEMPLATES;
-use crate::attach::connect_options;
+use crate::attach::{connect_options, dropped};
+use crate::open_files;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
 const CONNECTIONS_SPARE: u32 = 64;
@@ -73,6 +74,7 @@ impl Stage {
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner(env)?;
     let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
+    open_files::raise(clients, plan.systems.len())?;
     let intent = Intent {
         buffer_pool_mb: plan.buffer_pool_mb,
         log_mb: plan.redo_log_mb,
@@ -118,6 +120,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
 
 /// Gets the very binaries that an interrupted study was begun with.
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
+    let clients = record.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
+    open_files::raise(clients, record.systems.len())?;
     let provisioner = provisioner(env)?;
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
@@ -159,6 +163,30 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     }
     refuse_the_same_twice(&participants)?;
     Ok(participants)
+}
+
+/// Looks at the tables of servers that run already, before any of them is touched: only those of an earlier load are
+/// replaced. Says which.
+pub(crate) fn refuse_foreign_tables(
+    participants: &[Participant],
+    setups: &[Setup],
+    env: &Environment,
+) -> Result<()> {
+    let tables = setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
+    for participant in participants {
+        let Some(attached) = &participant.attached else { continue };
+        env.interrupt.check()?;
+        let name = &participant.system.name;
+        let look = || {
+            let there = assay_load::survey(attached.connect_options(), attached.product(), tables)?;
+            there.refuse_foreign().map(|()| there)
+        };
+        let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
+        if let Some(what) = dropped(&there) {
+            env.progress.done(name, &format!("will lose {what}"));
+        }
+    }
+    Ok(())
 }
 
 /// Two ways to one database would load and change the same tables.

@@ -34,6 +34,8 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default without a strict mode before 10.2.4, with more modes since.
     Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
     Setting::of("max-connections", connections),
+    // Default 16382: many clients with many tables prepare more.
+    Setting::of("max-prepared-stmt-count", fixed!("1048576")),
     // Default 0 before 10.2.0, later by the number of connections.
     Setting::of("thread-cache-size", connections),
     // MySQL sorts in 256K by default.

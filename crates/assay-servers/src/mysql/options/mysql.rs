@@ -28,6 +28,8 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default without a strict mode before 5.7, with many modes since.
     Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
     Setting::of("max-connections", connections),
+    // Default 16382: many clients with many tables prepare more.
+    Setting::of("max-prepared-stmt-count", fixed!("1048576")),
     // Default 0 in 5.5, later by the number of connections.
     Setting::of("thread-cache-size", connections),
     // Default 256K since 5.6, where MariaDB has 2M; a join's default is 128K before 5.6.6.

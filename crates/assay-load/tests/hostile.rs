@@ -1,0 +1,152 @@
+//! Servers that keep a run from ending by itself, as no real one can be made to: scripted peers.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::Duration;
+
+use assay_load::{Bound, Error, Finished, Session, Watch, Work};
+use assay_model::{Microbenchmark, Product, Setup, StatementMode};
+use assay_wire::mysql::codec::{HEADER, frame, parse_header};
+use assay_wire::{ConnectOptions, Stop};
+use tempfile::TempDir;
+
+/// What a peer does with every statement; it ends when the client is gone.
+type Answer = fn(&mut UnixStream) -> std::io::Result<()>;
+
+/// A peer that lets two clients in.
+struct Peer {
+    options: ConnectOptions,
+    _directory: TempDir,
+}
+
+const CLIENTS: u32 = 2;
+
+impl Peer {
+    fn new(answer: Answer) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().take(CLIENTS as usize) {
+                std::thread::spawn(move || serve(stream.unwrap(), answer).ok());
+            }
+        });
+        let timeout = Duration::from_millis(100);
+        let options = ConnectOptions { timeout, ..ConnectOptions::unix(path, "root") };
+        Self { options, _directory: directory }
+    }
+
+    fn session(&self) -> Session {
+        let work = Work {
+            product: Product::MariaDb,
+            test: Microbenchmark::by_name("point-query").unwrap(),
+            setup: Setup { clients: CLIENTS, tables: 1, rows: 1000 },
+            statements: StatementMode::Text,
+            seed: 1,
+        };
+        Session::open(&self.options, &work, None).unwrap()
+    }
+}
+
+fn serve(mut stream: UnixStream, answer: Answer) -> std::io::Result<()> {
+    let mut greeting = b"\x0a10.11.0-Peer\0\x01\0\0\0abcdefgh\0".to_vec();
+    greeting.extend_from_slice(&[0xfe, 0xf7, 8, 2, 0, 0xff, 0x81, 21]);
+    greeting.extend_from_slice(&[0; 10]);
+    greeting.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+    send(&mut stream, &greeting, 0)?;
+    receive(&mut stream)?;
+    send(&mut stream, &[0, 0, 0, 2, 0, 0, 0], 2)?;
+    loop {
+        receive(&mut stream)?;
+        answer(&mut stream)?;
+    }
+}
+
+fn send(stream: &mut UnixStream, payload: &[u8], sequence: u8) -> std::io::Result<()> {
+    let mut packet = Vec::new();
+    frame(payload, sequence, &mut packet);
+    stream.write_all(&packet)
+}
+
+fn receive(stream: &mut UnixStream) -> std::io::Result<()> {
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header)?;
+    stream.read_exact(&mut vec![0; parse_header(header).0])
+}
+
+/// A deadlock, whatever is asked.
+fn deadlock(stream: &mut UnixStream) -> std::io::Result<()> {
+    send(stream, b"\xff\xbd\x04#40001Deadlock found", 1)
+}
+
+/// The head of a result.
+fn columns(stream: &mut UnixStream) -> std::io::Result<()> {
+    let parts: [&[u8]; 3] = [&[1], b"\x03def\0\0\0\x01c\0", &[0xfe, 0, 0, 2, 0]];
+    (1..).zip(parts).try_for_each(|(sequence, part)| send(stream, part, sequence))
+}
+
+fn rows_without_end(stream: &mut UnixStream) -> std::io::Result<()> {
+    columns(stream)?;
+    (4..=u8::MAX).chain((0..=u8::MAX).cycle()).try_for_each(|it| send(stream, b"\x01a", it))
+}
+
+/// Never silent for as long as the client allows, and never done.
+fn drip(stream: &mut UnixStream) -> std::io::Result<()> {
+    columns(stream)?;
+    stream.write_all(&[0xff, 0xff, 0xfe, 4])?;
+    loop {
+        stream.write_all(b"a")?;
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn watched(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
+    let mut watch = Watch {
+        grace: Duration::from_millis(200),
+        stop,
+        every: Duration::from_secs(1),
+        tell: &mut |_, _| {},
+    };
+    peer.session().run_watched(0, bound, &mut watch).unwrap()
+}
+
+const TIME: Duration = Duration::from_millis(100);
+
+#[test]
+fn errors_that_are_retried_end_with_the_time() {
+    let peer = Peer::new(deadlock);
+    for bound in [Bound::Time(TIME), Bound::Rate { time: TIME, per_second: 100.0 }] {
+        let finished = watched(&Peer::new(deadlock), bound, Stop::default());
+        assert_eq!((finished.work.events, finished.cut_off), (0, 0), "{bound:?}");
+        assert!(matches!(finished.work.errors[..], [(1213, 1..)]), "{:?}", finished.work);
+        assert_eq!(finished.backlog, matches!(bound, Bound::Rate { .. }).then_some(10));
+    }
+    // Without a time it ends once no event has ended for long.
+    let error = peer.session().run(0, Bound::Events(2)).unwrap_err();
+    assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
+}
+
+#[test]
+fn replies_without_end_are_cut_off() {
+    for answer in [rows_without_end as Answer, drip] {
+        let finished = watched(&Peer::new(answer), Bound::Time(TIME), Stop::default());
+        assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
+        assert!(finished.work.bytes_received > 0 && !finished.is_stopped);
+        let mut session = Peer::new(answer).session();
+        let error = session.run(0, Bound::Events(2)).unwrap_err();
+        assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
+        assert!(matches!(session.run(0, Bound::Events(2)), Err(Error::ClientLost)));
+        let error = Peer::new(answer).session().round_trips(0, 1).unwrap_err();
+        assert!(matches!(error, Error::CutOff { clients: 1 }), "{error}");
+    }
+}
+
+#[test]
+fn who_asks_to_stop_gets_what_there_is() {
+    let stop = Stop::default();
+    stop.ask();
+    let finished = watched(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);
+    assert!(finished.is_stopped && finished.cut_off == CLIENTS);
+}

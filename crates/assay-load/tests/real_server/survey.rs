@@ -1,0 +1,192 @@
+//! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
+
+use assay_load::{Error, Tables, Unfit, fill, survey};
+use assay_model::{DataSet, IdKey, Product, SystemSpec};
+use assay_wire::ConnectOptions;
+
+use crate::bed::{Bed, SEED};
+
+/// Statements that put something of the user's in the way of two tables, what is said of it, and a query whose answer
+/// shows that it is still there.
+struct InTheWay {
+    make: &'static [&'static str],
+    said: &'static str,
+}
+
+const TABLE: &str = "CREATE TABLE sbtest1 (precious int)";
+
+const MARIADB: [InTheWay; 7] = [
+    InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious int null)" },
+    InTheWay { make: &["CREATE VIEW sbtest2 AS SELECT 1"], said: "`sbtest2` is a view" },
+    InTheWay { make: &["CREATE SEQUENCE sbtest2"], said: "`sbtest2` is a sequence" },
+    InTheWay {
+        make: &["CREATE TRIGGER mine BEFORE INSERT ON sbtest1 FOR EACH ROW SET @a = 1"],
+        said: "`sbtest1` has the trigger `mine`",
+    },
+    InTheWay {
+        make: &["CREATE TABLE others (id INT, FOREIGN KEY (id) REFERENCES sbtest1 (id))"],
+        said: "`sbtest1` is referred to by a foreign key of `test.others`",
+    },
+    InTheWay {
+        make: &["ALTER TABLE sbtest2 PARTITION BY HASH (id) PARTITIONS 2"],
+        said: "`sbtest2` is partitioned",
+    },
+    InTheWay {
+        make: &["ALTER TABLE sbtest2 ADD SYSTEM VERSIONING"],
+        said: "`sbtest2` is a system-versioned table",
+    },
+];
+
+const POSTGRES: [InTheWay; 8] = [
+    InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious integer null)" },
+    InTheWay { make: &["CREATE VIEW sbtest2 AS SELECT 1"], said: "`sbtest2` is a view" },
+    InTheWay { make: &["CREATE SEQUENCE sbtest2"], said: "`sbtest2` is a sequence" },
+    InTheWay {
+        make: &["CREATE TABLE k_2 (a int)"],
+        said: "`k_2` has the columns (a integer null)",
+    },
+    InTheWay {
+        make: &[
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+            "CREATE TRIGGER mine BEFORE INSERT ON sbtest1 FOR EACH ROW EXECUTE FUNCTION f()",
+        ],
+        said: "`sbtest1` has a trigger",
+    },
+    InTheWay {
+        make: &["CREATE TABLE others (id int REFERENCES sbtest1)"],
+        said: "`sbtest1` is part of a foreign key",
+    },
+    InTheWay {
+        make: &["CREATE TABLE sbtest2 (id int) PARTITION BY HASH (id)"],
+        said: "`sbtest2` is partitioned or inherits",
+    },
+    InTheWay {
+        make: &["CREATE TABLE heir () INHERITS (sbtest2)"],
+        said: "`sbtest2` is partitioned or inherits",
+    },
+];
+
+/// Two tables.
+fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
+    let tables = Tables {
+        product,
+        engine: SystemSpec::default_engine(product),
+        id_key: IdKey::Primary,
+        data: DataSet { tables: 2, rows: 100 },
+        seed: SEED,
+    };
+    fill(options, &tables, &mut |_| ()).map(drop)
+}
+
+/// Makes a database for each case, which is refused and left as it is; then drops it all where that is asked for.
+fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InTheWay]) {
+    let mut bed = Bed::of(product, version);
+    let is_mysql = product != Product::Postgres;
+    for (number, case) in cases.iter().enumerate() {
+        let database = if is_mysql { "test".to_owned() } else { format!("case{number}") };
+        let again = if is_mysql { "DROP DATABASE test" } else { "SELECT 1" };
+        for sql in [again, &format!("CREATE DATABASE {database}")] {
+            bed.control.query(sql).unwrap();
+        }
+        let options = ConnectOptions { database: Some(database), ..bed.options.clone() };
+        let mut control = assay_wire::Control::connect(&options).unwrap();
+        let makes = |word: &str| case.make.iter().any(|sql| sql.contains(word));
+        // Beside what is in the way there is a table of an earlier load, which must stay too.
+        load(&options, product).unwrap();
+        for table in ["sbtest1", "sbtest2"] {
+            if makes(&format!("TABLE {table} ("))
+                || makes(&format!("VIEW {table} "))
+                || makes(&format!("SEQUENCE {table}"))
+            {
+                control.query(&format!("DROP TABLE {table}")).unwrap();
+            }
+        }
+        if makes("TABLE k_2") {
+            control.query("DROP INDEX k_2").unwrap();
+        }
+        for sql in case.make {
+            control.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        let all = if is_mysql {
+            "SELECT table_name, table_type, create_time FROM information_schema.tables WHERE table_schema = 'test' ORDER BY 1"
+        } else {
+            "SELECT relname, relkind, oid FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
+        };
+        let before = control.query(all).unwrap();
+        let error = load(&options, product).unwrap_err();
+        assert!(matches!(error, Error::Foreign(_)), "{}: {error}", case.said);
+        assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
+        assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
+
+        // A table outside that refers to one of them is never left behind.
+        let there = survey(&options, product, 2).unwrap();
+        if makes("TABLE others") {
+            let error = there.drop_all(&options).unwrap_err();
+            assert!(matches!(error, Error::Referenced { .. }), "{error}");
+            assert_eq!(control.query(all).unwrap(), before);
+        } else if makes("INHERITS") {
+            assert!(there.drop_all(&options).is_err());
+            assert_eq!(control.query(all).unwrap(), before);
+        } else {
+            there.drop_all(&options).unwrap();
+            load(&options, product).unwrap();
+            // What a load has made is replaced without a question.
+            load(&options, product).unwrap();
+        }
+    }
+}
+
+#[test]
+fn nothing_of_a_mariadb_users_is_dropped() {
+    nothing_of_the_users_is_dropped(Product::MariaDb, "10.11", &MARIADB);
+}
+
+#[test]
+fn nothing_of_a_postgres_users_is_dropped() {
+    nothing_of_the_users_is_dropped(Product::Postgres, "16", &POSTGRES);
+}
+
+#[test]
+fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
+    let mut bed = Bed::new();
+    let unfit = |options: &ConnectOptions| match load(options, Product::MariaDb).unwrap_err() {
+        Error::Unfit { unfit, .. } => unfit,
+        other => panic!("{other}"),
+    };
+    for name in ["mysql", "sys", "information_schema"] {
+        let options = ConnectOptions { database: Some(name.to_owned()), ..bed.options.clone() };
+        assert_eq!(unfit(&options), Unfit::System, "{name}");
+    }
+    bed.control.query("CHANGE MASTER TO master_host = '127.0.0.1', master_port = 1").unwrap();
+    assert_eq!(unfit(&bed.options), Unfit::Replica);
+    bed.control.query("RESET SLAVE ALL").unwrap();
+    bed.control.query("SET GLOBAL read_only = ON").unwrap();
+    assert_eq!(unfit(&bed.options), Unfit::ReadOnly);
+    bed.control.query("SET GLOBAL read_only = OFF").unwrap();
+    load(&bed.options, Product::MariaDb).unwrap();
+}
+
+/// The table of the first schema is dropped and made, though another schema has one of that name, too.
+#[test]
+fn a_search_path_leads_to_one_schema_alone() {
+    let mut bed = Bed::of(Product::Postgres, "16");
+    for sql in [
+        "CREATE SCHEMA first",
+        "CREATE TABLE public.sbtest1 (precious int)",
+        "ALTER DATABASE test SET search_path = first, public",
+    ] {
+        bed.control.query(sql).unwrap();
+    }
+    load(&bed.options, Product::Postgres).unwrap();
+    load(&bed.options, Product::Postgres).unwrap();
+    let schemas = bed.rows(
+        "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'sbtest%' ORDER BY 1, 2",
+    );
+    assert_eq!(schemas, [["first", "sbtest1"], ["first", "sbtest2"], ["public", "sbtest1"]]);
+    bed.control.query("ALTER DATABASE test SET search_path = pg_catalog").unwrap();
+    let error = load(&bed.options, Product::Postgres).unwrap_err();
+    assert!(matches!(error, Error::Unfit { unfit: Unfit::System, .. }), "{error}");
+    bed.control.query("ALTER DATABASE test SET search_path = nowhere").unwrap();
+    let error = load(&bed.options, Product::Postgres).unwrap_err();
+    assert!(matches!(error, Error::Unfit { unfit: Unfit::NoSchema, .. }), "{error}");
+}

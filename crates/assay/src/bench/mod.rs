@@ -1,0 +1,253 @@
+//! `assay bench`: one microbenchmark against a running server, as sysbench does it.
+
+mod result;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
+use assay_model::{DataSet, Microbenchmark, Product, Setup, StatementMode, limits};
+use assay_wire::{ConnectOptions, Control};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::attach::connect_options;
+use crate::cli::Bench;
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::progress::{Progress, print};
+use crate::{open_files, report};
+
+use self::result::{measured, rate_met, words};
+
+/// How long events that are under way at the end may take: as long as the run itself, within these bounds.
+const GRACE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
+
+/// How often a terminal shows how it goes.
+const SHOWN_EVERY: Duration = Duration::from_secs(1);
+
+/// Clients that are connected and prepared, and what they are to do.
+struct Prepared {
+    session: Session,
+    test: Microbenchmark,
+    setup: Setup,
+}
+
+/// Drives one microbenchmark. Ctrl-C ends it early, with what was measured until then.
+pub(crate) fn bench(args: &Bench) -> Result<Exit> {
+    let interrupt = Interrupt::listen()?;
+    let progress = Progress::new(args.quiet);
+    let mut prepared = interrupt.may_end_in(|| prepare(args, &interrupt, &progress))?;
+    // A run that is asked to end does so by itself, and quickly.
+    let run = interrupt.finish(0.0, || {
+        let run = run(args, &mut prepared, &interrupt, &progress);
+        progress.finish();
+        run
+    });
+    let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
+    let Prepared { test, setup, .. } = prepared;
+    let measured = measured(args, test, setup, &finished, client_cpu_us)?;
+    report::put_one(&args.shape, &measured, words)?;
+    if finished.cut_off > 0 {
+        print(&format!(
+            "warning: of {1} clients, {0} did not end the last event in time; it was cut off and is not counted",
+            finished.cut_off, setup.clients
+        ));
+    }
+    Ok(match finished {
+        Finished { is_stopped: true, .. } => Exit::Interrupted,
+        Finished { cut_off: 1.., .. } => Exit::CellFailed,
+        _ => rate_met(args, &measured),
+    })
+}
+
+fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
+    let url = assay_plan::parse_url(&args.url)?;
+    let test = test(&args.test)?;
+    open_files::raise(args.clients, 1)?;
+    let options = connect_options(&url, interrupt.stop());
+    let data = data_set(args, url.product, &options)?;
+    let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
+    let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
+    let work = Work { product: url.product, test, setup, statements, seed: args.seed };
+    progress.update(&format!("connecting {} clients", setup.clients));
+    let session = Session::open(&options, &work, None)?;
+    Ok(Prepared { session, test, setup })
+}
+
+/// Warms and measures; none if it was to end before there was anything to measure. The second is the CPU time of this
+/// process meanwhile, microseconds.
+fn run(
+    args: &Bench,
+    prepared: &mut Prepared,
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Option<(Finished, f64)>> {
+    let Prepared { session, test, setup } = prepared;
+    let mut sequence = 0;
+    if let Some(seconds) = args.warmup_time {
+        let time = Duration::from_secs_f64(seconds);
+        let mut tell = |elapsed: Duration, _| {
+            progress
+                .update(&format!("{test}: warming, {:.0} of {seconds} s", elapsed.as_secs_f64()));
+        };
+        let mut watch = watch(time, SHOWN_EVERY, interrupt, &mut tell);
+        let warm = session.run_watched(0, Bound::Time(time), &mut watch)?;
+        if warm.is_stopped {
+            return Ok(None);
+        }
+        anyhow::ensure!(warm.cut_off == 0, "the server does not answer in time while it is warmed");
+        sequence = warm.work.events;
+    }
+    let time = Duration::from_secs_f64(args.time);
+    let bound = match args.rate {
+        Some(per_second) => Bound::Rate { time, per_second },
+        None => Bound::Time(time),
+    };
+    let every = args.report_interval.map_or(SHOWN_EVERY, Duration::from_secs_f64);
+    let mut last = (Duration::ZERO, SoFar::default());
+    let mut tell = |elapsed: Duration, so_far: SoFar| {
+        let line = interval(setup.clients, elapsed, &so_far.since(&last.1), elapsed - last.0);
+        last = (elapsed, so_far);
+        match args.report_interval {
+            Some(_) => progress.line(&line),
+            None => progress.update(&format!("{test} {line}")),
+        }
+    };
+    progress.update(&format!("{test}: {} s", args.time));
+    let mut watch = watch(time, every, interrupt, &mut tell);
+    let before = process_cpu_us();
+    let finished = session.run_watched(sequence, bound, &mut watch)?;
+    Ok(Some((finished, process_cpu_us() - before)))
+}
+
+fn watch<'a>(
+    time: Duration,
+    every: Duration,
+    interrupt: &Interrupt,
+    tell: &'a mut dyn FnMut(Duration, SoFar),
+) -> Watch<'a> {
+    let [least, most] = GRACE;
+    Watch { grace: time.clamp(least, most), stop: interrupt.stop(), every, tell }
+}
+
+/// A line as sysbench's, but for the latency, which is the mean.
+fn interval(clients: u32, elapsed: Duration, done: &SoFar, time: Duration) -> String {
+    let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
+    let latency_ms = done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0);
+    format!(
+        "[ {:.0}s ] thds: {clients} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,avg): {latency_ms:.2} \
+         err/s: {:.2}",
+        elapsed.as_secs_f64(),
+        per_s(done.events),
+        per_s(done.queries()),
+        per_s(done.read),
+        per_s(done.write),
+        per_s(done.other),
+        per_s(done.errors),
+    )
+}
+
+fn test(name: &str) -> Result<Microbenchmark> {
+    let found = assay_plan::select_tests(assay_model::TestSet::Set47, &[name.to_owned()])?;
+    match found.as_slice() {
+        [test] => Ok(*test),
+        several => {
+            let names: Vec<String> = several.iter().map(|test| format!("`{test}`")).collect();
+            anyhow::bail!("`{name}` are several tests; one is wanted: {}", names.join(", "))
+        }
+    }
+}
+
+/// The query for the names of the tables.
+fn table_names(product: Product) -> &'static str {
+    match product {
+        Product::MariaDb | Product::MySql => {
+            "SELECT table_name FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'"
+        }
+        Product::Postgres => {
+            "SELECT table_name FROM information_schema.tables \
+             WHERE table_schema = current_schema() AND table_name ~ '^sbtest[0-9]+$'"
+        }
+    }
+}
+
+/// The tables to work on: as told, if the server has them, or as the server has them.
+fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
+    let mut control = Control::connect(options).context("cannot connect to the server")?;
+    let found = control.query(table_names(product))?;
+    let number = |row| found.text(row, 0)?.strip_prefix("sbtest")?.parse::<u32>().ok();
+    let there: Vec<u32> = (0..found.rows.len()).filter_map(number).collect();
+    let is_there = |table: &u32| there.contains(table);
+    let tables = match args.tables {
+        Some(tables) => tables,
+        None => limits::TABLES.take_while(is_there).count() as u32,
+    };
+    anyhow::ensure!(
+        tables > 0,
+        "the database has no tables sbtest1, sbtest2, ...: `assay load` makes them"
+    );
+    if let Some(missing) = (1..=tables).find(|table| !is_there(table)) {
+        anyhow::bail!(
+            "table `sbtest{missing}` is missing: `--tables {tables}` does not fit what was loaded; \
+             `assay load` makes the tables"
+        );
+    }
+    let mut sizes = Vec::new();
+    for table in 1..=tables {
+        let found = control.query(&format!("SELECT MAX(id) FROM sbtest{table}"))?;
+        sizes.push(found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0));
+    }
+    let rows = rows(args.rows, &sizes)?;
+    if sizes.iter().any(|size| *size > rows) {
+        print(&format!(
+            "warning: the tables have more than {rows} rows; only the first {rows} are worked on"
+        ));
+    }
+    Ok(DataSet { tables, rows })
+}
+
+/// The rows to work on in each table, by the largest `id` of each.
+fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
+    let smallest = (1..).zip(sizes).min_by_key(|(_, size)| **size);
+    let (table, size) = smallest.map_or((1, 0), |(table, size)| (table, *size));
+    anyhow::ensure!(size > 0, "table `sbtest{table}` is empty: `assay load` fills it");
+    let rows = asked.unwrap_or(size).min(*limits::ROWS.end());
+    anyhow::ensure!(
+        rows <= size,
+        "table `sbtest{table}` has {size} rows, fewer than the {rows} of `--rows`: \
+         leave `--rows` out, or load the tables again with `assay load --rows {rows}`"
+    );
+    Ok(rows)
+}
+
+/// CPU time of this process, microseconds.
+fn process_cpu_us() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_those_of_the_smallest_table_and_no_more() {
+        assert_eq!(rows(None, &[3000, 2000]).unwrap(), 2000);
+        assert_eq!(rows(Some(1000), &[3000, 2000]).unwrap(), 1000);
+        let error = rows(Some(2500), &[3000, 2000]).unwrap_err().to_string();
+        assert!(error.contains("`sbtest2` has 2000 rows, fewer than the 2500"), "{error}");
+        assert!(rows(Some(1), &[5, 0]).is_err() && rows(None, &[]).is_err());
+    }
+
+    #[test]
+    fn an_interval_is_told_as_sysbench_does() {
+        let done =
+            SoFar { events: 10, read: 40, write: 4, other: 2, errors: 1, event_ns_sum: 50_000_000 };
+        let second = Duration::from_secs(2);
+        assert_eq!(
+            interval(4, Duration::from_secs(10), &done, second),
+            "[ 10s ] thds: 4 tps: 5.00 qps: 23.00 (r/w/o: 20.00/2.00/1.00) lat (ms,avg): 5.00 err/s: 0.50"
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! What a benchmark found: for people with sysbench's figures, and for scripts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_load::Finished;
+use assay_model::{Microbenchmark, Setup};
+use assay_wire::code_name;
+use serde::Serialize;
+
+use crate::cli::Bench;
+use crate::exit::Exit;
+use crate::progress::print;
+
+/// Raised when a shape below breaks.
+const SCHEMA: u32 = 1;
+
+/// Part of a rate that must be met.
+const RATE_MET: f64 = 0.99;
+
+/// How long the last events may take without making a short run too slow, seconds.
+const LAST_S: f64 = 0.1;
+
+/// What a benchmark found, for scripts.
+#[derive(Serialize)]
+pub(super) struct Measured {
+    schema: u32,
+    test: String,
+    clients: u32,
+    tables: u32,
+    rows_per_table: u32,
+    seconds: f64,
+    events: u64,
+    queries: u64,
+    read: u64,
+    write: u64,
+    other: u64,
+    errors: BTreeMap<String, u64>,
+    ignored_errors: u64,
+    reconnects: u64,
+    qps: f64,
+    tps: f64,
+    rate: Option<f64>,
+    backlog: Option<u64>,
+    cut_off: u32,
+    interrupted: bool,
+    latency_us: Option<LatencyUs>,
+    client_cpu_us_per_query: Option<f64>,
+    bytes_sent: u64,
+    bytes_received: u64,
+    rows: u64,
+}
+
+#[derive(Serialize)]
+struct LatencyUs {
+    min: f64,
+    avg: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    p999: f64,
+    max: f64,
+    sum: f64,
+}
+
+pub(super) fn measured(
+    args: &Bench,
+    test: Microbenchmark,
+    setup: Setup,
+    finished: &Finished,
+    client_cpu_us: f64,
+) -> Result<Measured> {
+    let work = &finished.work;
+    let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64().max(1e-9);
+    let queries = work.queries();
+    let latency = assay_load::latencies(&work.latency_hdr)?;
+    let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    let quantile = |share: f64| us(latency.value_at_quantile(share));
+    Ok(Measured {
+        schema: SCHEMA,
+        test: test.name(),
+        clients: setup.clients,
+        tables: setup.tables,
+        rows_per_table: setup.rows,
+        seconds,
+        events: work.events,
+        queries,
+        read: work.read,
+        write: work.write,
+        other: work.other,
+        errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
+        ignored_errors: work.errors.iter().map(|(_, count)| count).sum(),
+        // A connection that is lost ends the run.
+        reconnects: 0,
+        qps: queries as f64 / seconds,
+        tps: work.events as f64 / seconds,
+        rate: args.rate,
+        backlog: finished.backlog,
+        cut_off: finished.cut_off,
+        interrupted: finished.is_stopped,
+        latency_us: (work.events > 0).then(|| LatencyUs {
+            min: us(latency.min()),
+            avg: work.event_ns_sum as f64 / 1e3 / work.events as f64,
+            p50: quantile(0.50),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: us(latency.max()),
+            sum: us(work.event_ns_sum),
+        }),
+        client_cpu_us_per_query: (queries > 0).then(|| client_cpu_us / queries as f64),
+        bytes_sent: work.bytes_sent,
+        bytes_received: work.bytes_received,
+        rows: work.rows,
+    })
+}
+
+/// A headline, then sysbench's figures under sysbench's names.
+pub(super) fn words(it: &Measured) -> String {
+    let Measured { clients, tables, rows_per_table, seconds, .. } = it;
+    let per_s = |count: u64| count as f64 / seconds;
+    let headline = format!(
+        "{}: {:.0} queries/s, {:.0} events/s, {clients} clients, {tables} × {rows_per_table} rows, {seconds:.1} s",
+        it.test, it.qps, it.tps
+    );
+    let mut lines = vec![
+        headline,
+        format!("  queries          {} ({:.2} per sec.)", it.queries, it.qps),
+        format!("    read           {}", it.read),
+        format!("    write          {}", it.write),
+        format!("    other          {}", it.other),
+        format!("  transactions     {} ({:.2} per sec.)", it.events, it.tps),
+        format!("  ignored errors   {}", ignored(it)),
+        format!("  reconnects       {} ({:.2} per sec.)", it.reconnects, per_s(it.reconnects)),
+        format!("  total time       {seconds:.4} s"),
+        format!("  total events     {}", it.events),
+    ];
+    if let Some(latency) = &it.latency_us {
+        let ms = |us: f64| format!("{:.2}", us / 1e3);
+        let LatencyUs { min, avg, max, p50, p95, p99, p999, sum } = latency;
+        lines.push(format!(
+            "  latency (ms)     min {}, avg {}, max {}, 95th percentile {}, sum {}",
+            ms(*min),
+            ms(*avg),
+            ms(*max),
+            ms(*p95),
+            ms(*sum)
+        ));
+        lines.push(format!(
+            "  latency (µs)     min {min:.0}, avg {avg:.0}, p50 {p50:.0}, p95 {p95:.0}, p99 {p99:.0}, \
+             p99.9 {p999:.0}, max {max:.0}"
+        ));
+    }
+    if let Some(backlog) = it.backlog {
+        lines.push(format!("  backlog          {backlog} events were due and never begun"));
+    }
+    if it.cut_off > 0 {
+        lines.push(format!("  cut off          {} events did not end in time", it.cut_off));
+    }
+    if let Some(cpu) = it.client_cpu_us_per_query {
+        lines.push(format!("  client CPU       {cpu:.2} µs/query"));
+    }
+    lines.push(format!(
+        "  received         {} rows, {} bytes; sent {} bytes",
+        it.rows, it.bytes_received, it.bytes_sent
+    ));
+    if it.interrupted {
+        lines.push("  interrupted: this is what there was until then".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Errors after which an event was begun again, by code.
+fn ignored(it: &Measured) -> String {
+    let total = it.ignored_errors;
+    let all = format!("{total} ({:.2} per sec.)", total as f64 / it.seconds);
+    let codes = it.errors.iter().map(|(code, count)| format!("{count} of code {code}"));
+    let codes: Vec<String> = codes.collect();
+    if codes.is_empty() { all } else { format!("{all}: {}", codes.join(", ")) }
+}
+
+/// A rate that cannot be kept is told, not silently lower.
+pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
+    let Some(rate) = args.rate else { return Exit::Done };
+    let in_time = measured.seconds <= args.time / RATE_MET + LAST_S;
+    let due = measured.events + measured.backlog.unwrap_or(0);
+    if in_time && measured.events as f64 >= RATE_MET * due as f64 {
+        return Exit::Done;
+    }
+    let left = match measured.backlog {
+        Some(backlog @ 1..) => format!(", and the {backlog} events never begun are in no figure"),
+        _ => String::new(),
+    };
+    print(&format!(
+        "warning: the rate was not met: {:.0} events/s instead of {rate:.0}; \
+         latencies count the time that events waited{left}",
+        measured.tps
+    ));
+    Exit::CellFailed
+}
