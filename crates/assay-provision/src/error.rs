@@ -124,8 +124,8 @@ pub enum Error {
         /// SHA-256 in the index.
         wanted: String,
     },
-    /// A downloaded package is not the one that its registry or the catalog describes.
-    #[error("checksum of `{name}` does not match: {wanted} is wanted, found is {found}")]
+    /// A downloaded package is not the one that its registry or the catalog describes, or not the first one.
+    #[error("checksum of `{name}` does not match{}: {wanted} is wanted, found is {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
         name: String,
@@ -133,6 +133,16 @@ pub enum Error {
         wanted: String,
         /// The checksum it has.
         found: String,
+        /// The file that has the wanted checksum, where that is the one of the first download.
+        pinned: Option<PathBuf>,
+    },
+    /// The checksums of first downloads cannot be read.
+    #[error("checksums of first downloads, `{}`, are damaged: {detail}", path.display())]
+    Pins {
+        /// The file that keeps them.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
     },
     /// A file could not be downloaded.
     #[error("`{url}` cannot be downloaded: {detail}")]
@@ -254,6 +264,10 @@ fn indented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n    {line}")).collect()
 }
 
+fn first(pinned: &Option<PathBuf>) -> &'static str {
+    if pinned.is_some() { " that of the first download" } else { "" }
+}
+
 fn quoted(items: &[String]) -> String {
     let items: Vec<_> = items.iter().map(|item| format!("`{item}`")).collect();
     items.join(", ")
@@ -276,6 +290,19 @@ impl Hint for Error {
             }
             Self::NotAServer { .. } => {
                 "give the directory that has the server's `bin` or `sbin` and `share`"
+            }
+            Self::PackageChecksum { pinned: Some(pinned), .. } => {
+                return vec![format!(
+                    "the file has changed since it was first downloaded, and is not used; if you trust the new \
+                     one, remove the old checksum from `{}`, or forget all with `assay cache clean --all`",
+                    pinned.display()
+                )];
+            }
+            Self::Pins { path, .. } => {
+                return vec![format!(
+                    "repair `{}`; without it, the next download of each file would be trusted like a first one",
+                    path.display()
+                )];
             }
             Self::PackageChecksum { .. } => {
                 "a proxy or mirror changed the package, or its publisher did: it is not used"

@@ -10,14 +10,17 @@ mod build;
 mod catalog;
 mod census;
 mod choose;
+mod compression;
 mod deb;
 mod dir;
 mod error;
+mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http;
 mod layout;
 mod packages;
+mod pins;
 mod programs;
 mod provisioner;
 mod source;

@@ -77,6 +77,7 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
                 EntryKind::Damaged => ("damaged", file_name(&entry.path)),
                 EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
                 EntryKind::Indexes => ("index", file_name(&entry.path)),
+                EntryKind::Pins => ("checksums", "of first downloads".to_owned()),
             };
             let last_used = moment(entry.last_used);
             Kept {

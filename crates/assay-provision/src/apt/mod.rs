@@ -28,6 +28,9 @@ pub(crate) use machine::count_entries;
 /// How long a fetched index is taken for current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
 
+/// Ten times the longest index of Debian, unpacked; bytes.
+const INDEX: u64 = 600 << 20;
+
 /// Debian's apt on this machine.
 #[derive(Debug)]
 pub(crate) struct Apt<'a> {
@@ -137,6 +140,10 @@ impl<'a> Apt<'a> {
             if origin != "Debian" {
                 let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
                 return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
+            }
+            if fs::metadata(file)?.len() > INDEX {
+                let detail = format!("it is longer than {} MB", INDEX >> 20);
+                return Err(Error::malformed(format!("package index of `{suite}`"), detail));
             }
             index.add(suite, &fs::read_to_string(file)?)?;
         }

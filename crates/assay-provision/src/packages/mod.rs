@@ -108,11 +108,22 @@ fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String
     for (kind, wanted, found) in checks {
         if !wanted.eq_ignore_ascii_case(found) {
             let (name, wanted) = (name.to_owned(), format!("{kind} {wanted}"));
-            return Err(Error::PackageChecksum { name, wanted, found: found.clone() });
+            let found = found.clone();
+            return Err(Error::PackageChecksum { name, wanted, found, pinned: None });
         }
     }
     Ok(sha256)
 }
+
+/// The start of a file that a client wrote, which may be of any length.
+fn read_some(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(MOST).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// More than a checksum or a report on one package takes, bytes.
+const MOST: u64 = 4 << 20;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
