@@ -24,7 +24,7 @@ pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, Syst
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::parse_system;
+pub use system_name::{parse_system, repository_login};
 pub use tests_glob::select_tests;
 pub use url::{Password, Place, ServerUrl, parse_url};
 

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Microbenchmark, Origin,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Login, Microbenchmark, Origin,
     PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
+    without_logins,
 };
 
 use crate::config_file::asked;
@@ -13,7 +14,7 @@ use crate::fits::check_machine;
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
     Error, ServerUrl, buffer_pool_mb, loaded_mb, parse_system, parse_url, redo_log_mb,
-    select_tests, write_study,
+    repository_login, select_tests, write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
@@ -84,7 +85,7 @@ impl SystemRequest {
     fn without_password(&self) -> Self {
         let url = parse_url(&self.words).ok();
         Self {
-            words: url.map_or_else(|| self.words.clone(), |url| url.to_string()),
+            words: url.map_or_else(|| without_logins(&self.words), |url| url.to_string()),
             ..self.clone()
         }
     }
@@ -161,6 +162,8 @@ pub struct PlannedSystem {
     pub is_twin: bool,
     /// Where it runs already and how to log in, with the password that was given; none for what assay starts.
     pub url: Option<ServerUrl>,
+    /// How to log in to the repository that it is built from, where that was given.
+    pub login: Option<Login>,
 }
 
 /// Turns words into a checked plan.
@@ -250,7 +253,8 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
             Origin::Url(_) => Some(parse_url(&asked.words)?),
             _ => None,
         };
-        systems.push(PlannedSystem { name, spec, is_twin: false, url });
+        let login = repository_login(&asked.words);
+        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
     }
     // One that runs already cannot be had twice.
     let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());

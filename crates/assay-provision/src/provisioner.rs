@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, Engine, Login, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
 use crate::apt::{Apt, CURRENT_FOR, Index, Refreshed};
@@ -88,6 +88,8 @@ pub struct Provisioner {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     options: Options,
+    /// How to log in to repositories.
+    pub(crate) logins: Vec<Login>,
 }
 
 /// The sources as they are on this machine.
@@ -105,7 +107,7 @@ impl Provisioner {
     /// When the directory cannot be used.
     pub fn new(cache_dir: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let store = Store::open(cache_dir.as_ref())?;
-        Ok(Self { store, catalog: Catalog::built_in()?, options })
+        Ok(Self { store, catalog: Catalog::built_in()?, options, logins: Vec::new() })
     }
 
     /// The same with the rows of a catalog file of the user's before those that are built in.
@@ -114,6 +116,12 @@ impl Provisioner {
     /// When the file cannot be read, or is no catalog.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
         Ok(Self { catalog: self.catalog.with(path)?, ..self })
+    }
+
+    /// The same that can log in to repositories.
+    #[must_use]
+    pub fn with_logins(self, logins: Vec<Login>) -> Self {
+        Self { logins, ..self }
     }
 
     /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, Product, SystemSpec};
-use assay_plan::{Place, ServerUrl};
+use assay_model::{Prefix, Product, SystemSpec, without_logins};
+use assay_plan::{Place, ServerUrl, repository_login};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use assay_wire::Stop;
 use serde::Serialize;
@@ -65,12 +65,13 @@ fn got<'a>(spec: &SystemSpec, prefix: &'a Prefix) -> Got<'a> {
 fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
-    let provisioner = provisioner(&env)?;
+    let logins = args.systems.iter().filter_map(|words| repository_login(words));
+    let provisioner = provisioner(&env)?.with_logins(logins.collect());
     let mut found = Vec::with_capacity(args.systems.len());
     for words in &args.systems {
         env.interrupt.check()?;
         let spec = assay_plan::parse_system(words)?;
-        let prefix = fetch(&provisioner, words, &spec, &env)?;
+        let prefix = fetch(&provisioner, &without_logins(words), &spec, &env)?;
         found.push((spec, prefix));
     }
     progress.finish();
@@ -138,12 +139,14 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
-    let provisioner = provisioner(&env)?;
-    let prefix = fetch(&provisioner, &args.system, &spec, &env)?;
+    let login = repository_login(&args.system);
+    let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
+    let words = without_logins(&args.system);
+    let prefix = fetch(&provisioner, &words, &spec, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()
-            .with_context(|| format!("cannot run `{}` as another user than root", args.system))?;
+            .with_context(|| format!("cannot run `{words}` as another user than root"))?;
     }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
@@ -153,15 +156,15 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         connections_max: CONNECTIONS,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
-    let empty = empty_template(&env, &prefix, &options, &args.system)?;
-    progress.update(&format!("starting {}", args.system));
+    let empty = empty_template(&env, &prefix, &options, &words)?;
+    progress.update(&format!("starting {words}"));
     let port = match args.port {
         Some(0) => Some(free_port()?),
         port => port,
     };
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
-        .with_context(|| format!("cannot start `{}`", args.system))?;
+        .with_context(|| format!("cannot start `{words}`"))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     // On a port every user of the machine can knock; the socket is in a private directory.
     let password = port.map(|_| set_password(&server)).transpose()?;
@@ -190,14 +193,14 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     env.interrupt.check()?;
     server.keep(&kept)?;
     progress.finish();
-    let words = |it: &Kept| {
+    let in_words = |it: &Kept| {
         let port = it.port.map_or_else(String::new, |port| format!("\nport {port} of 127.0.0.1"));
         format!(
             "{} is {} {}\n{}{port}\nstop it with: assay server stop {}",
             it.name, it.system, it.version, it.url, it.name
         )
     };
-    report::put_one(&args.shape, &kept, words)?;
+    report::put_one(&args.shape, &kept, in_words)?;
     Ok(Exit::Done)
 }
 

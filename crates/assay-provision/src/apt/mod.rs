@@ -20,7 +20,7 @@ pub(crate) use index::{Index, Record};
 use crate::catalog::{Archive, Catalog, Release};
 use crate::census::Census;
 use crate::error::Error;
-use crate::store::{age, now_seconds, read_json, write_json};
+use crate::store::{age, now_seconds, read_json, write_json, write_private};
 use client::Private;
 use machine::Machine;
 pub(crate) use machine::count_entries;
@@ -191,7 +191,7 @@ impl<'a> Apt<'a> {
             fs::create_dir_all(state.directory.join(directory))?;
         }
         let (sources, notes) = self.sources(release)?;
-        fs::write(state.directory.join("debian.sources"), sources)?;
+        write_private(&state.directory.join("debian.sources"), &sources)?;
         fs::write(state.directory.join("status"), "")?;
         let mut lines = vec![
             format!("Dir::State \"{root}\";"),
@@ -210,7 +210,7 @@ impl<'a> Apt<'a> {
         for (name, path) in &self.machine.paths {
             lines.push(format!("{name} \"{}\";", path.display()));
         }
-        fs::write(&state.configuration, lines.join("\n") + "\n")?;
+        write_private(&state.configuration, &(lines.join("\n") + "\n"))?;
         Ok(notes)
     }
 

@@ -12,7 +12,9 @@ mod npm;
 mod pip;
 mod tarball;
 
+use std::fs::Permissions;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -61,6 +63,8 @@ pub(crate) fn fetch(
 ) -> Result<(PathBuf, String), Error> {
     let name = packaged.coordinate();
     fs::create_dir_all(directories.state)?;
+    // Clients note there where they asked, with the logins of mirrors.
+    fs::set_permissions(directories.state, Permissions::from_mode(0o700))?;
     let mut client = Client { name: &name, directories, lock, progress };
     let fetched = match packaged.package.source {
         Source::Maven => maven::fetch(packaged, &mut client)?,

@@ -71,7 +71,8 @@ impl Stage {
 
 /// Gets the binaries of all systems and renders their configuration.
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
-    let provisioner = provisioner(env)?;
+    let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
+    let provisioner = provisioner(env)?.with_logins(logins.collect());
     let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     let intent = Intent {
         buffer_pool_mb: plan.buffer_pool_mb,
