@@ -20,6 +20,8 @@ use crate::{
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
+    /// The only source that servers are taken from, such as `maven`; any by default.
+    pub source: Option<String>,
     /// The systems, the base first.
     pub systems: Vec<SystemRequest>,
     /// How much effort.
@@ -97,6 +99,7 @@ impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
         Self {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            source: None,
             preset: Preset::Quick,
             set: TestSet::Set32,
             tests: Vec::new(),
@@ -143,6 +146,8 @@ pub struct MachineFacts {
 pub struct Plan {
     /// The systems, the base first, the twin last.
     pub systems: Vec<PlannedSystem>,
+    /// The only source that servers are taken from.
+    pub source: Option<String>,
     /// The study, without identity and times.
     pub study: Study,
     /// Buffer pool of each server, MB.
@@ -227,6 +232,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     };
     Ok(Plan {
         systems,
+        source: request.source.clone(),
         study,
         buffer_pool_mb: buffer_pool_mb(largest),
         redo_log_mb: redo_log_mb(largest),

@@ -22,26 +22,41 @@ pub enum Error {
     NoDebianArchive(PathBuf),
     /// No source has that version.
     #[error(
-        "no source has {product} `{wanted}`{}{}",
-        list("; there are", .available), why(.unread)
+        "{} has {product} `{wanted}`{}{}",
+        of_source(.from), list("; there are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
+        /// The source that it was to come from, if any.
+        from: Option<String>,
         /// What there is instead.
         available: Vec<String>,
         /// Why places where it might be could not be looked into.
         unread: Vec<Error>,
     },
+    /// A word for a source that is none.
+    #[error("`{word}` is not a source{}", list(": there are", .known))]
+    NoSource {
+        /// What was typed.
+        word: String,
+        /// What may be typed.
+        known: Vec<String>,
+    },
     /// Offline, and the cache has no prefix that fits.
-    #[error("{product} `{wanted}` is not in the cache{}", list("; cached are", .cached))]
+    #[error(
+        "{product} `{wanted}`{} is not in the cache{}",
+        from_source(.from), list("; cached are", .cached)
+    )]
     NotCached {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
+        /// The source that it was to come from, if any.
+        from: Option<String>,
         /// What the cache has.
         cached: Vec<String>,
     },
@@ -260,6 +275,15 @@ fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
 }
 
+fn of_source(from: &Option<String>) -> String {
+    from.as_ref()
+        .map_or_else(|| "no source".to_owned(), |word| format!("nothing of source `{word}`"))
+}
+
+fn from_source(from: &Option<String>) -> String {
+    from.as_ref().map_or_else(String::new, |word| format!(" from `{word}`"))
+}
+
 fn indented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n    {line}")).collect()
 }
@@ -337,6 +361,9 @@ impl Hint for Error {
                 );
                 let unread = unread.iter().take(1).flat_map(Self::hints);
                 return std::iter::once(all).chain(unread).collect();
+            }
+            Self::NoSource { .. } => {
+                "the source is a kind, a vendor, or the name of a package with a `:`"
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {

@@ -15,7 +15,7 @@ use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, Sh
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{DATABASE, Environment, Stage, empty_template, fetch, provisioner};
+use crate::study::{DATABASE, Environment, Stage, agree, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
 /// Connections that a sandbox takes.
@@ -67,11 +67,15 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let logins = args.systems.iter().filter_map(|words| repository_login(words));
     let provisioner = provisioner(&env)?.with_logins(logins.collect());
-    let mut found = Vec::with_capacity(args.systems.len());
-    for words in &args.systems {
+    let provisioner = provisioner.with_source(args.from.source.clone())?;
+    let specs = args.systems.iter().map(|words| assay_plan::parse_system(words));
+    let specs = specs.collect::<Result<Vec<_>, _>>()?;
+    let agreed = agree(&provisioner, &specs.iter().collect::<Vec<_>>(), &env)?;
+    let mut found = Vec::with_capacity(specs.len());
+    for (words, spec) in args.systems.iter().zip(specs) {
         env.interrupt.check()?;
-        let spec = assay_plan::parse_system(words)?;
-        let prefix = fetch(&provisioner, &without_logins(words), &spec, &env)?;
+        let from = agreed.get(&spec.product).map(String::as_str);
+        let prefix = fetch(&provisioner, &without_logins(words), &spec, from, &env)?;
         found.push((spec, prefix));
     }
     progress.finish();
@@ -141,8 +145,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let name = free_name(args, &spec, &site)?;
     let login = repository_login(&args.system);
     let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
+    let provisioner = provisioner.with_source(args.from.source.clone())?;
     let words = without_logins(&args.system);
-    let prefix = fetch(&provisioner, &words, &spec, &env)?;
+    let prefix = fetch(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()
