@@ -21,7 +21,7 @@ pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
-pub use secret::may_be_secret;
+pub use secret::{Login, login, may_be_secret, without_logins};
 pub use setup::{Preset, Setup};
 pub use slice::{
     CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,

@@ -28,7 +28,7 @@ pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::parse_system;
+pub use system_name::{parse_system, repository_login};
 pub use tests_glob::select_tests;
 pub use url::{Password, Place, ServerUrl, parse_url};
 

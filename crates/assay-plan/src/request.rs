@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Microbenchmark, Origin,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Login, Microbenchmark, Origin,
     PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
+    without_logins,
 };
 
 use crate::config_file::asked;
@@ -13,12 +14,14 @@ use crate::fits::check_machine;
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
     Error, ServerUrl, buffer_pool_mb, check_option, loaded_mb, parse_system, parse_url, redo_log_mb,
-    select_tests, write_study,
+    repository_login, select_tests, write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
+    /// The only source that servers are taken from, such as `maven`; any by default.
+    pub source: Option<String>,
     /// The systems, the base first.
     pub systems: Vec<SystemRequest>,
     /// How much effort.
@@ -84,7 +87,7 @@ impl SystemRequest {
     fn without_password(&self) -> Self {
         let url = parse_url(&self.words).ok();
         Self {
-            words: url.map_or_else(|| self.words.clone(), |url| url.to_string()),
+            words: url.map_or_else(|| without_logins(&self.words), |url| url.to_string()),
             ..self.clone()
         }
     }
@@ -96,6 +99,7 @@ impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
         Self {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            source: None,
             preset: Preset::Quick,
             set: TestSet::Set32,
             tests: Vec::new(),
@@ -142,6 +146,8 @@ pub struct MachineFacts {
 pub struct Plan {
     /// The systems, the base first, the twin last.
     pub systems: Vec<PlannedSystem>,
+    /// The only source that servers are taken from.
+    pub source: Option<String>,
     /// The study, without identity and times.
     pub study: Study,
     /// Buffer pool of each server, MB.
@@ -161,6 +167,8 @@ pub struct PlannedSystem {
     pub is_twin: bool,
     /// Where it runs already and how to log in, with the password that was given; none for what assay starts.
     pub url: Option<ServerUrl>,
+    /// How to log in to the repository that it is built from, where that was given.
+    pub login: Option<Login>,
 }
 
 /// Turns words into a checked plan.
@@ -224,6 +232,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     };
     Ok(Plan {
         systems,
+        source: request.source.clone(),
         study,
         buffer_pool_mb: buffer_pool_mb(largest),
         redo_log_mb: redo_log_mb(largest),
@@ -253,7 +262,8 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
             Origin::Url(_) => Some(parse_url(&asked.words)?),
             _ => None,
         };
-        systems.push(PlannedSystem { name, spec, is_twin: false, url });
+        let login = repository_login(&asked.words);
+        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
     }
     // One that runs already cannot be had twice.
     let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());

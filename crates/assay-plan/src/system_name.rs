@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_model::{Engine, Origin, Product, SystemSpec};
+use assay_model::{Engine, Login, Origin, Product, SystemSpec, login, without_logins};
 
 use crate::nearest::nearest;
 use crate::reserved::check_option;
@@ -24,6 +24,8 @@ pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
             overrides: Vec::new(),
         });
     }
+    // It is kept and shown.
+    let name = &without_logins(name);
     let fail = |part: &str, why: String| Error::SystemName {
         name: name.to_owned(),
         at: place(name, part),
@@ -67,6 +69,17 @@ pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
         (Origin::Version(version.to_owned()), engine)
     };
     Ok(SystemSpec { product, origin, engine, overrides })
+}
+
+/// How to log in to the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
+#[must_use]
+pub fn repository_login(name: &str) -> Option<Login> {
+    let (_, reference) = name.split_once("@git:")?;
+    let mut login = login(reference)?;
+    // Ref and options follow the address.
+    let end = login.address.find(['#', '+']).unwrap_or(login.address.len());
+    login.address.truncate(end);
+    Some(login)
 }
 
 /// Whether it begins as a URL does: a scheme of letters. The address of a repository comes after an `@`.
@@ -131,6 +144,22 @@ pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_login_of_a_repository_is_kept_apart_from_the_name() {
+        let words = "mysql@git:https://me:se+cret@h/x.git#v1+innodb_doublewrite=OFF";
+        let spec = parse_system(words).unwrap();
+        assert_eq!(spec.origin, Origin::Git("https://h/x.git#v1".to_owned()));
+        assert_eq!(spec.to_string(), "mysql@git:https://h/x.git#v1+innodb_doublewrite=OFF");
+        let login = repository_login(words).unwrap();
+        assert_eq!(
+            (login.address.as_str(), login.password.as_str()),
+            ("https://h/x.git", "se+cret")
+        );
+        let error = parse_system("mysql@git:https://me:secret@h/x.git+oops").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
+        assert_eq!(repository_login("mysql@git:../x#v1"), None);
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Making a prefix of what was chosen: downloaded, verified, unpacked, kept.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Build, Package, Prefix, SystemSpec};
@@ -15,8 +15,8 @@ use crate::deb;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::packages::{self, Directories};
+use crate::pins::{PINS, Pins};
 use crate::provisioner::{Progress, Provisioner, Read, Sources};
-use crate::store::{read_json, write_json};
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
@@ -30,9 +30,6 @@ const PACKAGE_ROOM: u64 = 2 << 30;
 /// Part of the names of trees made of packages of other registries; increased when the same packages
 /// would become another tree.
 const TREE: u32 = 1;
-
-/// SHA-256 of packages that the catalog has none of, as they were had first.
-const RECORDED: &str = "recorded.json";
 
 /// Downloaded Debian packages. The directory goes with it.
 struct Debs {
@@ -110,7 +107,14 @@ impl Provisioner {
             let sha256 = identity(&packages);
             (format!("{}-{TREE}", prefix_name(spec, &version, &sha256)), sha256, packages)
         };
-        let known = packaged.version.sha256.clone().or_else(|| self.recorded(packaged));
+        let pins = Pins::new(self.store.path(PINS));
+        let in_catalog = packaged.version.sha256.clone();
+        let pinned = match &in_catalog {
+            Some(_) => None,
+            None => pins.get(&packaged.coordinate())?,
+        };
+        let is_pinned = pinned.is_some();
+        let known = in_catalog.or(pinned);
         let cached = known.clone().and_then(|it| self.store.prefix(&named(it).0));
         if let Some(prefix) = cached {
             progress(Progress::Cached);
@@ -118,8 +122,14 @@ impl Provisioner {
         }
         self.store.check_room(PACKAGE_ROOM)?;
         let downloads = self.store.downloads()?;
-        let (file, sha256) = self.download(sources, packaged, known, &downloads, progress)?;
-        let (name, sha256, packages) = named(sha256);
+        let fetched = self.download(sources, packaged, known.as_deref(), &downloads, progress);
+        let (file, file_sha256) = fetched.map_err(|error| match error {
+            Error::PackageChecksum { name, wanted, found, .. } if is_pinned => {
+                Error::PackageChecksum { name, wanted, found, pinned: Some(pins.path().to_owned()) }
+            }
+            other => other,
+        })?;
+        let (name, sha256, packages) = named(file_sha256.clone());
         let debs = match &runtime {
             Some((apt, _)) => self.debs(apt, release, &records, progress)?,
             None => Debs { _directory: None, files: Vec::new() },
@@ -151,15 +161,21 @@ impl Provisioner {
         let (source, channel) = packaged.origin();
         let build = Build { source, channel, package_version, released: true, notes };
         let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
-        self.keep(spec, Built { tree: built, name, version, sha256, build, packages }, libraries)
+        let built = Built { tree: built, name, version, sha256, build, packages };
+        let prefix = self.keep(spec, built, libraries)?;
+        if known.is_none() {
+            // Only now: a page of a gateway, or an archive that is torn, is not to be held to later.
+            pins.remember(&packaged.coordinate(), &file_sha256)?;
+        }
+        Ok(prefix)
     }
 
-    /// Downloads a package and remembers its checksum if it was not known.
+    /// Downloads a package; gives it with its checksum.
     fn download(
         &self,
         sources: &Sources<'_>,
         packaged: Packaged<'_>,
-        known: Option<String>,
+        known: Option<&str>,
         downloads: &TempDir,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(PathBuf, String), Error> {
@@ -167,20 +183,7 @@ impl Provisioner {
         let directories = Directories { state: &state, into: downloads.path() };
         progress(Progress::Downloading { done: 0, total: 0 });
         let mut seen = |done, total| progress(Progress::Downloading { done, total });
-        let (file, sha256) =
-            packages::fetch(packaged, known.as_deref(), directories, &sources.lock, &mut seen)?;
-        if known.is_none() {
-            let path = self.store.path(RECORDED);
-            let mut all: BTreeMap<String, String> = read_json(&path).unwrap_or_default();
-            all.insert(packaged.coordinate(), sha256.clone());
-            write_json(&path, &all)?;
-        }
-        Ok((file, sha256))
-    }
-
-    fn recorded(&self, packaged: Packaged<'_>) -> Option<String> {
-        let path = self.store.path(RECORDED);
-        read_json::<BTreeMap<String, String>>(&path)?.remove(&packaged.coordinate())
+        packages::fetch(packaged, known, directories, &sources.lock, &mut seen)
     }
 
     /// Downloads and verifies Debian packages.

@@ -1,12 +1,13 @@
 //! The catalog: which product and series which source has. Data, read from a file compiled in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_model::{Engine, Product, SystemSpec};
 use fs_err as fs;
 use serde::Deserialize;
 
+use crate::agree::DEBIAN;
 use crate::error::Error;
 use crate::source::recipe::Row;
 use crate::version::in_series;
@@ -65,6 +66,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    pub(crate) const ALL: [Self; 4] = [Self::Maven, Self::Npm, Self::Pip, Self::Tarball];
+
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Maven => "maven",
@@ -250,6 +253,17 @@ impl Catalog {
         packages.flat_map(Package::packaged)
     }
 
+    /// What `--source` may name: kinds of sources, then vendors.
+    pub(crate) fn sources(&self) -> Vec<String> {
+        let kinds = Source::ALL.map(|source| source.word().to_owned());
+        let vendors = self.packages.iter().filter(|it| it.source == Source::Tarball);
+        let mut sources = vec![DEBIAN.to_owned()];
+        sources.extend(kinds.into_iter().chain(vendors.map(|package| package.name.clone())));
+        let mut seen = BTreeSet::new();
+        sources.retain(|word| seen.insert(word.clone()));
+        sources
+    }
+
     /// Packages for an exact version that the catalog does not know of, but that a vendor may have
     /// published since: its tarball would have the name of the others.
     pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<Package> {
@@ -393,6 +407,11 @@ impl Server {
 }
 
 impl Offer<'_> {
+    /// Whether the row has that series for as long as its release lives.
+    pub(crate) fn has_series(&self, wanted: &str) -> bool {
+        self.server.series.as_ref().is_some_and(|series| in_series(series, wanted))
+    }
+
     /// Whether the row may have a version that `wanted` (a version or a series) names.
     pub(crate) fn may_have(&self, wanted: &str) -> bool {
         match &self.server.series {

@@ -1,9 +1,10 @@
 //! Which source answers a request.
 
-use assay_model::{Engine, Product, SystemSpec};
+use assay_model::{Engine, Origin, Product, SystemSpec};
 
+use crate::agree::{DEBIAN, is_from, is_unverified_tarball};
 use crate::apt::{Index, Record, Refreshed};
-use crate::catalog::{Offer, Package, Packaged, Source};
+use crate::catalog::{Offer, Package, Packaged};
 use crate::error::Error;
 use crate::provisioner::{Available, Progress, Provisioner, Sources};
 use crate::version::{answers, compare, in_series, upstream};
@@ -19,8 +20,9 @@ pub(crate) struct Opened<'a> {
 pub(crate) enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
-    /// Packages of other sources with one version of the server, in the order of preference.
-    Packages(Vec<Packaged<'a>>),
+    /// Packages of other sources with one version of the server, in the order of preference, and why places
+    /// before them could not be looked into.
+    Packages(Vec<Packaged<'a>>, Vec<Error>),
 }
 
 impl Provisioner {
@@ -32,12 +34,18 @@ impl Provisioner {
         &'a self,
         sources: &Sources<'_>,
         spec: &SystemSpec,
-        wanted: &str,
+        from: Option<&str>,
         guessed: &'a [Package],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Chosen<'a>, Error> {
+        let Origin::Version(wanted) = &spec.origin else {
+            return Err(Error::Unsupported(spec.to_string()));
+        };
         let product = spec.product;
-        let (fitting, rest): (Vec<_>, Vec<_>) = (self.catalog.offers(product).into_iter())
+        let offers =
+            if is_from(from, DEBIAN, "") { self.catalog.offers(product) } else { Vec::new() };
+        let (fitting, rest): (Vec<_>, Vec<_>) = offers
+            .into_iter()
             .partition(|offer| offer.may_have(wanted) && offer.server.has_engine(spec.engine));
         let (released, others): (Vec<_>, Vec<_>) =
             fitting.into_iter().partition(|offer| offer.release.released);
@@ -50,11 +58,15 @@ impl Provisioner {
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Debian(Box::new(found)));
         }
-        let known = || self.catalog.packaged(product);
+        let is_wanted = |it: &Packaged<'_>| {
+            let (source, channel) = it.origin();
+            is_from(from, &source, &channel)
+        };
+        let known = || self.catalog.packaged(product).filter(&is_wanted);
         let (tarballs, packages): (Vec<_>, Vec<_>) =
-            known().partition(|it| it.package.source == Source::Tarball && !it.is_verified());
+            known().partition(|it| is_unverified_tarball(*it));
         if let Some(found) = best(packages, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found));
+            return Ok(Chosen::Packages(found, unread));
         }
         // What follows matters only because nothing released has it, so one that fails spoils no
         // other.
@@ -71,9 +83,11 @@ impl Provisioner {
         if let Some(found) = newest(&mut all, wanted) {
             return Ok(Chosen::Debian(Box::new(found)));
         }
-        let tarballs = tarballs.into_iter().chain(guessed.iter().flat_map(Package::packaged));
+        let tarballs = tarballs
+            .into_iter()
+            .chain(guessed.iter().flat_map(Package::packaged).filter(is_wanted));
         if let Some(found) = best(tarballs, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found));
+            return Ok(Chosen::Packages(found, unread));
         }
         look(rest, &mut all);
         let mut available = survey(product, &all);
@@ -83,8 +97,8 @@ impl Provisioner {
         let verified = available.iter().filter(|it| it.verified);
         let mut available: Vec<String> = verified.map(|it| it.version.clone()).collect();
         available.dedup();
-        let wanted = wanted.to_owned();
-        Err(Error::NoVersion { product, wanted, available, unread })
+        let (wanted, from) = (wanted.to_owned(), from.map(str::to_owned));
+        Err(Error::NoVersion { product, wanted, from, available, unread })
     }
 }
 

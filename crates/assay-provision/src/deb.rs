@@ -1,11 +1,12 @@
 //! Debian's package format: an `ar` archive whose member `data.tar` holds the files. Scripts in it
 //! are never run.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use fs_err as fs;
 
+use crate::compression::decompressed;
 use crate::error::Error;
 use crate::unpack::Tree;
 
@@ -19,35 +20,48 @@ pub(crate) fn unpack(package: &Path, tree: &mut Tree) -> Result<(), Error> {
 }
 
 /// The same of a package from anywhere; `name` is its name in errors.
-pub(crate) fn unpack_from(name: &str, package: impl Read, tree: &mut Tree) -> Result<(), Error> {
+pub(crate) fn unpack_from(
+    name: &str,
+    mut package: impl Read,
+    tree: &mut Tree,
+) -> Result<(), Error> {
     let broken =
         |detail: &dyn ToString| Error::malformed(format!("package `{name}`"), detail.to_string());
-    let mut archive = ar::Archive::new(package);
-    while let Some(member) = archive.next_entry() {
-        let member = member.map_err(|error| broken(&error))?;
-        let identifier = String::from_utf8_lossy(member.header().identifier()).into_owned();
-        if let Some(compression) = identifier.strip_prefix("data.tar") {
-            let stream: Box<dyn Read + '_> = match compression {
-                "" => Box::new(member),
-                ".gz" => Box::new(flate2::read::GzDecoder::new(member)),
-                ".xz" => Box::new(lzma_rust2::XzReader::new_mem_limit(member, true, MEMORY_KB)),
-                ".zst" => Box::new(
-                    ruzstd::decoding::StreamingDecoder::new_with_max_window_size(member, WINDOW)
-                        .map_err(|error| broken(&error))?,
-                ),
-                other => return Err(broken(&format!("compression `{other}` is not known"))),
-            };
-            return tree.unpack(name, stream);
-        }
-    }
-    Err(broken(&"no member `data.tar`"))
+    let (end, length) = find_data(&mut package).map_err(|error| broken(&error))?;
+    let stream = decompressed(&end, package.take(length)).map_err(|error| broken(&error))?;
+    let stream = stream.ok_or_else(|| broken(&format!("compression `{end}` is not known")))?;
+    tree.unpack(name, stream)
 }
 
-/// What a decompressor may take, KiB: packages are made with dictionaries of up to 64 MiB.
-const MEMORY_KB: u32 = 256 * 1024;
+/// How an `ar` archive begins.
+const MAGIC: &[u8] = b"!<arch>\n";
 
-/// The same for zstd, bytes.
-const WINDOW: u64 = 128 << 20;
+/// Goes to the content of the member `data.tar*`; gives the end of its name, and its length. All members of a
+/// package have short names: the tables that `ar` has for longer ones are never read.
+fn find_data(package: &mut impl Read) -> io::Result<(String, u64)> {
+    let mut magic = [0; MAGIC.len()];
+    package.read_exact(&mut magic)?;
+    if magic != MAGIC {
+        return Err(io::Error::other("it is no `ar` archive"));
+    }
+    loop {
+        let mut header = [0; 60];
+        package.read_exact(&mut header).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::other("no member `data.tar`"),
+            _ => error,
+        })?;
+        let text = std::str::from_utf8(&header).map_err(io::Error::other)?;
+        let length = text.get(48..58).and_then(|field| field.trim().parse::<u64>().ok());
+        let (Some(name), Some(length), true) = (text.get(..16), length, text.ends_with("`\n"))
+        else {
+            return Err(io::Error::other("a member has no header"));
+        };
+        if let Some(end) = name.trim_end().trim_end_matches('/').strip_prefix("data.tar") {
+            return Ok((end.to_owned(), length));
+        }
+        io::copy(&mut package.by_ref().take(length + length % 2), &mut io::sink())?;
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -122,5 +136,22 @@ mod tests {
         let path = directory.path().join("y.deb");
         fs::write(&path, "<html>404</html>").unwrap();
         assert!(super::unpack(&path, &mut tree).is_err());
+    }
+
+    #[test]
+    fn headers_that_lie_are_errors() {
+        let root = tempfile::tempdir().unwrap();
+        let member = |name: &str, length: &str| {
+            format!("!<arch>\n{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, 0, 644)
+        };
+        // A table of long names of 10 GB, an index into one that is not there, lengths that are none.
+        for (name, length) in
+            [("//", "9999999999"), ("/7", "4"), ("data.tar", "-1"), ("#1/9999999999", "9999999999")]
+        {
+            let bytes = member(name, length);
+            let mut tree = Tree::new(root.path(), Limits::SERVER);
+            let error = unpack_from("x.deb", bytes.as_bytes(), &mut tree).unwrap_err();
+            assert!(matches!(error, Error::Malformed { .. }), "{name}: {error}");
+        }
     }
 }

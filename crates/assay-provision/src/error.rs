@@ -22,26 +22,41 @@ pub enum Error {
     NoDebianArchive(PathBuf),
     /// No source has that version.
     #[error(
-        "no source has {product} `{wanted}`{}{}",
-        list("; there are", .available), why(.unread)
+        "{} has {product} `{wanted}`{}{}",
+        of_source(.from), list("; there are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
+        /// The source that it was to come from, if any.
+        from: Option<String>,
         /// What there is instead.
         available: Vec<String>,
         /// Why places where it might be could not be looked into.
         unread: Vec<Error>,
     },
+    /// A word for a source that is none.
+    #[error("`{word}` is not a source{}", list(": there are", .known))]
+    NoSource {
+        /// What was typed.
+        word: String,
+        /// What may be typed.
+        known: Vec<String>,
+    },
     /// Offline, and the cache has no prefix that fits.
-    #[error("{product} `{wanted}` is not in the cache{}", list("; cached are", .cached))]
+    #[error(
+        "{product} `{wanted}`{} is not in the cache{}",
+        from_source(.from), list("; cached are", .cached)
+    )]
     NotCached {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
+        /// The source that it was to come from, if any.
+        from: Option<String>,
         /// What the cache has.
         cached: Vec<String>,
     },
@@ -124,8 +139,8 @@ pub enum Error {
         /// SHA-256 in the index.
         wanted: String,
     },
-    /// A downloaded package is not the one that its registry or the catalog describes.
-    #[error("checksum of `{name}` does not match: {wanted} is wanted, found is {found}")]
+    /// A downloaded package is not the one that its registry or the catalog describes, or not the first one.
+    #[error("checksum of `{name}` does not match{}: {wanted} is wanted, found is {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
         name: String,
@@ -133,6 +148,16 @@ pub enum Error {
         wanted: String,
         /// The checksum it has.
         found: String,
+        /// The file that has the wanted checksum, where that is the one of the first download.
+        pinned: Option<PathBuf>,
+    },
+    /// The checksums of first downloads cannot be read.
+    #[error("checksums of first downloads, `{}`, are damaged: {detail}", path.display())]
+    Pins {
+        /// The file that keeps them.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
     },
     /// A file could not be downloaded.
     #[error("`{url}` cannot be downloaded: {detail}")]
@@ -250,8 +275,21 @@ fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
 }
 
+fn of_source(from: &Option<String>) -> String {
+    from.as_ref()
+        .map_or_else(|| "no source".to_owned(), |word| format!("nothing of source `{word}`"))
+}
+
+fn from_source(from: &Option<String>) -> String {
+    from.as_ref().map_or_else(String::new, |word| format!(" from `{word}`"))
+}
+
 fn indented(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n    {line}")).collect()
+}
+
+fn first(pinned: &Option<PathBuf>) -> &'static str {
+    if pinned.is_some() { " that of the first download" } else { "" }
 }
 
 fn quoted(items: &[String]) -> String {
@@ -276,6 +314,19 @@ impl Hint for Error {
             }
             Self::NotAServer { .. } => {
                 "give the directory that has the server's `bin` or `sbin` and `share`"
+            }
+            Self::PackageChecksum { pinned: Some(pinned), .. } => {
+                return vec![format!(
+                    "the file has changed since it was first downloaded, and is not used; if you trust the new \
+                     one, remove the old checksum from `{}`, or forget all with `assay cache clean --all`",
+                    pinned.display()
+                )];
+            }
+            Self::Pins { path, .. } => {
+                return vec![format!(
+                    "repair `{}`; without it, the next download of each file would be trusted like a first one",
+                    path.display()
+                )];
             }
             Self::PackageChecksum { .. } => {
                 "a proxy or mirror changed the package, or its publisher did: it is not used"
@@ -310,6 +361,9 @@ impl Hint for Error {
                 );
                 let unread = unread.iter().take(1).flat_map(Self::hints);
                 return std::iter::once(all).chain(unread).collect();
+            }
+            Self::NoSource { .. } => {
+                "the source is a kind, a vendor, or the name of a package with a `:`"
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {

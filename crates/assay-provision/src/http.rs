@@ -18,6 +18,8 @@ use ureq::http::header::{
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
+use assay_model::without_logins;
+
 use crate::store::{read_json, write_json};
 
 /// How much time and room a download may take.
@@ -98,6 +100,7 @@ struct Part<'a> {
 /// What must not have changed for a download to go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Resume {
+    /// Without its login.
     url: String,
     /// Strong entity tag, or date of last change.
     validator: String,
@@ -135,7 +138,7 @@ pub(crate) fn download(
         if failed >= limits.attempts || start.elapsed() >= limits.overall {
             return Err(Failure::Other(detail));
         }
-        log::info!("`{url}`: {detail}; trying again");
+        log::info!("`{}`: {detail}; trying again", without_logins(url));
         thread::sleep(limits.pause * 2_u32.saturating_pow(failed - 1));
     }
     let whole = directory.join(name);
@@ -173,7 +176,7 @@ impl Part<'_> {
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
-        (length > 0 && resume.url == self.url).then_some((length, resume))
+        (length > 0 && resume.url == without_logins(self.url)).then_some((length, resume))
     }
 
     fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), End> {
@@ -272,9 +275,9 @@ impl Part<'_> {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
         if let Some(validator) = strong.or_else(|| text(LAST_MODIFIED)) {
-            let resume = Resume { url: self.url.to_owned(), validator };
+            let resume = Resume { url: without_logins(self.url), validator };
             if let Err(error) = write_json(&self.sidecar(), &resume) {
-                log::warn!("`{}` could not be resumed: {error}", self.url);
+                log::warn!("`{}` could not be resumed: {error}", resume.url);
             }
         }
     }
@@ -283,7 +286,7 @@ impl Part<'_> {
     fn judged(&self, error: ureq::Error) -> End {
         match error {
             ureq::Error::RequireHttpsOnly(to) => {
-                lasting(format!("redirects from TLS to plain text, `{to}`"))
+                lasting(format!("redirects from TLS to plain text, `{}`", without_logins(&to)))
             }
             ureq::Error::TooManyRedirects => {
                 lasting(format!("redirects more than {REDIRECTS} times"))
@@ -298,7 +301,7 @@ impl Part<'_> {
             }
             ureq::Error::Io(error) => End::Passing(error.to_string()),
             ureq::Error::Protocol(error) => End::Passing(error.to_string()),
-            other => lasting(other.to_string()),
+            other => lasting(without_logins(&other.to_string())),
         }
     }
 }

@@ -5,19 +5,23 @@
 //! download → checksums → unpack → layout → rename into the cache. Everything before the rename happens in a
 //! directory that a crash leaves without harm and the next call collects.
 
+mod agree;
 mod apt;
 mod build;
 mod catalog;
 mod census;
 mod choose;
+mod compression;
 mod deb;
 mod dir;
 mod error;
+mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http;
 mod layout;
 mod packages;
+mod pins;
 mod programs;
 mod provisioner;
 mod source;
@@ -26,6 +30,7 @@ mod unpack;
 mod upkeep;
 mod version;
 
+pub use agree::maker;
 pub use error::Error;
 pub use programs::halt;
 pub use provisioner::{Available, Options, Progress, Provisioner};

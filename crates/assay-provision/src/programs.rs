@@ -12,10 +12,10 @@ pub fn halt() -> MutexGuard<'static, ()> {
     HALTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program.
+/// Starts a program. The password of a database is none of its business.
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
     let _starting = halt();
-    command.spawn()
+    command.env_remove("ASSAY_PASSWORD").spawn()
 }
 
 /// Waits for a program's end.
@@ -31,4 +31,17 @@ pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     let output = child.wait_with_output();
     drop(halt());
     output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_program_gets_the_password_of_a_database() {
+        let mut command = Command::new("env");
+        let output = output(command.env("ASSAY_PASSWORD", "canary").env("OTHER", "there")).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("OTHER=there") && !text.contains("canary"), "{text}");
+    }
 }

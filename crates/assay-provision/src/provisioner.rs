@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, Engine, Login, Origin, Prefix, Product, SystemSpec};
 use fs_err as fs;
 
+use crate::agree::is_from;
 use crate::apt::{Apt, CURRENT_FOR, Index, Refreshed};
 use crate::catalog::{Catalog, Offer, Packaged, Release};
 use crate::choose::{Chosen, Opened, offered, survey};
@@ -88,6 +89,10 @@ pub struct Provisioner {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     options: Options,
+    /// How to log in to repositories.
+    pub(crate) logins: Vec<Login>,
+    /// The only source to be asked.
+    pub(crate) source: Option<String>,
 }
 
 /// The sources as they are on this machine.
@@ -105,7 +110,7 @@ impl Provisioner {
     /// When the directory cannot be used.
     pub fn new(cache_dir: impl AsRef<Path>, options: Options) -> Result<Self, Error> {
         let store = Store::open(cache_dir.as_ref())?;
-        Ok(Self { store, catalog: Catalog::built_in()?, options })
+        Ok(Self { store, catalog: Catalog::built_in()?, options, logins: Vec::new(), source: None })
     }
 
     /// The same with the rows of a catalog file of the user's before those that are built in.
@@ -114,6 +119,27 @@ impl Provisioner {
     /// When the file cannot be read, or is no catalog.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
         Ok(Self { catalog: self.catalog.with(path)?, ..self })
+    }
+
+    /// The same that takes servers from one source alone: a kind, such as `maven`, a vendor, such as `mysql.com`, or
+    /// the name of a package.
+    ///
+    /// # Errors
+    /// When there is no such source.
+    pub fn with_source(self, source: Option<String>) -> Result<Self, Error> {
+        let known = self.catalog.sources();
+        match source {
+            Some(word) if !known.contains(&word) && !word.contains(':') => {
+                Err(Error::NoSource { word, known })
+            }
+            source => Ok(Self { source, ..self }),
+        }
+    }
+
+    /// The same that can log in to repositories.
+    #[must_use]
+    pub fn with_logins(self, logins: Vec<Login>) -> Self {
+        Self { logins, ..self }
     }
 
     /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.
@@ -127,6 +153,20 @@ impl Provisioner {
         spec: &SystemSpec,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Prefix, Error> {
+        self.get_from(spec, None, progress)
+    }
+
+    /// The same from one source, such as [`Provisioner::agree`] names.
+    ///
+    /// # Errors
+    /// When it does not have it, or fetching, verifying or unpacking fails.
+    pub fn get_from(
+        &self,
+        spec: &SystemSpec,
+        agreed: Option<&str>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Prefix, Error> {
+        let from = agreed.or(self.source.as_deref());
         let wanted = match &spec.origin {
             Origin::Version(wanted) => wanted,
             Origin::Dir(path) => return dir::prefix(&self.catalog, spec.product, path),
@@ -134,14 +174,17 @@ impl Provisioner {
             Origin::Url(_) => return Err(Error::Unsupported(spec.to_string())),
         };
         if self.options.offline {
-            let prefix = self.newest_cached(spec, wanted)?;
+            let prefix = self.newest_cached(spec, wanted, from)?;
             progress(Progress::Cached);
             return Ok(prefix);
         }
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
         }
-        let request = format!("{}@{wanted}/{}", spec.product, spec.engine.word());
+        let mut request = format!("{}@{wanted}/{}", spec.product, spec.engine.word());
+        if let Some(from) = from {
+            request += &format!(" from {from}");
+        }
         if let Some(prefix) = self.answered(&request) {
             progress(Progress::Cached);
             return Ok(prefix);
@@ -154,15 +197,16 @@ impl Provisioner {
         }
         let sources = self.sources(lock)?;
         let guessed = self.catalog.guessed(spec.product, wanted);
-        let (prefix, expired) = match self.choose(&sources, spec, wanted, &guessed, progress)? {
+        let (prefix, expired) = match self.choose(&sources, spec, from, &guessed, progress)? {
             Chosen::Debian(found) => {
                 let (opened, root) = *found;
                 let apt = sources.apt?;
                 let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
                 (prefix, opened.refreshed.expired.is_some())
             }
-            Chosen::Packages(packages) => {
-                (self.fetch_first(&sources, spec, &packages, progress)?, false)
+            Chosen::Packages(packages, unread) => {
+                let fetched = self.fetch_first(&sources, spec, &packages, progress);
+                (fetched.map_err(|error| worth_telling(error, unread))?, false)
             }
         };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -212,7 +256,7 @@ impl Provisioner {
     }
 
     /// The sources of this machine; without apt, or without Debian's archive, the others are left.
-    fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
+    pub(crate) fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
         let apt = Apt::new(&self.catalog, self.store.path("apt"), lock.try_clone()?);
         match apt {
             Err(error) if !is_lack(&error) => Err(error),
@@ -229,10 +273,16 @@ impl Provisioner {
     }
 
     /// The newest fitting prefix in the cache, released ones first.
-    fn newest_cached(&self, spec: &SystemSpec, wanted: &str) -> Result<Prefix, Error> {
+    fn newest_cached(
+        &self,
+        spec: &SystemSpec,
+        wanted: &str,
+        from: Option<&str>,
+    ) -> Result<Prefix, Error> {
         let product = spec.product;
         let mut prefixes = self.cached()?;
         prefixes.retain(|prefix| prefix.product == product);
+        prefixes.retain(|it| is_from(from, &it.build.source, &it.build.channel));
         let cached = prefixes.iter().map(|prefix| prefix.version.clone()).collect();
         let fitting = prefixes.into_iter().filter(|prefix| {
             let has_engine = spec.engine != Engine::RocksDb
@@ -246,7 +296,12 @@ impl Provisioner {
                 .then_with(|| compare(&a.build.package_version, &b.build.package_version))
                 .then_with(|| b.packages.len().cmp(&a.packages.len()))
         });
-        newest.ok_or_else(|| Error::NotCached { product, wanted: wanted.to_owned(), cached })
+        newest.ok_or_else(|| Error::NotCached {
+            product,
+            wanted: wanted.to_owned(),
+            from: from.map(str::to_owned),
+            cached,
+        })
     }
 
     /// The index of a release, fetched anew when it is older than a day.
@@ -312,4 +367,25 @@ fn as_available(prefix: Prefix) -> Available {
     let Prefix { product, version, build, .. } = prefix;
     let Build { source, channel, released, .. } = build;
     Available { product, version, source, channel, released, verified: true }
+}
+
+/// Of why the last place to look did not have it, and why those before could not be looked into: what the
+/// user can act on at once.
+fn worth_telling(error: Error, unread: Vec<Error>) -> Error {
+    let expired = unread.into_iter().find(|it| matches!(it, Error::ExpiredIndex { .. }));
+    expired.unwrap_or(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expired_index_is_told_rather_than_what_a_vendor_lacks() {
+        let lack = || Error::Download { url: "u".to_owned(), detail: "d".to_owned() };
+        let expired = || Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() };
+        let told = |unread| worth_telling(lack(), unread);
+        assert!(matches!(told(vec![lack(), expired()]), Error::ExpiredIndex { .. }));
+        assert!(matches!(told(vec![lack()]), Error::Download { .. }));
+    }
 }

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::Prefix;
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tempfile::{Builder, TempDir};
@@ -212,6 +213,14 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let text = fs::read(path).ok()?;
     let parsed = serde_json::from_slice(&text);
     parsed.inspect_err(|error| log::warn!("`{}`: {error}", path.display())).ok()
+}
+
+/// Writes a file that only its owner may read, such as one with the logins of mirrors.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    let mut file =
+        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file.write_all(text.as_bytes())?)
 }
 
 /// Writes a JSON file so that readers see the old one or the new one.

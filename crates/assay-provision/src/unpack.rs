@@ -11,9 +11,10 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use fs_err as fs;
-use tar::{Archive, EntryType};
+use tar::Archive;
 
 use crate::error::Error;
+use crate::extensions::Extensions;
 
 /// Left out: nothing a server opens.
 const UNWANTED: [&str; 5] =
@@ -111,14 +112,17 @@ impl Tree {
         let stream = stream.take(self.left.bytes.saturating_mul(4).saturating_add(headers));
         let mut archive_reader = Archive::new(stream);
         let broken = |error: io::Error| Error::malformed(format!("archive `{archive}`"), error);
-        for entry in archive_reader.entries().map_err(broken)? {
+        let mut extensions = Extensions::default();
+        // Raw, since the reader would take a name of any length into memory.
+        for entry in archive_reader.entries().map_err(broken)?.raw(true) {
             let mut stored = entry.map_err(broken)?;
-            if stored.header().entry_type() == EntryType::XGlobalHeader {
+            if extensions.take(&mut stored).map_err(broken)? {
                 continue;
             }
-            let entry = from_tar(&stored).map_err(broken)?;
+            let entry = std::mem::take(&mut extensions).entry(&stored).map_err(broken)?;
             self.add(archive, selection, &entry, &mut stored)?;
         }
+        extensions.none_is_left().map_err(broken)?;
         Ok(())
     }
 
@@ -256,19 +260,6 @@ fn each_directory(root: &Path, visit: &mut dyn FnMut(&Path) -> io::Result<()>) -
     Ok(())
 }
 
-/// An entry of a tar stream, its content aside.
-fn from_tar(entry: &tar::Entry<'_, impl Read>) -> io::Result<Entry> {
-    let link = || io::Result::Ok(entry.link_name()?.unwrap_or_default().into_owned());
-    let kind = match entry.header().entry_type() {
-        EntryType::Regular => Kind::File,
-        EntryType::Directory => Kind::Directory,
-        EntryType::Symlink => Kind::Symlink(link()?),
-        EntryType::Link => Kind::HardLink(link()?),
-        _ => Kind::Special,
-    };
-    Ok(Entry { path: entry.path()?.into_owned(), kind, mode: entry.header().mode()? })
-}
-
 enum Refusal {
     Rule(&'static str),
     Io(io::Error),
@@ -335,7 +326,7 @@ mod tests {
     use std::io::Write as _;
 
     use proptest::prelude::*;
-    use tar::{Builder, Header};
+    use tar::{Builder, EntryType, Header};
 
     use super::*;
 

@@ -11,6 +11,7 @@ use fs_err as fs;
 
 use crate::census::Census;
 use crate::error::Error;
+use crate::pins::PINS;
 use crate::provisioner::Provisioner;
 use crate::store::{BUILDING, MANIFEST, UNFINISHED};
 use crate::unpack::remove_tree;
@@ -44,8 +45,10 @@ pub enum EntryKind {
     Damaged,
     /// Downloads and trees of a run that was killed, or of one that goes on.
     Unfinished,
-    /// Indexes of package archives, and what requests were answered with.
+    /// Indexes of package archives, what their clients keep, and what requests were answered with.
     Indexes,
+    /// Checksums of first downloads, to which later ones are held.
+    Pins,
 }
 
 /// What to remove.
@@ -111,9 +114,10 @@ impl Provisioner {
         for (_, path) in listed(&self.store.path("tarball"))? {
             entries.extend(entry(EntryKind::Unfinished, path)?);
         }
-        for name in ["apt", "git", "resolved.json"] {
+        for name in ["apt", "git", "maven", "npm", "pip", "resolved.json"] {
             entries.extend(entry(EntryKind::Indexes, self.store.path(name))?);
         }
+        entries.extend(entry(EntryKind::Pins, self.store.path(PINS))?);
         Ok(entries)
     }
 
@@ -130,7 +134,7 @@ impl Provisioner {
             let wanted = match (cleaning, &entry.kind) {
                 (Cleaning::Everything, _) => true,
                 (_, EntryKind::Damaged | EntryKind::Unfinished) => true,
-                (_, EntryKind::Indexes) => false,
+                (_, EntryKind::Indexes | EntryKind::Pins) => false,
                 (Cleaning::Unused(limit), EntryKind::Prefix { .. }) => unused(limit),
             };
             if !wanted {

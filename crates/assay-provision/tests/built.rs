@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+mod web;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,6 +11,7 @@ use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
 use fs_err as fs;
 use tempfile::TempDir;
+use web::{Web, reply};
 
 /// A Postgres as far as a prefix needs one; it says how it was configured.
 const CONFIGURE: &str = r#"#!/bin/sh
@@ -319,4 +322,59 @@ fn what_failed_is_listed_and_cleaned() {
     let day = std::time::Duration::from_secs(86400);
     assert_eq!(provisioner.clean(Cleaning::Unused(day), || {}).unwrap().removed.len(), 1);
     assert_eq!(home.builds(), 0);
+}
+
+/// Files below a directory that hold a text.
+fn holding(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(holding(&path, text));
+        } else if has(&fs::read(&path).unwrap(), text) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn has(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// Command lines of all processes that hold a text.
+fn command_lines(text: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+    let told = lines.filter(|line| has(line, text));
+    told.map(|line| String::from_utf8_lossy(&line).into_owned()).collect()
+}
+
+#[test]
+fn a_login_reaches_its_host_and_nothing_else() {
+    let token = format!("canary{}", std::process::id());
+    let seen = token.clone();
+    let web = Web::new(move |request, _| {
+        assert_eq!(command_lines(&seen), [""; 0]);
+        match request.authorization {
+            None => reply("401 Unauthorized", &["WWW-Authenticate: Basic realm=\"x\""], b""),
+            Some(_) => reply("404 Not Found", &[], b""),
+        }
+    });
+    let home = Home { directory: tempfile::tempdir().unwrap() };
+    let address = web.url("/x.git");
+    let typed = address.replace("://", &format!("://me:{token}%2F@"));
+    let login = assay_model::login(&typed).unwrap();
+    let provisioner = home.provisioner(Options::default()).with_logins(vec![login]);
+    let spec = system(Product::Postgres, &format!("{address}#v1"));
+    let error = provisioner.get(&spec, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("repository `{address}`")), "{error}");
+    assert!(!format!("{error} {error:?}").contains(&token), "{error}");
+    // `me:TOKEN/` in base 64.
+    use base64::Engine as _;
+    let sent = base64::prelude::BASE64_STANDARD.encode(format!("me:{token}/"));
+    let requests = web.requests();
+    let last = requests.last().unwrap().authorization.clone();
+    assert_eq!(last, Some(format!("Basic {sent}")), "{requests:?}");
+    assert_eq!(holding(home.directory.path(), &token), [PathBuf::new(); 0]);
 }

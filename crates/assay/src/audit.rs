@@ -32,7 +32,9 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
-    let plan = assay_plan::plan(&Request::of_systems(&args.systems), machine)?;
+    let request =
+        Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
+    let plan = assay_plan::plan(&request, machine)?;
     let participants = participants(&plan, &env)?;
     machine_lock::warn_if_measuring("this audit");
     let stage = Stage::new(&env)?;

@@ -16,7 +16,7 @@ use crate::machine_lock::MachineLock;
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::server::environment;
-use crate::study::{Environment, provisioner};
+use crate::study::{Environment, description, provisioner};
 
 /// A server that was left running uses binaries of the cache.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     env.progress.finish();
     let line = |it: &Kept| {
         let used = if it.in_use { "in use" } else { &it.last_used };
-        format!("{:<10} {:<28} {:>9}  {used}", it.kind, it.name, megabytes(it.bytes))
+        format!("{:<10} {:>9}  {used:<16}  {}", it.kind, megabytes(it.bytes), it.name)
     };
     report::put_rows(shape, &kept, line)?;
     if shape.is_text() {
@@ -78,6 +78,7 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
                 EntryKind::Damaged => ("damaged", file_name(&entry.path)),
                 EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
                 EntryKind::Indexes => ("index", file_name(&entry.path)),
+                EntryKind::Pins => ("checksums", "of first downloads".to_owned()),
             };
             let last_used = moment(entry.last_used);
             Kept {
@@ -103,7 +104,7 @@ fn data(env: &Environment) -> Result<Vec<Kept>> {
             last_used,
             Kept {
                 kind: "data",
-                name: file_name(&path).chars().take(12).collect(),
+                name: described(&path),
                 bytes: size(&path)?,
                 last_used: moment(last_used),
                 in_use: false,
@@ -113,6 +114,13 @@ fn data(env: &Environment) -> Result<Vec<Kept>> {
     }
     found.sort_by_key(|(last_used, _)| std::cmp::Reverse(*last_used));
     Ok(found.into_iter().map(|(_, kept)| kept).collect())
+}
+
+/// Which system and data a template is of; of an older assay's only its key.
+fn described(template: &Path) -> String {
+    let text = fs_err::read_to_string(description(template)).unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    if line.is_empty() { file_name(template).chars().take(12).collect() } else { line.to_owned() }
 }
 
 fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
@@ -140,7 +148,9 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
         let age = last_used(&path)?.elapsed().unwrap_or_default();
         if args.all || age >= limit {
             freed += size(&path)?;
-            fs_err::remove_dir_all(path)?;
+            fs_err::remove_dir_all(&path)?;
+            // One of an older assay has none.
+            let _ = fs_err::remove_file(description(&path));
         }
     }
     let waiting = || env.progress.update("waiting for another assay that fills the cache");

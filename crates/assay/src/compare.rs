@@ -35,7 +35,9 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     if !args.measuring.quiet {
         resolved.notes.iter().for_each(|note| print(&format!("note: {note}")));
     }
-    from_request(&resolved.request, &args.measuring, cache_dir)
+    let mut request = resolved.request;
+    request.source = args.from.source.clone().or(request.source);
+    from_request(&request, &args.measuring, cache_dir)
 }
 
 fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {

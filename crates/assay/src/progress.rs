@@ -138,6 +138,16 @@ impl Progress {
         self.keep("✗", AnsiColor::Red, subject, what);
     }
 
+    /// Something that the user may want to act on.
+    pub(crate) fn note(&self, what: &str) {
+        let line = format!("note: {what}");
+        match &self.sink {
+            Sink::Quiet => {}
+            Sink::Lines => print(&line),
+            Sink::Live(bar) => bar.suspend(|| print(&line)),
+        }
+    }
+
     fn keep(&self, symbol: &str, color: AnsiColor, subject: &str, what: &str) {
         let (mark, bold) = (color.on_default(), Style::new().bold());
         self.note(&format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}"));

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, Product, SystemSpec};
-use assay_plan::{Place, ServerUrl};
+use assay_model::{Prefix, Product, SystemSpec, without_logins};
+use assay_plan::{Place, ServerUrl, repository_login};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use assay_wire::Stop;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, Sh
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{DATABASE, Environment, Stage, empty_template, fetch, provisioner};
+use crate::study::{DATABASE, Environment, Stage, agree, empty_template, fetch, provisioner};
 use crate::{paths, report};
 
 /// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
@@ -64,12 +64,17 @@ fn got<'a>(spec: &SystemSpec, prefix: &'a Prefix) -> Got<'a> {
 fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
-    let provisioner = provisioner(&env)?;
-    let mut found = Vec::with_capacity(args.systems.len());
-    for words in &args.systems {
+    let logins = args.systems.iter().filter_map(|words| repository_login(words));
+    let provisioner = provisioner(&env)?.with_logins(logins.collect());
+    let provisioner = provisioner.with_source(args.from.source.clone())?;
+    let specs = args.systems.iter().map(|words| assay_plan::parse_system(words));
+    let specs = specs.collect::<Result<Vec<_>, _>>()?;
+    let agreed = agree(&provisioner, &specs.iter().collect::<Vec<_>>(), &env)?;
+    let mut found = Vec::with_capacity(specs.len());
+    for (words, spec) in args.systems.iter().zip(specs) {
         env.interrupt.check()?;
-        let spec = assay_plan::parse_system(words)?;
-        let prefix = fetch(&provisioner, words, &spec, &env)?;
+        let from = agreed.get(&spec.product).map(String::as_str);
+        let prefix = fetch(&provisioner, &without_logins(words), &spec, from, &env)?;
         found.push((spec, prefix));
     }
     progress.finish();
@@ -144,12 +149,15 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
-    let provisioner = provisioner(&env)?;
-    let prefix = fetch(&provisioner, &args.system, &spec, &env)?;
+    let login = repository_login(&args.system);
+    let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
+    let provisioner = provisioner.with_source(args.from.source.clone())?;
+    let words = without_logins(&args.system);
+    let prefix = fetch(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()
-            .with_context(|| format!("cannot run `{}` as another user than root", args.system))?;
+            .with_context(|| format!("cannot run `{words}` as another user than root"))?;
     }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
@@ -159,10 +167,10 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         connections_max: CONNECTIONS,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
-    let empty = empty_template(&env, &prefix, &options, &args.system)?;
-    progress.update(&format!("starting {}", args.system));
+    let empty = empty_template(&env, &prefix, &options, &words)?;
+    progress.update(&format!("starting {words}"));
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
-        .with_context(|| format!("cannot start `{}`", args.system))?;
+        .with_context(|| format!("cannot start `{words}`"))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     let url = url(spec.product, &server);
     let server_password = server.password().map(str::to_owned);
@@ -180,7 +188,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     let commands = commands(spec.product, &kept, server_password.as_deref());
-    let words = |it: &Kept| {
+    let in_words = |it: &Kept| {
         let port = it.port.map_or_else(String::new, |port| format!("\nport {port} of 127.0.0.1"));
         format!(
             "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
@@ -192,7 +200,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
             it.name
         )
     };
-    report::put_one(&args.shape, &kept, words)?;
+    report::put_one(&args.shape, &kept, in_words)?;
     Ok(Exit::Done)
 }
 

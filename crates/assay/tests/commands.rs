@@ -161,6 +161,12 @@ fn the_cache_is_listed_and_cleaned() {
     json(&place, &["audit", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"]);
     let data = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "data").count();
     assert_eq!(data(&kinds(&place)), 2);
+    let listed = place.run_to_end(&["cache", "list"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    for system in ["mariadb@10.11 (10.11.", "mariadb@11.8 (11.8."] {
+        let is_named = |line: &str| line.contains(system) && line.ends_with("), no tables");
+        assert!(listed.lines().any(is_named), "{listed}");
+    }
     // Nothing is that old.
     assert_eq!(place.run_to_end(&["cache", "clean"]).status.code(), Some(0));
     assert_eq!(data(&kinds(&place)), 2);

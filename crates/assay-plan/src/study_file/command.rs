@@ -25,6 +25,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let seconds = |seconds: Option<f64>| seconds.map(|it| shell_quoted(&duration_text(it)));
     let joined = |items: &[String]| items.join(",");
     let is_quick = request.preset == Preset::Quick;
+    option("source", request.source.as_deref().map(shell_quoted));
     option("preset", (!is_quick).then(|| request.preset.word().to_owned()));
     let is_32 = request.set == TestSet::Set32;
     option("set", (!is_32).then(|| request.set.len().to_string()));

@@ -16,7 +16,8 @@ use crate::{
     select_tests,
 };
 
-const STUDY_KEYS: [&str; 17] = [
+const STUDY_KEYS: [&str; 18] = [
+    "source",
     "preset",
     "set",
     "tests",
@@ -63,6 +64,7 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     };
     Ok(Request {
         systems: systems(&study)?,
+        source: optional(&study, "source", source)?,
         preset,
         set,
         tests: optional(&study, "tests", |value| test_globs(value, set))?.unwrap_or_default(),
@@ -118,6 +120,17 @@ fn test_globs(value: &Value<'_>, set: TestSet) -> Result<Vec<String>, Fault> {
         Ok(glob)
     };
     value.list("a list of patterns such as `[\"point*\", \"scan\"]`")?.iter().map(glob).collect()
+}
+
+fn source(value: &Value<'_>) -> Result<String, Fault> {
+    let word = value.text("a source in quotes, such as `\"maven\"`")?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Ok(word.to_owned()),
+        false => {
+            Err(value.fault("this is not a source").hint("one is `apt` or `maven` for example"))
+        }
+    }
 }
 
 fn duration_s(value: &Value<'_>) -> Result<f64, Fault> {

@@ -13,6 +13,7 @@ tests = ["point*", "scan"]
 budget = "10m"
 threshold = "0.5%"
 twin = true
+source = "maven"
 seed = 7
 placement = "connections-on-one-cpu"
 statements = "text"
@@ -69,6 +70,7 @@ fn reads_every_key() {
                 ],
             ),
         ],
+        source: Some("maven".to_owned()),
         preset: Preset::Standard,
         set: TestSet::Set42,
         tests: vec!["point*".into(), "scan".into()],
@@ -247,6 +249,7 @@ prop_compose! {
         tests in prop::collection::vec(prop::sample::select(vec!["scan", "p*", "*-{si,pk}"]), 0..3),
         durations in (duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
+        source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
@@ -255,6 +258,7 @@ prop_compose! {
         let repeats = preset != Preset::Published;
         Request {
             systems,
+            source: source.map(str::to_owned),
             setups,
             preset,
             set,

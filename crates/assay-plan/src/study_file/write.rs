@@ -42,6 +42,7 @@ pub fn write_study(request: &Request) -> String {
         ("write-slice", request.write_slice_s.map(text)),
         ("blocks", request.blocks.map(|blocks| blocks.to_string())),
         ("rounds", request.rounds.map(|rounds| rounds.to_string())),
+        ("source", request.source.as_deref().map(quoted)),
         ("compare", Some(list(request.systems.iter().map(|system| quoted(&entry(system)))))),
     ];
     lines.extend(optional.into_iter().filter_map(|(key, value)| Some(line(key, value?))));

@@ -9,6 +9,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use assay_model::without_logins;
+
 use crate::error::Error;
 use crate::programs;
 
@@ -46,8 +48,6 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
-    // That of a database is none of its business.
-    command.env_remove("ASSAY_PASSWORD");
     command.stdin(Stdio::null());
     if let Some(private) = private {
         // As its standard input, which it never reads, apt holds the lock of the cache too: should
@@ -90,7 +90,7 @@ pub(super) fn run(
     }
     if status.success() {
         for line in complaints.iter().filter(|line| !line.is_empty()) {
-            log::debug!("{program}: {line}");
+            log::debug!("{program}: {}", without_logins(line));
         }
         return Ok(());
     }
@@ -117,6 +117,8 @@ fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
 
 /// The error that apt's complaints describe: the first kind that any of them is of, with that line.
 fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
+    // Mirrors are named with their logins.
+    let complaints: Vec<_> = complaints.iter().map(|line| without_logins(line)).collect();
     let find = |signs: &[&str]| {
         let line = complaints.iter().find(|line| signs.iter().any(|sign| line.contains(sign)))?;
         Some(
@@ -182,6 +184,8 @@ mod tests {
         let resolve =
             "W: Failed to fetch http://a.example/x  Temporary failure resolving 'a.example'";
         assert!(matches!(kind_of(resolve), Error::Network { .. }));
+        let secret = "E: Failed to fetch http://me:canary@m.example/x  Connection failed";
+        assert!(!kind_of(secret).to_string().contains("canary"));
         let gone = "E: Failed to fetch http://mirror.example/pool/x.deb  404  Not Found [IP: ...]";
         assert!(matches!(kind_of(gone), Error::Gone { .. }));
         let other = kind_of("E: Version '1' for 'libc6' was not found");

@@ -20,13 +20,16 @@ pub(crate) use index::{Index, Record};
 use crate::catalog::{Archive, Catalog, Release};
 use crate::census::Census;
 use crate::error::Error;
-use crate::store::{age, now_seconds, read_json, write_json};
+use crate::store::{age, now_seconds, read_json, write_json, write_private};
 use client::Private;
 use machine::Machine;
 pub(crate) use machine::count_entries;
 
 /// How long a fetched index is taken for current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
+
+/// Ten times the longest index of Debian, unpacked; bytes.
+const INDEX: u64 = 600 << 20;
 
 /// Debian's apt on this machine.
 #[derive(Debug)]
@@ -138,6 +141,10 @@ impl<'a> Apt<'a> {
                 let detail = format!("`{suite}` is signed, but its origin is `{origin}`");
                 return Err(Error::UnverifiedIndex { release: release.name.clone(), detail });
             }
+            if fs::metadata(file)?.len() > INDEX {
+                let detail = format!("it is longer than {} MB", INDEX >> 20);
+                return Err(Error::malformed(format!("package index of `{suite}`"), detail));
+            }
             index.add(suite, &fs::read_to_string(file)?)?;
         }
         if targets.is_empty() {
@@ -184,7 +191,7 @@ impl<'a> Apt<'a> {
             fs::create_dir_all(state.directory.join(directory))?;
         }
         let (sources, notes) = self.sources(release)?;
-        fs::write(state.directory.join("debian.sources"), sources)?;
+        write_private(&state.directory.join("debian.sources"), &sources)?;
         fs::write(state.directory.join("status"), "")?;
         let mut lines = vec![
             format!("Dir::State \"{root}\";"),
@@ -203,7 +210,7 @@ impl<'a> Apt<'a> {
         for (name, path) in &self.machine.paths {
             lines.push(format!("{name} \"{}\";", path.display()));
         }
-        fs::write(&state.configuration, lines.join("\n") + "\n")?;
+        write_private(&state.configuration, &(lines.join("\n") + "\n"))?;
         Ok(notes)
     }
 

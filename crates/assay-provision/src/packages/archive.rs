@@ -5,15 +5,14 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
-use zip::ZipArchive;
-use zip::read::ZipFile;
+use zip::read::{Config, ZipFile, ZipReadOptions};
+use zip::unstable::read::ZipIterable;
 
 use crate::catalog::{Packaged, Part, Source};
+use crate::compression::decompressed;
 use crate::error::Error;
 use crate::unpack::{Entry, Kind, Selection, Tree};
 
-/// What a decompressor may take, KiB.
-const MEMORY_KB: u32 = 256 * 1024;
 /// More than the text of any link, bytes.
 const LINK: u64 = 4096;
 /// More than any archive inside a package has, bytes.
@@ -79,7 +78,7 @@ pub(crate) fn whole(
     if is_zip(name) {
         return unzip(name, archive, selection, tree);
     }
-    tree.unpack_part(name, decompressed(name, archive)?, selection)
+    tree.unpack_part(name, tarred(name, archive)?, selection)
 }
 
 /// Unpacks an archive that is an entry of a zip.
@@ -90,11 +89,19 @@ fn inside(
     selection: &Selection,
     tree: &mut Tree,
 ) -> Result<(), Error> {
-    let mut zip = ZipArchive::new(archive).map_err(|error| broken(name, error))?;
-    let entry = zip.by_name(inner).map_err(|error| broken(&format!("{name}!{inner}"), error))?;
-    let mut entry = entry.take(INNER);
+    let mut zip = opened(name, archive)?;
+    let files = zip.files().map_err(|error| broken(name, error))?;
+    let missing = || broken(&format!("{name}!{inner}"), "it is not there");
+    let found = loop {
+        let found = files.next().ok_or_else(missing)?.map_err(|error| broken(name, error))?;
+        if found.name().is_ok_and(|it| it == inner) {
+            break found;
+        }
+    };
+    let entry = found.with_reader(files.reader_mut(), ZipReadOptions::default());
+    let mut entry = entry.map_err(|error| broken(inner, error))?.take(INNER);
     if !is_zip(inner) {
-        return tree.unpack_part(inner, decompressed(inner, entry)?, selection);
+        return tree.unpack_part(inner, tarred(inner, entry)?, selection);
     }
     // A zip is read from its end.
     let mut spooled = tempfile::tempfile()?;
@@ -107,18 +114,17 @@ fn is_zip(name: &str) -> bool {
     [".zip", ".jar", ".whl"].iter().any(|end| name.ends_with(end))
 }
 
-fn decompressed<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, Error> {
-    let ends = |ends: [&str; 2]| ends.iter().any(|end| name.ends_with(end));
-    if ends([".tgz", ".tar.gz"]) {
-        Ok(Box::new(flate2::read::GzDecoder::new(stream)))
-    } else if ends([".txz", ".tar.xz"]) {
-        Ok(Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, MEMORY_KB)))
-    } else if name.ends_with(".tar.zst") {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(stream);
-        Ok(Box::new(decoder.map_err(|error| broken(name, error))?))
-    } else {
-        Err(Error::malformed(format!("archive `{name}`"), "of a kind that is not known"))
-    }
+fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, Error> {
+    let ends = [
+        (".tgz", ".gz"),
+        (".tar.gz", ".gz"),
+        (".txz", ".xz"),
+        (".tar.xz", ".xz"),
+        (".tar.zst", ".zst"),
+    ];
+    let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
+    let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
+    opened.ok_or_else(|| broken(name, "of a kind that is not known"))
 }
 
 fn unzip(
@@ -127,13 +133,21 @@ fn unzip(
     selection: &Selection,
     tree: &mut Tree,
 ) -> Result<(), Error> {
-    let mut zip = ZipArchive::new(archive).map_err(|error| broken(name, error))?;
-    for number in 0..zip.len() {
-        let mut stored = zip.by_index(number).map_err(|error| broken(name, error))?;
+    let mut zip = opened(name, archive)?;
+    let files = zip.files().map_err(|error| broken(name, error))?;
+    while let Some(found) = files.next() {
+        let found = found.map_err(|error| broken(name, error))?;
+        let stored = found.with_reader(files.reader_mut(), ZipReadOptions::default());
+        let mut stored = stored.map_err(|error| broken(name, error))?;
         let entry = from_zip(&mut stored).map_err(|error| broken(name, error))?;
         tree.add(name, selection, &entry, &mut stored)?;
     }
     Ok(())
+}
+
+/// A zip whose directory is read entry by entry: the whole of it may be larger than memory.
+fn opened<R: Read + Seek>(name: &str, archive: R) -> Result<ZipIterable<R>, Error> {
+    ZipIterable::try_new(archive, Config::default()).map_err(|error| broken(name, error))
 }
 
 /// An entry of a zip, its content aside.
@@ -328,6 +342,36 @@ mod tests {
         assert_eq!(mode & 0o7777, 0o555);
         let root = unpacked("a.zip", &zip(&[("l/a", 0o120_777, "/x"), ("x", 0, "y")])).unwrap();
         assert_eq!(fs::read_to_string(root.path().join("l/a")).unwrap(), "y");
+    }
+
+    /// Counts what is read of a file.
+    struct Counted<'a>(Cursor<&'a [u8]>, &'a std::cell::Cell<usize>);
+
+    impl Read for Counted<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(buffer)?;
+            self.1.set(self.1.get() + read);
+            Ok(read)
+        }
+    }
+
+    impl Seek for Counted<'_> {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_directory_of_a_zip_is_not_read_further_than_entries_are_taken() {
+        let names: Vec<_> = (0..20_000).map(|number| number.to_string()).collect();
+        let many: Vec<_> = names.iter().map(|name| (name.as_str(), 0, "")).collect();
+        let (bytes, read) = (zip(&many), std::cell::Cell::new(0));
+        let root = tempfile::tempdir().unwrap();
+        let archive = Counted(Cursor::new(&bytes), &read);
+        let mut tree = Tree::new(root.path(), SMALL);
+        let error = whole("a.zip", archive, &Selection::default(), &mut tree).unwrap_err();
+        assert!(error.to_string().contains("too many entries"), "{error}");
+        assert!(read.get() < bytes.len() / 4, "{} of {} bytes", read.get(), bytes.len());
     }
 
     #[test]

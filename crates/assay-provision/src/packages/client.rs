@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use assay_model::without_logins;
 use fs_err as fs;
 
 use super::Directories;
@@ -43,8 +44,6 @@ impl Client<'_> {
     pub(super) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
-        // That of a database is none of its business.
-        command.env_remove("ASSAY_PASSWORD");
         // The client holds the lock of the cache too, as its standard input, which it never reads:
         // should this process be killed, the next one waits until the client has ended as well.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
@@ -168,7 +167,8 @@ fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
         let marks = ["[ERROR]", "ERROR:", "npm ERR!", "npm error"];
         let line = line.trim();
         let without = marks.iter().find_map(|mark| line.strip_prefix(mark));
-        without.unwrap_or(line).trim().to_owned()
+        // Mirrors are named with their logins.
+        without_logins(without.unwrap_or(line).trim())
     };
     let found = SIGNS.iter().find_map(|(signs, kind)| {
         let has_sign = |line: &&&str| signs.iter().any(|sign| line.contains(sign));
@@ -222,6 +222,8 @@ mod tests {
         assert!(matches!(kind_of(gone), Error::Gone { detail, .. }
             if detail == "No matching distribution found for x==1"));
         assert!(matches!(kind_of("npm error code ENOTFOUND"), Error::Network { .. }));
+        let secret = "[ERROR] Could not transfer a:b from/to m (https://me:canary@m.example/x)";
+        assert!(!kind_of(secret).to_string().contains("canary"));
         let maven = "[ERROR] Could not transfer artifact a:b:pom:1 from/to central";
         assert!(matches!(kind_of(maven), Error::Network { .. }));
         let missing = "/usr/bin/python3: No module named pip";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fs_err as fs;
 
 use super::client::{Client, Program};
-use super::{Fetched, Published};
+use super::{Fetched, Published, read_some};
 use crate::catalog::Packaged;
 use crate::error::Error;
 
@@ -25,9 +25,10 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
         ["-B", "-U", "-C", &repository, "dependency:get", "-Dtransitive=false", &artifact];
     client.run(&MVN, &arguments)?;
     let sidecar = PathBuf::from(format!("{}.sha1", stored.display()));
-    let text = fs::read_to_string(&sidecar)
+    let text = read_some(&sidecar)
         .map_err(|error| Error::malformed(format!("checksum of `{}`", client.name), error))?;
-    let sum = text.split_whitespace().next().unwrap_or_default().to_owned();
+    let sum = String::from_utf8_lossy(&text);
+    let sum = sum.split_whitespace().next().unwrap_or_default().to_owned();
     let path = client.directories.into.join(stored.file_name().unwrap_or_default());
     fs::rename(&stored, &path)?;
     if let Some(directory) = stored.parent() {

@@ -12,7 +12,9 @@ mod npm;
 mod pip;
 mod tarball;
 
+use std::fs::Permissions;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -61,6 +63,8 @@ pub(crate) fn fetch(
 ) -> Result<(PathBuf, String), Error> {
     let name = packaged.coordinate();
     fs::create_dir_all(directories.state)?;
+    // Clients note there where they asked, with the logins of mirrors.
+    fs::set_permissions(directories.state, Permissions::from_mode(0o700))?;
     let mut client = Client { name: &name, directories, lock, progress };
     let fetched = match packaged.package.source {
         Source::Maven => maven::fetch(packaged, &mut client)?,
@@ -108,11 +112,22 @@ fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String
     for (kind, wanted, found) in checks {
         if !wanted.eq_ignore_ascii_case(found) {
             let (name, wanted) = (name.to_owned(), format!("{kind} {wanted}"));
-            return Err(Error::PackageChecksum { name, wanted, found: found.clone() });
+            let found = found.clone();
+            return Err(Error::PackageChecksum { name, wanted, found, pinned: None });
         }
     }
     Ok(sha256)
 }
+
+/// The start of a file that a client wrote, which may be of any length.
+fn read_some(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(MOST).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// More than a checksum or a report on one package takes, bytes.
+const MOST: u64 = 4 << 20;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

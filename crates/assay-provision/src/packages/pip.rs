@@ -6,7 +6,7 @@ use fs_err as fs;
 use serde::Deserialize;
 
 use super::client::{Client, Program};
-use super::{Fetched, Published};
+use super::{Fetched, Published, read_some};
 use crate::catalog::Packaged;
 use crate::error::Error;
 
@@ -34,7 +34,7 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     // What would be installed, and by which checksum; nothing is.
     let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
     client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat())?;
-    let sum = sha256(&fs::read(&report)?, client.name)?;
+    let sum = sha256(&read_some(&report)?, client.name)?;
     let into = client.directories.into.to_owned();
     let destination = into.display().to_string();
     let download = ["download", "--dest", &destination, &wanted];

@@ -1,5 +1,7 @@
 //! Vendors' own tarballs, by HTTP. They come with no checksum of anybody's: what is had first counts.
 
+use assay_model::without_logins;
+
 use super::{Client, Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
@@ -10,7 +12,10 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     for url in &urls {
         let (_, name) = url.rsplit_once('/').unwrap_or(("", url));
         if !is_plain(name) {
-            return Err(Error::malformed(format!("address `{url}`"), "it names no file"));
+            return Err(Error::malformed(
+                format!("address `{}`", without_logins(url)),
+                "it names no file",
+            ));
         }
         match http::download(url, client.directories.state, name, Limits::SERVER, client.progress) {
             Ok(file) => {
@@ -20,26 +25,16 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
             }
             Err(Failure::Absent) => {}
             Err(Failure::Other(detail)) => {
-                return Err(Error::Download { url: shown(url), detail });
+                return Err(Error::Download { url: without_logins(url), detail });
             }
         }
     }
     Err(Error::NotPublished {
         vendor: packaged.package.name.clone(),
         version: packaged.version.version.clone(),
-        places: urls.iter().map(|url| shown(url)).collect(),
+        places: urls.iter().map(|url| without_logins(url)).collect(),
         known: packaged.spelled().to_vec(),
     })
-}
-
-/// An address without the name and password in it.
-fn shown(url: &str) -> String {
-    let host_on = url.split_once("://").and_then(|(scheme, rest)| {
-        let host = rest.split('/').next()?;
-        let (login, _) = host.rsplit_once('@')?;
-        Some(format!("{scheme}://{}", rest.get(login.len() + 1..)?))
-    });
-    host_on.unwrap_or_else(|| url.to_owned())
 }
 
 /// Whether a text is the name of a file and of nothing else.
@@ -51,14 +46,6 @@ fn is_plain(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn passwords_are_not_shown() {
-        assert_eq!(shown("https://u:p@x.example/a@b"), "https://x.example/a@b");
-        assert_eq!(shown("https://u:p@q@x.example"), "https://x.example");
-        assert_eq!(shown("https://x.example/a@b"), "https://x.example/a@b");
-        assert_eq!(shown("x"), "x");
-    }
 
     #[test]
     fn names_of_files_are_nothing_else() {

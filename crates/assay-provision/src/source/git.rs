@@ -5,7 +5,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use assay_model::{Login, without_logins};
 use fs_err as fs;
+use percent_encoding::percent_decode_str;
 use rustix::process::getpgrp;
 
 use crate::error::Error;
@@ -23,6 +25,8 @@ pub(super) struct Repository {
     directory: PathBuf,
     /// Where its submodules may be checked out.
     worktree: Option<PathBuf>,
+    /// How to log in, where the user gave that with the address.
+    login: Option<Login>,
 }
 
 /// A commit of a repository.
@@ -67,23 +71,30 @@ impl Repository {
         if directory.as_os_str().is_empty() {
             return Err(wrong("is no repository"));
         }
-        Ok(Self { place: place.to_owned(), directory, worktree: Some(path) })
+        Ok(Self { place: place.to_owned(), directory, worktree: Some(path), login: None })
     }
 
     /// A repository of another machine as far as it was had, in a directory of the cache.
-    pub(super) fn mirrored(place: &str, directory: &Path) -> Result<Self, Error> {
+    pub(super) fn mirrored(
+        place: &str,
+        directory: &Path,
+        login: Option<Login>,
+    ) -> Result<Self, Error> {
         if !directory.join("objects").is_dir() {
             fs::create_dir_all(directory)?;
             let mut command = git();
             command.args(["init", "--quiet", "--bare"]).arg(directory);
             said(place, command)?;
         }
-        Ok(Self { place: place.to_owned(), directory: directory.to_owned(), worktree: None })
+        Ok(Self { place: place.to_owned(), directory: directory.to_owned(), worktree: None, login })
     }
 
     /// Gets a ref from the other machine, without its history.
     pub(super) fn fetch(&self, name: &str) -> Result<(), Error> {
         let mut command = self.git();
+        if let Some(login) = &self.login {
+            log_in(login, &mut command);
+        }
         command.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--", &self.place]);
         command.arg(format!("+{name}:refs/assay/{}", hex_name(name)));
         // Its ssh may have to ask for a password, which is for a terminal's foreground.
@@ -123,7 +134,7 @@ impl Repository {
         });
         let (directory, worktree) = bare.or(beside)?;
         let place = format!("{}/{}", self.place, submodule.path);
-        let found = Self { place, directory, worktree };
+        let found = Self { place, directory, worktree, login: None };
         found.commit(&submodule.commit).is_ok().then_some(found)
     }
 }
@@ -207,6 +218,22 @@ fn links(listing: &str) -> Vec<Submodule> {
     links.collect()
 }
 
+/// Lets git ask for a login, of this host alone. It is in the environment, which only the user can read: a
+/// command line can be read by all users, and so can that of git's own helpers.
+fn log_in(login: &Login, command: &mut Command) {
+    let host = login.address.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+    let answer = "!f() { test \"$1\" != get || \
+        printf 'username=%s\\npassword=%s\\n' \"$ASSAY_GIT_USER\" \"$ASSAY_GIT_PASSWORD\"; }; f";
+    // None of the user's own helpers: they would keep it.
+    command.args(["-c", "credential.helper=", "-c", &format!("credential.{host}.helper={answer}")]);
+    for (name, value) in [("USER", &login.user), ("PASSWORD", &login.password)] {
+        let decoded = percent_decode_str(value).decode_utf8_lossy();
+        // A line is a field of the answer.
+        let line = decoded.lines().next().unwrap_or_default();
+        command.env(format!("ASSAY_GIT_{name}"), line);
+    }
+}
+
 /// A ref as a name that a ref may have, whatever it is itself.
 fn hex_name(name: &str) -> String {
     name.bytes().map(|byte| format!("{byte:02x}")).collect()
@@ -234,7 +261,8 @@ fn said(place: &str, mut command: Command) -> Result<String, Error> {
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
     let first = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let detail = first.trim_start_matches("fatal: ").trim_start_matches("error: ").to_owned();
+    let detail = first.trim_start_matches("fatal: ").trim_start_matches("error: ");
+    let detail = without_logins(detail);
     Err(Error::Git { place: place.to_owned(), detail })
 }
 

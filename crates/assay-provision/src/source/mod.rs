@@ -131,7 +131,9 @@ impl Provisioner {
             return Repository::local(place)?.commit(name);
         }
         let directory: String = hex(&Sha256::digest(place)).chars().take(16).collect();
-        let repository = Repository::mirrored(place, &self.store.path("git").join(directory))?;
+        let login = self.logins.iter().find(|login| login.address == place).cloned();
+        let directory = self.store.path("git").join(directory);
+        let repository = Repository::mirrored(place, &directory, login)?;
         if !self.offline() {
             progress(Progress::Building { what: format!("fetching `{name}` of `{place}`") });
             repository.fetch(name)?;

@@ -12,9 +12,8 @@ use super::recipe::Step;
 use crate::error::Error;
 use crate::programs;
 
-/// What would change a build without being seen in its recipe, and what is none of its business.
-const FOREIGN: [&str; 13] = [
-    "ASSAY_PASSWORD",
+/// What would change a build without being seen in its recipe.
+const FOREIGN: [&str; 12] = [
     "CC",
     "CXX",
     "CFLAGS",

@@ -12,6 +12,7 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) range: Option<String>,
     pub(crate) if_range: Option<String>,
+    pub(crate) authorization: Option<String>,
 }
 
 /// What is answered: bytes as they are, and then whether the connection stays open with nothing more.
@@ -65,7 +66,8 @@ fn serve(
         let found = fields.find(|(field, _)| field.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.to_owned())
     };
-    let request = Request { path, range: header("range"), if_range: header("if-range") };
+    let (range, if_range) = (header("range"), header("if-range"));
+    let request = Request { path, range, if_range, authorization: header("authorization") };
     let before = {
         let mut all = all.lock().unwrap();
         all.push(request.clone());

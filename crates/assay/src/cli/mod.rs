@@ -143,6 +143,9 @@ pub(crate) struct Compare {
     rounds: Option<u32>,
 
     #[command(flatten)]
+    from: SourceArg,
+
+    #[command(flatten)]
     pub(crate) measuring: Measuring,
 }
 
@@ -152,6 +155,9 @@ pub(crate) struct RunFile {
     /// The study file, TOML; `-` reads it from stdin
     #[arg(value_name = "STUDY.toml")]
     pub(crate) study_file: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
@@ -165,6 +171,15 @@ pub(crate) struct Resume {
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
+}
+
+/// Where servers come from.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArg {
+    /// Take servers from this source alone: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
+    /// [default: one that has all versions of a product, else the best for each]
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) source: Option<String>,
 }
 
 /// What all commands that measure share.
@@ -331,6 +346,7 @@ impl Compare {
     pub(crate) fn request(&self) -> Request {
         Request {
             systems: self.systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            source: self.from.source.clone(),
             preset: match self.preset {
                 PresetWord::Smoke => Preset::Smoke,
                 PresetWord::Quick => Preset::Quick,

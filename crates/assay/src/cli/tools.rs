@@ -3,7 +3,7 @@
 use assay_plan::parse_duration_s;
 use clap::{Args, Subcommand};
 
-use super::{PsModeWord, SetWord, ShapeArg};
+use super::{PsModeWord, SetWord, ShapeArg, SourceArg};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -137,6 +137,9 @@ pub(crate) struct Audit {
     pub(crate) systems: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
     pub(crate) shape: ShapeArg,
 
     /// Use only what is in the cache
@@ -209,6 +212,9 @@ pub(crate) struct ServerGet {
     pub(crate) systems: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
     pub(crate) shape: ShapeArg,
 
     /// Use only what is in the cache
@@ -249,6 +255,9 @@ pub(crate) struct ServerStart {
     /// Listen on this port of 127.0.0.1 too; 0 chooses a free one
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
 
     /// Buffer pool, MB
     #[arg(long, value_name = "MB", default_value_t = 256)]

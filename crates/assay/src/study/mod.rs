@@ -29,11 +29,11 @@ pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::machine::OtherMachine;
 use self::participant::Participant;
-pub(crate) use self::participant::{Stage, fetch, get as participants, provisioner, tables};
+pub(crate) use self::participant::{Stage, agree, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;
-pub(crate) use self::template::empty_template;
+pub(crate) use self::template::{description, empty_template};
 
 /// What a study needs besides its plan.
 pub(crate) struct Environment<'a> {

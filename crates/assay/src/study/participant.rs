@@ -1,10 +1,11 @@
 //! The systems of a study: their binaries, their configuration, where they run.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Origin, Prefix, Setup, StudyRecord, System, SystemSpec};
+use assay_model::{DataSet, Origin, Prefix, Product, Setup, StudyRecord, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor, UNFINISHED};
@@ -72,7 +73,11 @@ impl Stage {
 
 /// Gets the binaries of all systems and renders their configuration.
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
-    let provisioner = provisioner(env)?;
+    let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
+    let provisioner = provisioner(env)?.with_logins(logins.collect());
+    let provisioner = provisioner.with_source(plan.source.clone())?;
+    let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
+    let agreed = agree(&provisioner, &specs, env)?;
     let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
     open_files::raise(clients, plan.systems.len())?;
     let intent = Intent {
@@ -95,7 +100,10 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         let same = participants.iter().find(|it| it.system.spec == *spec);
         let prefix = match same {
             Some(same) => same.system.prefix.clone(),
-            None => fetch(&provisioner, name, spec, env)?,
+            None => {
+                let from = agreed.get(&spec.product).map(String::as_str);
+                fetch(&provisioner, name, spec, from, env)?
+            }
         };
         let hold = provisioner.hold(&prefix)?;
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
@@ -115,7 +123,43 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         });
     }
     refuse_the_same_twice(&participants)?;
+    if let Some(note) = different_makers(&participants) {
+        env.progress.note(&note);
+    }
     Ok(participants)
+}
+
+/// By product, the source that all systems are to be taken from, where the usual choice would take builds of several.
+pub(crate) fn agree(
+    provisioner: &Provisioner,
+    specs: &[&SystemSpec],
+    env: &Environment,
+) -> Result<BTreeMap<Product, String>> {
+    let mut tell = |step| env.progress.update(&fetching("the builds", &step));
+    Ok(env.interrupt.may_end_in(|| provisioner.agree(specs, &mut tell))?)
+}
+
+/// Which builds of one product are not alike, in words; those of directories, repositories and running servers are
+/// what the user chose.
+fn different_makers(participants: &[Participant]) -> Option<String> {
+    for product in Product::ALL {
+        let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
+        let of_product = participants.iter().filter(|it| it.system.spec.product == product);
+        let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
+        for participant in of_product.filter(is_chosen) {
+            let System { name, prefix, .. } = &participant.system;
+            makers.entry(assay_provision::maker(&prefix.build)).or_insert(name);
+        }
+        if makers.len() > 1 {
+            let told = makers.iter().map(|(maker, name)| format!("`{name}` is from {maker}"));
+            let told: Vec<_> = told.collect();
+            return Some(format!(
+                "the builds differ, which can make a difference: {}; no source at hand has all of them",
+                told.join(", ")
+            ));
+        }
+    }
+    None
 }
 
 /// Gets the very binaries that an interrupted study was begun with.
@@ -146,7 +190,9 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             None => {
                 let exact = Origin::Version(system.prefix.version.clone());
                 let spec = SystemSpec { origin: exact, ..system.spec.clone() };
-                fetch(&provisioner, &system.name, &spec, env)?
+                // That of a directory or repository is not had from elsewhere under the same checksum.
+                let from = assay_provision::maker(&system.prefix.build);
+                fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
         };
         anyhow::ensure!(
@@ -248,15 +294,18 @@ pub(crate) fn fetch(
     provisioner: &Provisioner,
     name: &str,
     spec: &SystemSpec,
+    agreed: Option<&str>,
     env: &Environment,
 ) -> Result<Prefix> {
     env.progress.update(&format!("{name}: looking for it"));
     let mut tell = |step| env.progress.update(&fetching(name, &step));
-    let prefix = env.interrupt.may_end_in(|| provisioner.get(spec, &mut tell));
+    let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
     let place = format!("{} {}", build.source, build.channel);
-    let what = format!("is {} {} from {}", prefix.product, prefix.version, place.trim());
+    let why = provisioner.why(spec, &prefix, agreed);
+    let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+    let what = format!("is {} {} from {}{why}", prefix.product, prefix.version, place.trim());
     env.progress.done(name, &what);
     Ok(prefix)
 }

@@ -219,8 +219,27 @@ pub(crate) fn empty_template(
             made?;
         }
     }
+    describe(&empty, &format!("{name} ({}), no tables", prefix.version))?;
     mark_used(&empty)?;
     Ok(empty)
+}
+
+/// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
+pub(crate) fn description(template: &Path) -> PathBuf {
+    let cache = template.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    cache.join("template-notes").join(template.file_name().unwrap_or_default())
+}
+
+/// Notes what a template holds, for those who look at the cache.
+fn describe(template: &Path, what: &str) -> Result<()> {
+    let path = description(template);
+    if !path.exists() {
+        if let Some(directory) = path.parent() {
+            fs_err::create_dir_all(directory)?;
+        }
+        fs_err::write(path, what)?;
+    }
+    Ok(())
 }
 
 struct Maker<'a> {
@@ -253,6 +272,9 @@ impl Maker<'_> {
             return self.of_running_server();
         }
         let dir = self.dir();
+        let System { spec, prefix, .. } = &self.participant.system;
+        let (version, engine) = (&prefix.version, spec.engine.word());
+        describe(&dir, &format!("{spec} ({version}), {engine}, {} rows", self.data))?;
         let (fresh, aged, made) = (dir.join(FRESH), dir.join("aged"), dir.join("made.json"));
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)

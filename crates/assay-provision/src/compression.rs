@@ -1,0 +1,41 @@
+//! The compressions that packages come in, each with a bound on what its decompressor may take.
+
+use std::io::{self, Read};
+
+/// What a decompressor may take, KiB: packages are made with dictionaries of up to 64 MiB.
+const MEMORY_KB: u32 = 256 << 10;
+
+/// The same for zstd, bytes.
+const WINDOW: u64 = 128 << 20;
+
+/// The content of a stream whose name ends so; none where that compression is not known.
+pub(crate) fn decompressed<'a>(
+    end: &str,
+    stream: impl Read + 'a,
+) -> io::Result<Option<Box<dyn Read + 'a>>> {
+    Ok(Some(match end {
+        "" => Box::new(stream),
+        ".gz" => Box::new(flate2::read::GzDecoder::new(stream)),
+        ".xz" => Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, MEMORY_KB)),
+        ".zst" => {
+            let decoder =
+                ruzstd::decoding::StreamingDecoder::new_with_max_window_size(stream, WINDOW);
+            Box::new(decoder.map_err(io::Error::other)?)
+        }
+        _ => return Ok(None),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_a_gigabyte_is_refused() {
+        // Magic number, no content size, window of 2^30 bytes, and an empty last block.
+        let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00];
+        let opened = decompressed(".zst", frame.as_slice());
+        assert!(opened.is_err_and(|error| error.to_string().contains("too big")));
+        assert!(decompressed(".lz9", frame.as_slice()).unwrap().is_none());
+    }
+}

@@ -1,0 +1,82 @@
+//! Passwords and tokens in all places where a user has them: none of them is kept or shown.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+#[path = "../../assay-provision/tests/web/mod.rs"]
+mod web;
+
+use std::path::{Path, PathBuf};
+
+use common::Place;
+use web::{Web, broken_off, reply};
+
+/// What is looked for.
+const CANARY: &str = "canary7f3a";
+
+fn has_it(bytes: &[u8]) -> bool {
+    bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
+}
+
+/// Files below a directory that hold it, links aside.
+fn holding(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir(directory).unwrap().map(Result::unwrap) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            found.extend(holding(&path));
+        } else if kind.is_file() && has_it(&fs_err::read(&path).unwrap()) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
+    let web = Web::new(|request, _| match request.path.as_str() {
+        // A download that breaks off is noted, to be gone on with.
+        path if path.ends_with(".tar.gz") => {
+            let content = vec![0; 1 << 16];
+            broken_off(web::file(request, "\"a\"", &content), 1 << 10)
+        }
+        _ => reply("404 Not Found", &[], b""),
+    });
+    let with_login = web.url("").replace("://", &format!("://me:{CANARY}@"));
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let catalog = folder.path().join("catalog.toml");
+    let row = format!(
+        "[[package]]\nproduct = 'mysql'\nsource = 'tarball'\nname = 'loopback'\n\
+         [package.tarballs]\nseries = ['5.7']\nknown = ['5.7.97']\nat = ['{with_login}/']\n\
+         files = ['mysql-{{version}}-linux-glibc2.12-x86_64.tar.gz']\n"
+    );
+    fs_err::write(&catalog, row).unwrap();
+    let git = format!("mysql@git:{with_login}/x.git#v1");
+    let misspelt = format!("mysql@git:{with_login}/x.git#v1+oops");
+    let url = format!("mysql://me:{CANARY}@127.0.0.1:1/sbtest");
+    let other = format!("postgres://me:{CANARY}@127.0.0.1:1/sbtest");
+    let unreadable = format!("mysql://me:{CANARY}@127.0.0.1:one/sbtest");
+    let commands: [&[&str]; 7] = [
+        &["server", "get", "mysql@5.7.97", "--accept-expired-index"],
+        &["server", "get", &git],
+        &["compare", &git, &misspelt],
+        &["compare", &git, "mariadb@10.11", "--tests", "point-query"],
+        &["compare", &url, &other],
+        &["load", &url],
+        &["bench", &unreadable, "--test", "point-query"],
+    ];
+    for words in commands {
+        let mut command = place.command(words);
+        command.env("ASSAY_CATALOG", &catalog).env("RUST_LOG", "trace");
+        let output = command.env("ASSAY_PASSWORD", CANARY).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
+        assert!(!has_it(&output.stderr) && !has_it(&output.stdout), "{words:?}: {text}");
+    }
+    let home = place.ledger().parent().unwrap().to_owned();
+    assert_eq!(holding(&home), [PathBuf::new(); 0]);
+    assert!(place.cache().join("tarball").is_dir(), "the download was begun");
+    let requests = web.requests();
+    let asked = |end: &str| requests.iter().any(|request| request.path.contains(end));
+    assert!(asked(".tar.gz") && asked("x.git"), "{requests:?}");
+}
