@@ -5,6 +5,7 @@
 mod config_file;
 mod effort;
 mod fits;
+mod habits;
 mod limits;
 mod nearest;
 mod order;
@@ -19,12 +20,12 @@ mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use order::{round_order, start_order};
-pub use quantity::{parse_duration_s, parse_percent};
+pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::parse_system;
+pub use system_name::{check_system, parse_system};
 pub use tests_glob::select_tests;
 pub use url::{Password, Place, ServerUrl, parse_url};
 
@@ -44,8 +45,8 @@ pub enum Error {
         at: Range<usize>,
         /// What is wrong with it.
         why: String,
-        /// The nearest product, when the product is unknown.
-        nearest: Option<&'static str>,
+        /// What was meant, as far as that can be guessed, or what to do instead.
+        hint: Option<String>,
     },
     /// A comparison needs something to compare with.
     #[error("a comparison needs a base and at least one other system")]
@@ -57,8 +58,8 @@ pub enum Error {
         glob: String,
         /// Size of the set searched.
         count: usize,
-        /// The nearest test name.
-        nearest: Option<String>,
+        /// The nearest test name, or what to do instead.
+        hint: Option<String>,
     },
     /// A glob that cannot be read.
     #[error("`{glob}` is not a pattern for tests: {why}")]
@@ -133,9 +134,7 @@ pub enum Error {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::SystemName { nearest: Some(product), .. } => {
-                vec![format!("did you mean `{product}@...`")]
-            }
+            Self::SystemName { hint: Some(hint), .. } => vec![hint.clone()],
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
             ],
@@ -147,9 +146,9 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { nearest, .. } => {
-                let near = nearest.iter().map(|name| format!("did you mean `{name}`"));
-                near.chain(["`assay tests --set 47` lists all".to_owned()]).collect()
+            Self::NoSuchTest { hint, .. } => {
+                let all = "`assay tests --set 47` lists all".to_owned();
+                hint.iter().cloned().chain([all]).collect()
             }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, ListedTest, TextOptions};
 
 use serde::Serialize;
@@ -108,8 +108,10 @@ pub(crate) fn put_rows<T: Serialize>(
     line: impl Fn(&T) -> String,
 ) -> Result<()> {
     write_stdout(&match shape.format {
-        ShapeWord::Text => rows.iter().map(|row| line(row) + "\n").collect(),
-        ShapeWord::Json => serde_json::to_string_pretty(rows)? + "\n",
+        ShapeWord::Text => {
+            rows.iter().map(|row| printable(&line(row)).into_owned() + "\n").collect()
+        }
+        ShapeWord::Json => printable_json(&serde_json::to_string_pretty(rows)?).into_owned() + "\n",
     })
 }
 
@@ -120,8 +122,10 @@ pub(crate) fn put_one<T: Serialize>(
     words: impl Fn(&T) -> String,
 ) -> Result<()> {
     write_stdout(&match shape.format {
-        ShapeWord::Text => words(thing) + "\n",
-        ShapeWord::Json => serde_json::to_string_pretty(thing)? + "\n",
+        ShapeWord::Text => printable_lines(&words(thing)).into_owned() + "\n",
+        ShapeWord::Json => {
+            printable_json(&serde_json::to_string_pretty(thing)?).into_owned() + "\n"
+        }
     })
 }
 
