@@ -19,6 +19,7 @@ mod tests_glob;
 mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use fits::{check_memory, largest};
 pub use order::{round_order, start_order};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};

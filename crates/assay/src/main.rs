@@ -14,6 +14,7 @@ mod progress;
 mod report;
 mod server;
 mod study;
+mod study_id;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -115,6 +116,10 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<assay_plan::StudyFileError>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<study::OtherMachine>(cause));
+            hints.extend(of::<study::StillMeasured>(cause));
+            hints.extend(of::<study::Distrust>(cause));
+            hints.extend(of::<paths::NotMade>(cause));
+            hints.extend(of::<report::NoFormat>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

@@ -292,8 +292,7 @@ pub(crate) fn environment<'a>(
     accept_expired_index: bool,
     progress: &'a Progress,
 ) -> Result<Environment<'a>> {
-    let cache_dir = paths::cache_dir(cache_dir)?;
-    fs_err::create_dir_all(&cache_dir)?;
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
     let interrupt = Interrupt::listen()?;
     Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
 }

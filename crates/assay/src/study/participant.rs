@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Origin, Prefix, StudyRecord, System, SystemSpec};
+use assay_model::{DataSet, Origin, Prefix, Study, StudyRecord, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor};
 
 use assay_wire::Stop;
 
-use super::Environment;
+use super::{Environment, trust};
 use crate::attach::connect_options;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
@@ -69,18 +69,24 @@ impl Stage {
     }
 }
 
-/// Gets the binaries of all systems and renders their configuration.
-pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
-    let provisioner = provisioner(env)?;
-    let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    let intent = Intent {
-        buffer_pool_mb: plan.buffer_pool_mb,
-        log_mb: plan.redo_log_mb,
+/// What the systems of a study have in common.
+fn intent(study: &Study) -> Intent {
+    let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
+    let largest = assay_plan::largest(&study.setups);
+    Intent {
+        buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
+        log_mb: assay_plan::redo_log_mb(largest),
         durability: Durability::Relaxed,
         charset: Charset::Latin1,
         // In steps, so that data loaded for one client count serve another.
         connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
-    };
+    }
+}
+
+/// Gets the binaries of all systems and renders their configuration.
+pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+    let provisioner = provisioner(env)?;
+    let intent = intent(&plan.study);
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
@@ -116,9 +122,11 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     Ok(participants)
 }
 
-/// Gets the very binaries that an interrupted study was begun with.
+/// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
+/// what the ledger has. What it names must have passed [`trust::check_systems`].
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner(env)?;
+    let intent = intent(&record.study);
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
         env.interrupt.check()?;
@@ -140,8 +148,10 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         let prefix = match cached {
             Some(prefix) => prefix,
             None => {
-                let exact = Origin::Version(system.prefix.version.clone());
-                let spec = SystemSpec { origin: exact, ..system.spec.clone() };
+                let spec = match system.spec.origin {
+                    Origin::Version(_) => trust::exactly(system),
+                    _ => system.spec.clone(),
+                };
                 fetch(&provisioner, &system.name, &spec, env)?
             }
         };
@@ -154,7 +164,10 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             prefix.build.package_version,
         );
         let _hold = Some(provisioner.hold(&prefix)?);
-        let system = System { prefix, ..system.clone() };
+        let spec = &system.spec;
+        let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
+        trust::check_options(system, &prefix, &options)?;
+        let system = System { prefix, options, ..system.clone() };
         participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
     refuse_the_same_twice(&participants)?;
