@@ -90,11 +90,12 @@ pub fn parse_percent(text: &str) -> Result<f64, Error> {
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(fail()) }
 }
 
-/// A duration as [`parse_duration_s`] reads it.
+/// A duration as [`parse_duration_s`] reads it, in one word.
 pub(crate) fn duration_text(seconds: f64) -> String {
     let nanoseconds = (seconds.fract() * 1e9).round() as i64;
     let whole = SignedDuration::from_secs(seconds.trunc() as i64);
-    format!("{:#}", whole.saturating_add(SignedDuration::from_nanos(nanoseconds)))
+    let text = format!("{:#}", whole.saturating_add(SignedDuration::from_nanos(nanoseconds)));
+    text.replace(' ', "")
 }
 
 /// A fraction as [`parse_percent`] reads it: the shortest number of percent that gives the fraction again.
@@ -136,11 +137,11 @@ mod tests {
 
     #[test]
     fn writes_what_it_reads() {
-        for text in ["90s", "10m", "1h 30m", "100ms", "1us", "1h 1s 500ms", "999h"] {
+        for text in ["90s", "10m", "1h30m", "100ms", "1us", "1h 1s 500ms", "999h"] {
             let seconds = parse_duration_s(text).unwrap();
             assert_eq!(parse_duration_s(&duration_text(seconds)), Ok(seconds), "{text}");
         }
-        assert_eq!(duration_text(5400.0), "1h 30m");
+        assert_eq!(duration_text(5400.0), "1h30m");
         for hundredths in 1..10_000 {
             let fraction = f64::from(hundredths) / 10_000.0;
             let text = percent_text(fraction);

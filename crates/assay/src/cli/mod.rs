@@ -430,6 +430,40 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
+    /// What a report tells to do again asks for the same, whichever options it came from.
+    #[test]
+    fn the_command_of_a_recipe_asks_for_the_same() {
+        for typed in [
+            "x@1 y@2",
+            "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
+            "x@1+x=y x@1+x=y --preset standard --budget 90 --threshold 0.5% --twin",
+            "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
+            "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
+            "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
+            "mysql://u@h:1/d x@1 --preset smoke",
+        ] {
+            let typed = typed.replace("x@", "mariadb@").replace("y@", "mysql@");
+            let asked = request(typed.split(' '));
+            let recipe = assay_plan::write_study(&asked);
+            let command =
+                recipe.lines().next().and_then(|line| line.strip_prefix("# assay compare "));
+            let words: Vec<String> = command
+                .unwrap()
+                .split(' ')
+                .map(|word| word.trim_matches('\'').to_owned())
+                .collect();
+            assert_eq!(request(words.iter().map(String::as_str)), asked, "{typed}\n{recipe}");
+            let read = assay_plan::read_study("recipe", &recipe).unwrap();
+            assert_eq!(Request { threshold: asked.threshold, ..read }, asked, "{typed}\n{recipe}");
+        }
+    }
+
+    fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
+        let cli = Cli::try_parse_from(["assay", "compare"].into_iter().chain(words)).unwrap();
+        let Command::Compare(compare) = cli.command else { panic!("not compare") };
+        compare.request()
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
