@@ -24,6 +24,9 @@ pub enum Problem {
     /// Its directory cannot be made.
     #[error("{0}")]
     Directory(#[from] io::Error),
+    /// There is no such file.
+    #[error("there is no such file")]
+    Missing,
     /// Another process has been writing for longer than was waited for.
     #[error("another process is writing to it")]
     Locked,
@@ -74,6 +77,14 @@ pub enum Problem {
     /// There is no such study.
     #[error("it has no study `{0}`")]
     NoSuchStudy(String),
+    /// Several studies begin so.
+    #[error("several of its studies begin with `{prefix}`: {}", studies.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// The first of the studies.
+        studies: Vec<String>,
+    },
     /// The plan of the study has no such cell.
     #[error("study `{study}` has no cell {} at {}", cell.test, cell.setup)]
     NoSuchCell {
@@ -127,10 +138,22 @@ impl From<rusqlite::Error> for Problem {
     }
 }
 
+const ANOTHER_PLACE: &str =
+    "`--ledger FILE` or `ASSAY_LEDGER` puts the ledger in a place that can be written to";
+
+/// Whether the file or its directory cannot be opened as asked.
+fn is_place_refused(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))
+}
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match &self.problem {
-            Problem::Directory(_) => "choose another place for the ledger",
+            Problem::Directory(_) => ANOTHER_PLACE,
+            Problem::Missing => {
+                "`assay compare` and `assay run` make it; `--ledger FILE` or `ASSAY_LEDGER` names another"
+            }
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {
@@ -149,10 +172,12 @@ impl Hint for Error {
                      does not count (`sqlite3 FILE 'DELETE FROM slice WHERE id = {second}'`)"
                 )];
             }
+            Problem::Ambiguous { .. } => "give more of its name: `assay studies` lists them",
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"
             }
+            Problem::Sqlite(error) if is_place_refused(error) => ANOTHER_PLACE,
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]

@@ -44,12 +44,44 @@ impl Ledger {
         })
     }
 
+    /// The study of that name, or the only one whose name begins so.
+    ///
+    /// # Errors
+    /// There is none, there are several, or the file is damaged.
+    pub fn find(&self, name: &str) -> Result<String, Error> {
+        self.reading(|connection| {
+            let of_row = |row: &rusqlite::Row<'_>| Fields::new("study", "id", row).get("id");
+            let ids =
+                rows(connection, "SELECT id FROM study ORDER BY started_ms, rowid", [], of_row)?;
+            find(ids, name)
+        })
+    }
+
     /// Everything about one study, as it was at one moment, in the order in which it was written.
     ///
     /// # Errors
     /// There is no such study, the file is damaged, or a row holds what no assay writes.
     pub fn read(&self, study: &str) -> Result<StudyRecord, Error> {
         self.reading(|connection| read(connection, study))
+    }
+}
+
+/// How many names are told where several are meant.
+const TOLD: usize = 5;
+
+fn find(ids: Vec<String>, name: &str) -> Result<String, Problem> {
+    let mut fitting: Vec<String> =
+        ids.into_iter().filter(|id| !name.is_empty() && id.starts_with(name)).collect();
+    if let Some(exact) = fitting.iter().position(|id| id == name) {
+        return Ok(fitting.swap_remove(exact));
+    }
+    match fitting.len() {
+        0 => Err(Problem::NoSuchStudy(name.to_owned())),
+        1 => Ok(fitting.swap_remove(0)),
+        _ => {
+            fitting.truncate(TOLD);
+            Err(Problem::Ambiguous { prefix: name.to_owned(), studies: fitting })
+        }
     }
 }
 
@@ -407,4 +439,21 @@ fn read_audit(
         }
         Ok(finding)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_is_found_by_what_only_its_name_begins_with() {
+        let found = |name: &str| {
+            let ids = ["20261121-1", "20261121-12", "20261122-1"].map(str::to_owned).to_vec();
+            find(ids, name).map_err(|problem| problem.to_string())
+        };
+        assert_eq!(found("20261121-1").as_deref(), Ok("20261121-1"));
+        assert_eq!(found("20261122").as_deref(), Ok("20261122-1"));
+        assert!(found("2026112").is_err_and(|told| told.contains("20261121-12, 20261122-1")));
+        assert!(found("").is_err() && found("x").is_err());
+    }
 }

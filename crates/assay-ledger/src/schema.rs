@@ -65,6 +65,9 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
 
 /// Opens an existing ledger for reading.
 pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
+    if !path.try_exists()? {
+        return Err(Problem::Missing);
+    }
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
         // A ledger that may change needs files beside it. Where they cannot be made, as on a

@@ -10,6 +10,7 @@ mod hint;
 pub mod limits;
 mod microbenchmark;
 mod prefix;
+mod printable;
 mod secret;
 mod setup;
 mod slice;
@@ -21,6 +22,7 @@ pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
+pub use printable::{printable, printable_json, printable_lines};
 pub use secret::{Login, login, may_be_secret, without_logins};
 pub use setup::{Preset, Setup};
 pub use slice::{

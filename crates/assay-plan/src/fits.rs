@@ -2,24 +2,45 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_model::{DataSet, Engine, Experiment, Setup, SystemSpec};
+use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec};
 
 use crate::config_file::asked;
-use crate::{Error, MachineFacts, PlannedSystem, buffer_pool_mb, loaded_mb, redo_log_mb};
+use crate::{Error, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
+
+/// The setup with the most data: servers are configured for it.
+#[must_use]
+pub fn largest(setups: &[Setup]) -> Setup {
+    let none = Setup { clients: 1, tables: 1, rows: 1 };
+    setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
+}
+
+/// Checks that a study that was planned before, perhaps elsewhere, fits into the memory of this machine; what it needs on
+/// disk may be there already.
+///
+/// # Errors
+/// [`Error::TooLittle`].
+pub fn check_memory(
+    study: &Study,
+    systems: &[&SystemSpec],
+    machine: MachineFacts,
+) -> Result<(), Error> {
+    let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
+    check_machine(largest(&study.setups), &study.setups, systems, study.experiment, machine)
+}
 
 /// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
 pub(crate) fn check_machine(
     largest: Setup,
     setups: &[Setup],
-    systems: &[PlannedSystem],
+    systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let memory_have = machine.memory_mb * 7 / 10;
     // What is running already has its memory, and its data are elsewhere.
-    let started = systems.iter().filter(|system| system.url.is_none());
+    let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches_mb = |setup| {
-        let each = started.clone().map(|it| cache_mb(&it.spec).unwrap_or(buffer_pool_mb(setup)));
+        let each = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(setup)));
         match experiment {
             Experiment::Sequential => each.max().unwrap_or(0),
             Experiment::Interleaved => each.sum(),
@@ -30,7 +51,7 @@ pub(crate) fn check_machine(
         Experiment::Interleaved => started.clone().count() as u64,
     };
     // The same system twice, such as a twin, shares its templates.
-    let distinct = started.clone().map(|system| &system.spec).collect::<HashSet<_>>().len() as u64;
+    let distinct = started.clone().collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
     // Of each data set two templates; of the one that is measured, a copy that may grow.

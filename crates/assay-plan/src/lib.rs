@@ -5,6 +5,7 @@
 mod config_file;
 mod effort;
 mod fits;
+mod habits;
 mod limits;
 mod nearest;
 mod order;
@@ -20,15 +21,16 @@ mod tests_glob;
 mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use fits::{check_memory, largest};
 pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
-pub use quantity::{parse_duration_s, parse_percent};
+pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
 pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::{parse_system, repository_login};
+pub use system_name::{check_system, parse_system, repository_login};
 pub use tests_glob::select_tests;
 pub use url::{Password, Place, ServerUrl, parse_url};
 
@@ -48,8 +50,8 @@ pub enum Error {
         at: Range<usize>,
         /// What is wrong with it.
         why: String,
-        /// The nearest product, when the product is unknown.
-        nearest: Option<&'static str>,
+        /// What was meant, as far as that can be guessed, or what to do instead.
+        hint: Option<String>,
     },
     /// A comparison needs something to compare with.
     #[error("a comparison needs a base and at least one other system")]
@@ -61,8 +63,8 @@ pub enum Error {
         glob: String,
         /// Size of the set searched.
         count: usize,
-        /// The nearest test name.
-        nearest: Option<String>,
+        /// The nearest test name, or what to do instead.
+        hint: Option<String>,
     },
     /// A glob that cannot be read.
     #[error("`{glob}` is not a pattern for tests: {why}")]
@@ -155,9 +157,7 @@ fn told(why: &Refusal) -> String {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::SystemName { nearest: Some(product), .. } => {
-                vec![format!("did you mean `{product}@...`")]
-            }
+            Self::SystemName { hint: Some(hint), .. } => vec![hint.clone()],
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
             ],
@@ -169,9 +169,9 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { nearest, .. } => {
-                let near = nearest.iter().map(|name| format!("did you mean `{name}`"));
-                near.chain(["`assay tests --set 47` lists all".to_owned()]).collect()
+            Self::NoSuchTest { hint, .. } => {
+                let all = "`assay tests --set 47` lists all".to_owned();
+                hint.iter().cloned().chain([all]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
                 "a plain name, such as `binlog` or `slow.log`, lies in the server's own directory"

@@ -10,11 +10,11 @@ use assay_model::{
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
-use crate::fits::check_machine;
+use crate::fits::{check_machine, largest};
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
-    Error, ServerUrl, buffer_pool_mb, check_option, loaded_mb, parse_system, parse_url, redo_log_mb,
-    repository_login, select_tests, write_study,
+    Error, ServerUrl, check_option, parse_system, parse_url, repository_login, select_tests,
+    write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
@@ -150,10 +150,6 @@ pub struct Plan {
     pub source: Option<String>,
     /// The study, without identity and times.
     pub study: Study,
-    /// Buffer pool of each server, MB.
-    pub buffer_pool_mb: u64,
-    /// Redo log of each server, MB.
-    pub redo_log_mb: u64,
 }
 
 /// A system of a plan.
@@ -183,8 +179,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     at_most("systems", systems.len(), SYSTEMS, "compare in several studies")?;
     let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    // The servers are configured for the largest data set.
-    let largest = setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(setups[0]);
+    let largest = largest(&setups);
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
@@ -193,7 +188,8 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         let why = "its connections share threads, which cannot be confined for one of them";
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
-    check_machine(largest, &setups, &systems, effort.experiment, machine)?;
+    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
+    check_machine(largest, &setups, &specs, effort.experiment, machine)?;
 
     // What others use is not pinned, and the rest is treated alike.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -230,13 +226,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    Ok(Plan {
-        systems,
-        source: request.source.clone(),
-        study,
-        buffer_pool_mb: buffer_pool_mb(largest),
-        redo_log_mb: redo_log_mb(largest),
-    })
+    Ok(Plan { systems, source: request.source.clone(), study })
 }
 
 /// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use assay_model::{Engine, Login, Origin, Product, SystemSpec, login, without_logins};
 
-use crate::nearest::nearest;
+use crate::habits::system_hint;
 use crate::reserved::check_option;
 use crate::{Error, parse_url};
 
@@ -15,6 +15,43 @@ use crate::{Error, parse_url};
 /// when the name is not of the form `product@version[/engine][+option=value]...`, [`Error::ReservedOption`] for an
 /// option that only assay sets.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
+    read(name).map_err(|error| match error {
+        Error::SystemName { name, at, why, .. } => {
+            let hint = system_hint(&name);
+            Error::SystemName { name, at, why, hint }
+        }
+        other => other,
+    })
+}
+
+/// Whether it can be read.
+pub(crate) fn is_system_name(name: &str) -> bool {
+    read(name).is_ok()
+}
+
+/// Checks a system that was not read from its name, such as one from a ledger: it must be one that a name could say.
+///
+/// # Errors
+/// As [`parse_system`].
+pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
+    let fail = |why| Error::SystemName { name: spec.to_string(), at: 0..0, why, hint: None };
+    match &spec.origin {
+        Origin::Version(version) => check_version(version).map_err(fail)?,
+        Origin::Url(url) => drop(parse_url(url)?),
+        Origin::Dir(_) | Origin::Git(_) => {}
+    }
+    parse_engine(spec.product, spec.engine.word()).map_err(fail)?;
+    for (option, value) in &spec.overrides {
+        let is_sound = server_option(option, value)
+            .is_some_and(|(name, text)| name == *option && text == *value);
+        if !is_sound {
+            return Err(fail(format!("`+{option}={value}` is not an option for a server")));
+        }
+    }
+    Ok(())
+}
+
+fn read(name: &str) -> Result<SystemSpec, Error> {
     if is_url(name) {
         let url = parse_url(name)?;
         return Ok(SystemSpec {
@@ -30,7 +67,7 @@ pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
         name: name.to_owned(),
         at: place(name, part),
         why,
-        nearest: None,
+        hint: None,
     };
     let (product_word, rest) =
         name.split_once('@').ok_or_else(|| fail(name, "there is no `@` in it".to_owned()))?;
@@ -95,9 +132,8 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     if word == "postgresql" {
         return Ok(Product::Postgres);
     }
-    let nearest = nearest(word, Product::ALL.map(Product::word));
     let why = format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)");
-    Err(Error::SystemName { name: name.to_owned(), at: place(name, word), why, nearest })
+    Err(Error::SystemName { name: name.to_owned(), at: place(name, word), why, hint: None })
 }
 
 /// Where in `name` its part lies, bytes.
@@ -210,11 +246,28 @@ mod tests {
     }
 
     #[test]
+    fn what_no_name_could_say_is_refused() {
+        let spec = parse_system("mariadb@10.11+innodb_doublewrite=OFF").unwrap();
+        assert_eq!(check_system(&spec), Ok(()));
+        let changed = |change: fn(&mut SystemSpec)| {
+            let mut spec = spec.clone();
+            change(&mut spec);
+            check_system(&spec).is_err()
+        };
+        assert!(changed(|it| it.origin = Origin::Version("1/../../evil".to_owned())));
+        assert!(changed(|it| it.origin = Origin::Url("mysql://h".to_owned())));
+        assert!(changed(|it| it.engine = Engine::Heap));
+        assert!(changed(|it| it.overrides[0].0 = "-init-file".to_owned()));
+        assert!(changed(|it| it.overrides[0].0 = "a-b".to_owned()));
+        assert!(changed(|it| it.overrides[0].1 = "OFF\n--x".to_owned()));
+    }
+
+    #[test]
     fn suggests_the_nearest_product() {
-        let Err(Error::SystemName { nearest, .. }) = parse_system("mariabd@10.11") else {
+        let Err(Error::SystemName { hint, .. }) = parse_system("mariabd@10.11") else {
             panic!("accepted")
         };
-        assert_eq!(nearest, Some("mariadb"));
+        assert_eq!(hint.as_deref(), Some("did you mean `mariadb@10.11`"));
     }
 
     #[test]

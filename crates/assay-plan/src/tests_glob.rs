@@ -4,6 +4,7 @@ use assay_model::{Microbenchmark, TestSet};
 use globset::{Glob, GlobSetBuilder};
 
 use crate::Error;
+use crate::habits;
 use crate::nearest::nearest;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
@@ -17,8 +18,11 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
     }
     let mut builder = GlobSetBuilder::new();
     for text in globs {
-        let glob = Glob::new(text)
-            .map_err(|error| Error::Glob { glob: text.clone(), why: error.kind().to_string() })?;
+        let text = habits::test_of_script(text).unwrap_or(text);
+        let glob = Glob::new(text).map_err(|error| Error::Glob {
+            glob: text.to_owned(),
+            why: error.kind().to_string(),
+        })?;
         let matcher = glob.compile_matcher();
         if !tests.iter().any(|test| matcher.is_match(test.name())) {
             return Err(no_such_test(text, &tests));
@@ -32,12 +36,17 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
 }
 
 fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
-    let nearest = nearest(glob, tests.iter().map(|test| test.name()));
-    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), nearest }
+    let hint = habits::script_hint(glob).or_else(|| {
+        let name = nearest(glob, tests.iter().map(|test| test.name()))?;
+        Some(format!("did you mean `{name}`"))
+    });
+    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), hint }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
 
     #[test]
@@ -61,8 +70,14 @@ mod tests {
     #[test]
     fn a_glob_without_match_is_an_error_with_the_nearest_name() {
         let error = select_tests(TestSet::Set32, &["point-querry".to_owned()]).unwrap_err();
-        let Error::NoSuchTest { nearest, .. } = error else { panic!("{error}") };
-        assert_eq!(nearest.as_deref(), Some("point-query"));
+        let Error::NoSuchTest { hint, .. } = error else { panic!("{error}") };
+        assert_eq!(hint.as_deref(), Some("did you mean `point-query`"));
+        let scripts = ["oltp_point_select", "oltp_read_only"].map(str::to_owned);
+        let tests = select_tests(TestSet::Set32, &scripts).unwrap();
+        let names: Vec<_> = tests.iter().map(|test| test.name()).collect();
+        assert_eq!(names, ["read-only_range=100", "point-query"]);
+        let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
+        assert!(error.hints()[0].contains("assay load"), "{error}");
         assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! The settings that differ between systems, on their own: `assay audit`.
 
-use assay_model::{AuditClass, AuditFinding, System};
+use assay_model::{AuditClass, AuditFinding, System, printable, printable_json};
 use serde::Serialize;
 
 use crate::findings::{by_kind, shown};
@@ -37,7 +37,7 @@ pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compa
         audit: json::audit(systems, findings),
     };
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    printable_json(&serde_json::to_string_pretty(&document).unwrap_or_default()).into_owned() + "\n"
 }
 
 /// The differences in words: suspicious ones first, each with its values and why it matters, and what to do.
@@ -46,8 +46,8 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
     let of_class = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} and {} compared; of the differences {} suspicious, {} expected, {} harmless\n",
-        names.join(", "),
+        "{}: {} and {} compared; of the differences {} suspicious, {} asked for, {} harmless\n",
+        printable(&names.join(", ")),
         count(compared.settings as u64, "setting"),
         count(compared.plans as u64, "plan"),
         of_class(AuditClass::Suspicious),
@@ -66,11 +66,15 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
             while let Some(entry) = left.next() {
                 let values = entry.finding.values.iter().map(|value| shown(value.as_deref()));
                 let values: Vec<&str> = values.collect();
-                text += &format!("  {} = {}\n", entry.name(), values.join(" → "));
+                text += &format!(
+                    "  {} = {}\n",
+                    printable(&entry.name()),
+                    printable(&values.join(" → "))
+                );
                 // Said once for those that follow each other.
                 let why = &entry.finding.why;
                 if left.peek().is_none_or(|next| next.finding.why != *why) {
-                    text += &format!("    {why}\n");
+                    text += &format!("    {}\n", printable(why));
                 }
             }
             if class == AuditClass::Suspicious {

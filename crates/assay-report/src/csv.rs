@@ -1,9 +1,11 @@
 //! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields.
 //!
-//! Nothing that was never measured has a field: it is empty. Names are not changed to please spreadsheets, which take a
-//! field that begins with `=`, `+`, `-` or `@` for a formula: only a name that a study file gives can begin so.
+//! Nothing that was never measured has a field: it is empty. A field that a spreadsheet would take for a formula gets an
+//! apostrophe in front, unless it is a number.
 
-use assay_model::{Estimate, StudyRecord};
+use std::borrow::Cow;
+
+use assay_model::{Estimate, StudyRecord, printable};
 use assay_verdict::Judgement;
 
 use crate::number::Digits;
@@ -151,14 +153,46 @@ fn number(value: Option<f64>) -> String {
     value.and_then(Digits::of).map_or_else(String::new, |digits| digits.to_string())
 }
 
-/// Fields that hold a separator, a quote or a line end stand in quotes.
+/// Fields that hold a separator or a quote stand in quotes; none holds a line end or is a formula.
 pub(crate) fn joined(fields: &[String]) -> String {
     let quoted = |field: &String| {
-        if field.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", field.replace('"', "\"\""))
+        let text = no_formula(printable(field));
+        if text.contains([',', '"']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
         } else {
-            field.clone()
+            text.into_owned()
         }
     };
     fields.iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+/// What a formula begins with, in the letters of Latin and of East Asian scripts.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// The text so that a spreadsheet shows it instead of computing it.
+fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if text.trim_start().starts_with(FORMULA) && !is_number() {
+        format!("'{text}").into()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_shown_and_numbers_stay() {
+        let line = |field: &str| joined(&[field.to_owned()]);
+        for field in ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "＝1", "-inf"] {
+            assert_eq!(line(field), format!("'{field}\r\n"));
+        }
+        assert_eq!(line("\t=1"), "' =1\r\n");
+        assert_eq!(line("\r=1,\n2"), "\"' =1, 2\"\r\n");
+        for field in ["-1.5", "+2", "-1e-7", "", "a=b", "mysql@8.0"] {
+            assert_eq!(line(field), format!("{field}\r\n"));
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub use audit::{Compared, audit_json, audit_text};
 pub use studies::studies;
 pub use tests_list::{ListedTest, tests_json, tests_text};
 
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, printable_json, printable_lines};
 use assay_verdict::Judgement;
 
 /// An output format.
@@ -59,9 +59,9 @@ pub fn render(
 ) -> String {
     match format {
         Format::Text => text::render(record, judgement, *options),
-        Format::Html => html::render(record, judgement),
-        Format::Markdown => markdown::render(record, judgement),
+        Format::Html => printable_lines(&html::render(record, judgement)).into_owned(),
+        Format::Markdown => printable_lines(&markdown::render(record, judgement)).into_owned(),
         Format::Csv => csv::render(record, judgement),
-        Format::Json => json::render(record, judgement),
+        Format::Json => printable_json(&json::render(record, judgement)).into_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! The studies of a ledger in one line each: `assay studies`.
 
-use assay_model::StudySummary;
+use assay_model::{StudySummary, printable, printable_json};
 use serde::Serialize;
 
 use crate::markdown::Column;
@@ -38,7 +38,7 @@ struct StudyPart<'a> {
 pub fn studies(list: &[StudySummary], format: Format, options: &TextOptions) -> String {
     let newest_first = || list.iter().rev();
     match format {
-        Format::Json => json(newest_first()),
+        Format::Json => printable_json(&json(newest_first())).into_owned(),
         Format::Csv => fields(newest_first()).map(|line| csv::joined(&line)).collect(),
         Format::Markdown => {
             let column = |(name, is_number)| {
@@ -65,14 +65,14 @@ const COLUMNS: [(&str, bool); 8] = [
 fn row(study: &StudySummary) -> Vec<String> {
     let state = if study.finished { "finished" } else { "unfinished" };
     vec![
-        study.id.clone(),
+        printable(&study.id).into_owned(),
         minute(study.started_ms).unwrap_or_default(),
         study.preset.word().to_owned(),
         thousands(study.cells as f64),
         thousands(study.slices as f64),
         duration(study.elapsed_s),
         state.to_owned(),
-        study.systems.join(" vs "),
+        printable(&study.systems.join(" vs ")).into_owned(),
     ]
 }
 
@@ -110,7 +110,7 @@ fn text(list: &[StudySummary], options: &TextOptions) -> String {
     let mut lines = trimmed(&table);
     if let Some(study) = list.iter().rev().find(|study| !study.finished) {
         lines.push(String::new());
-        lines.push(format!("go on with the unfinished: assay resume {}", study.id));
+        lines.push(format!("go on with the unfinished: assay resume {}", printable(&study.id)));
     }
     if options.color {
         paint::paint(&mut lines);

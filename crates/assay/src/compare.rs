@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Environment, Stopped, Unfinished};
-use crate::{config_file, paths, report};
+use crate::{config_file, paths, report, study_id};
 
 /// `assay compare`: the main job.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         fs_err::read_to_string(&args.study_file)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
+    let request = args.instead.of(request);
     let directory = args.study_file.parent().unwrap_or(Path::new(""));
     let resolved = config_file::resolve(request, directory)?;
     if !args.measuring.quiet {
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
 }
 
 fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {
-    let cache_dir = made(paths::cache_dir(cache_dir)?)?;
+    report::check(&args.output)?;
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?)?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
@@ -49,16 +51,14 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
 
 /// `assay resume`: goes on after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
-    let cache_dir = made(paths::cache_dir(cache_dir)?)?;
+    report::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
+    // Only read, so that a mistyped name makes no file.
+    let found =
+        study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| !it.finished)?;
+    let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    let id = match &args.study {
-        Some(id) => id.clone(),
-        None => match ledger.studies()?.into_iter().rfind(|study| !study.finished) {
-            Some(study) => study.id,
-            None => bail!("there is no unfinished study in `{}`", file.display()),
-        },
-    };
     measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
         study::resume(&id, env, ledger, |record| {
             let (finished, version) = (record.finished, record.study.workload_version);
@@ -114,7 +114,6 @@ fn measure(
     ledger: &mut Ledger,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
 ) -> Result<Exit> {
-    report::check(&args.output)?;
     let progress = Progress::new(args.quiet);
     let environment = Environment {
         cache_dir: cache_dir.to_owned(),
@@ -150,7 +149,7 @@ fn measure(
             return Err(stopped.error);
         }
     };
-    let record = ledger.read(&id).context("cannot read back what was measured")?;
+    let record = report::read(ledger, &id).context("cannot read back what was measured")?;
     let written = report::write(&record, &args.output);
     if let Some((how, exit)) = stopped {
         // Whoever ended it may have taken the terminal along.
@@ -161,11 +160,6 @@ fn measure(
         return Ok(exit);
     }
     written
-}
-
-fn made(dir: std::path::PathBuf) -> Result<std::path::PathBuf> {
-    fs_err::create_dir_all(&dir)?;
-    Ok(dir)
 }
 
 /// What the plan needs to know of this machine.

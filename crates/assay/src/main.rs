@@ -16,19 +16,25 @@ mod progress;
 mod report;
 mod server;
 mod study;
+mod study_id;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use assay_model::Hint;
+use anstyle::AnsiColor;
+use assay_model::{Hint, printable_lines};
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
-use crate::progress::print;
+use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("warn")).init();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return print_usage(&error),
+    };
+    log_to_stderr();
     let result = match &cli.command {
         Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
@@ -53,9 +59,33 @@ fn main() -> ExitCode {
     }
 }
 
+/// Help, or what is wrong with the command line: words of the user's, which need not be harmless.
+fn print_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let text = text.trim_end();
+    match text.strip_prefix("error: ") {
+        Some(text) => print_marked("error", AnsiColor::Red, text),
+        None => print(text),
+    }
+    Exit::Error.into()
+}
+
+/// The log is for looking into what happened; what it quotes may come from anywhere.
+fn log_to_stderr() {
+    let wanted = env_logger::Env::default().default_filter_or("warn");
+    let line = |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
+        let message = record.args().to_string();
+        writeln!(buffer, "[{} {}] {}", record.level(), record.target(), printable_lines(&message))
+    };
+    env_logger::Builder::from_env(wanted).format(line).init();
+}
+
 /// `error:` what failed, the causes below it, then what to do next.
 fn print_error(error: &anyhow::Error) {
-    print(&format!("{}: {error}", styled("error", anstyle::AnsiColor::Red)));
+    print_marked("error", AnsiColor::Red, &error.to_string());
     let mut shown = error.to_string();
     for cause in error.chain().skip(1) {
         let text = cause.to_string();
@@ -70,13 +100,8 @@ fn print_error(error: &anyhow::Error) {
         print("");
     }
     for hint in hints {
-        print(&format!("{}: {hint}", styled("hint", anstyle::AnsiColor::Cyan)));
+        print_marked("hint", AnsiColor::Cyan, &hint);
     }
-}
-
-fn styled(word: &str, color: anstyle::AnsiColor) -> String {
-    let style = color.on_default().bold();
-    format!("{style}{word}{style:#}")
 }
 
 /// The remedies that any error in the chain knows.
@@ -94,6 +119,10 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<machine_lock::LockError>(cause));
             hints.extend(of::<study::OtherMachine>(cause));
+            hints.extend(of::<study::StillMeasured>(cause));
+            hints.extend(of::<study::Distrust>(cause));
+            hints.extend(of::<paths::NotMade>(cause));
+            hints.extend(of::<report::NoFormat>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_model::Hint;
 
 /// The cache of servers and templates.
 pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
@@ -27,6 +28,24 @@ pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
     }
     let path = absolute(None, "XDG_CONFIG_HOME", ".config", "assay/catalog.toml")?;
     Ok(path.is_file().then_some(path))
+}
+
+/// A directory that assay needs cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make the cache directory")]
+pub(crate) struct NotMade(#[source] std::io::Error);
+
+impl Hint for NotMade {
+    fn hints(&self) -> Vec<String> {
+        vec!["`--cache-dir DIR` or `ASSAY_CACHE` puts it where you may write".to_owned()]
+    }
+}
+
+/// The cache of servers and templates, made where it is not there yet.
+pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
+    let dir = cache_dir(given)?;
+    fs_err::create_dir_all(&dir).map_err(NotMade)?;
+    Ok(dir)
 }
 
 fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) -> Result<PathBuf> {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use assay_model::Verdict;
+use assay_model::{Verdict, printable, printable_lines};
 use assay_verdict::Judgement;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -107,7 +107,7 @@ impl Progress {
     pub(crate) fn update(&self, what: &str) {
         if let Sink::Live(bar) = &self.sink {
             bar.set_style(spinner_style());
-            bar.set_message(what.to_owned());
+            bar.set_message(printable(what).into_owned());
         }
     }
 
@@ -124,33 +124,28 @@ impl Progress {
         self.keep("✓", AnsiColor::Green, subject, what);
     }
 
-    /// What the user should know before it goes on.
-    pub(crate) fn note(&self, what: &str) {
-        match &self.sink {
-            Sink::Quiet => {}
-            Sink::Lines => print(what),
-            Sink::Live(bar) => bar.suspend(|| print(what)),
-        }
-    }
-
     /// Something went wrong that does not end the study.
     pub(crate) fn failed(&self, subject: &str, what: &str) {
         self.keep("✗", AnsiColor::Red, subject, what);
     }
 
-    /// Something that the user may want to act on.
+    /// What the user should know before it goes on.
     pub(crate) fn note(&self, what: &str) {
-        let line = format!("note: {what}");
-        match &self.sink {
-            Sink::Quiet => {}
-            Sink::Lines => print(&line),
-            Sink::Live(bar) => bar.suspend(|| print(&line)),
-        }
+        self.stay(&on_lines(what));
     }
 
     fn keep(&self, symbol: &str, color: AnsiColor, subject: &str, what: &str) {
         let (mark, bold) = (color.on_default(), Style::new().bold());
-        self.note(&format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}"));
+        let (subject, what) = (printable(subject), on_lines(what));
+        self.stay(&format!("{mark}{symbol}{mark:#} {bold}{subject}{bold:#} {what}"));
+    }
+
+    fn stay(&self, line: &str) {
+        match &self.sink {
+            Sink::Quiet => {}
+            Sink::Lines => write_line(line),
+            Sink::Live(bar) => bar.suspend(|| write_line(line)),
+        }
     }
 
     /// Where the measuring stands: part of the time used, what is measured now, what is known.
@@ -163,7 +158,7 @@ impl Progress {
         let time = format!("{} of {}", minutes(*used_s), minutes(*budget_s));
         let known = so_far.words();
         let gap = if known.is_empty() { "" } else { "  " };
-        bar.set_message(format!("{time}  {known}{gap}{what}"));
+        bar.set_message(format!("{time}  {known}{gap}{}", printable(what)));
     }
 
     /// Clears the live line: the result comes next.
@@ -174,8 +169,27 @@ impl Progress {
     }
 }
 
-/// A line that stays; colours only where stderr can show them.
-pub(crate) fn print(line: &str) {
+/// A line that stays, with nothing in it that commands a terminal.
+pub(crate) fn print(text: &str) {
+    write_line(&on_lines(text));
+}
+
+/// The same with a word in front in colour and bold, such as `error`.
+pub(crate) fn print_marked(word: &str, color: AnsiColor, text: &str) {
+    let style = color.on_default().bold();
+    write_line(&format!("{style}{word}{style:#}: {}", on_lines(text)));
+}
+
+/// Text from anywhere as it may be shown: further lines are indented, so that none passes for a line of assay's own.
+fn on_lines(text: &str) -> String {
+    let lines = printable_lines(text.trim_end());
+    let indented = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
+    let further = lines.split('\n').skip(1).map(|line| format!("\n{}", indented(line)));
+    further.fold(lines.split('\n').take(1).collect(), |text, line| text + &line)
+}
+
+/// Colours only where stderr can show them.
+fn write_line(line: &str) {
     // A terminal that was closed is no reason to fail.
     let _ = writeln!(anstream::stderr(), "{line}");
 }
@@ -215,6 +229,11 @@ mod tests {
         assert_eq!(minutes(247.2), "4:07");
         assert_eq!(minutes(3720.0), "1:02:00");
         assert_eq!([counted(1, "test"), counted(2, "test")], ["1 test", "2 tests"]);
+    }
+
+    #[test]
+    fn no_text_commands_the_terminal_or_passes_for_a_line_of_assays_own() {
+        assert_eq!(on_lines("a\u{1b}[2J\u{202e}b\nhint: run this\n"), "a�[2J�b\n  hint: run this");
     }
 
     #[test]

@@ -5,37 +5,40 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::StudyRecord;
+use assay_model::{Hint, StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, ListedTest, TextOptions};
 
 use serde::Serialize;
 
 use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
 use crate::exit::Exit;
-use crate::paths;
+use crate::{paths, study_id};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let ledger = Ledger::open_read_only(&file)?;
-    let id = match &args.study {
-        Some(id) => id.clone(),
-        // One that failed before anything was measured has nothing to show.
-        None => match ledger.studies()?.into_iter().rfind(|study| study.slices > 0) {
-            Some(study) => study.id,
-            None => bail!("there is no study in `{}` yet", file.display()),
-        },
-    };
-    let record = ledger.read(&id).with_context(|| format!("cannot read study `{id}`"))?;
+    let found = study_id::find(&ledger, args.study.as_deref(), |_| true)?;
+    let Some(id) = found else { bail!("there is no study in `{}` yet", file.display()) };
+    let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
     write(&record, &args.output)
+}
+
+/// A study of the ledger. How to do it again is written anew: who follows it is to run assay and nothing else, whatever
+/// a ledger has in its place.
+pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
+    let mut record = ledger.read(id)?;
+    let request = assay_plan::read_study("recipe", &record.study.recipe);
+    record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
+    Ok(record)
 }
 
 /// Lists the studies of the ledger.
 pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    // No ledger yet is no study yet.
-    let studies =
-        if file.exists() { Ledger::open_read_only(&file)?.studies()? } else { Vec::new() };
+    // No ledger yet is no study yet, unless it was named.
+    let is_new = args.ledger.file.is_none() && !file.exists();
+    let studies = if is_new { Vec::new() } else { Ledger::open_read_only(&file)?.studies()? };
     put(&args.output, |format, options| assay_report::studies(&studies, format, options))?;
     Ok(Exit::Done)
 }
@@ -68,13 +71,7 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
 
 /// Renders in the format that was asked for, to where it was asked for.
 fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> Result<()> {
-    let format = match output.format {
-        FormatWord::Text => Format::Text,
-        FormatWord::Html => Format::Html,
-        FormatWord::Markdown => Format::Markdown,
-        FormatWord::Csv => Format::Csv,
-        FormatWord::Json => Format::Json,
-    };
+    let format = format(output)?;
     let mut options = options(output.output.is_none());
     // Only text may carry colours.
     options.color &= format == Format::Text;
@@ -85,8 +82,45 @@ fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> 
     }
 }
 
-/// Refuses a place that nothing can be written to, before anything is measured for it.
+/// What was asked for, else what the ending of the file says.
+fn format(output: &Output) -> Result<Format, NoFormat> {
+    if let Some(word) = output.format {
+        return Ok(match word {
+            FormatWord::Text => Format::Text,
+            FormatWord::Html => Format::Html,
+            FormatWord::Markdown => Format::Markdown,
+            FormatWord::Csv => Format::Csv,
+            FormatWord::Json => Format::Json,
+        });
+    }
+    let ending = output.output.as_ref().and_then(|path| path.extension());
+    let ending = ending.map(|it| it.to_string_lossy().to_ascii_lowercase());
+    match ending.as_deref() {
+        None | Some("txt" | "text" | "log") => Ok(Format::Text),
+        Some("html" | "htm") => Ok(Format::Html),
+        Some("md" | "markdown") => Ok(Format::Markdown),
+        Some("csv") => Ok(Format::Csv),
+        Some("json") => Ok(Format::Json),
+        Some(other) => Err(NoFormat(other.to_owned())),
+    }
+}
+
+/// The ending of a file stands for no format.
+#[derive(Debug, thiserror::Error)]
+#[error("`.{0}` is the ending of no format that assay writes")]
+pub(crate) struct NoFormat(String);
+
+impl Hint for NoFormat {
+    fn hints(&self) -> Vec<String> {
+        let formats =
+            "`.txt`, `.html`, `.md`, `.csv` and `.json` are; `--format` says it for any other file";
+        vec![formats.to_owned()]
+    }
+}
+
+/// Refuses a place that nothing can be written to, and a format that is not there, before anything is measured for it.
 pub(crate) fn check(output: &Output) -> Result<()> {
+    format(output)?;
     let Some(path) = &output.output else { return Ok(()) };
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -108,8 +142,10 @@ pub(crate) fn put_rows<T: Serialize>(
     line: impl Fn(&T) -> String,
 ) -> Result<()> {
     write_stdout(&match shape.format {
-        ShapeWord::Text => rows.iter().map(|row| line(row) + "\n").collect(),
-        ShapeWord::Json => serde_json::to_string_pretty(rows)? + "\n",
+        ShapeWord::Text => {
+            rows.iter().map(|row| printable(&line(row)).into_owned() + "\n").collect()
+        }
+        ShapeWord::Json => printable_json(&serde_json::to_string_pretty(rows)?).into_owned() + "\n",
     })
 }
 
@@ -120,8 +156,10 @@ pub(crate) fn put_one<T: Serialize>(
     words: impl Fn(&T) -> String,
 ) -> Result<()> {
     write_stdout(&match shape.format {
-        ShapeWord::Text => words(thing) + "\n",
-        ShapeWord::Json => serde_json::to_string_pretty(thing)? + "\n",
+        ShapeWord::Text => printable_lines(&words(thing)).into_owned() + "\n",
+        ShapeWord::Json => {
+            printable_json(&serde_json::to_string_pretty(thing)?).into_owned() + "\n"
+        }
     })
 }
 

@@ -234,7 +234,8 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
         }
         Product::Postgres => {
             let login = password.map_or_else(String::new, |password| format!(":{password}"));
-            let by_port = |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
+            let by_port =
+                |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
             let urls = std::iter::once(quoted(&kept.url)).chain(kept.port.map(by_port));
             urls.map(|url| format!("psql {url}")).collect()
         }
@@ -244,7 +245,11 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The name that was asked for, or one made of the system's.
@@ -329,8 +334,7 @@ pub(crate) fn environment<'a>(
     accept_expired_index: bool,
     progress: &'a Progress,
 ) -> Result<Environment<'a>> {
-    let cache_dir = paths::cache_dir(cache_dir)?;
-    fs_err::create_dir_all(&cache_dir)?;
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
     let interrupt = Interrupt::listen()?;
     Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
 }

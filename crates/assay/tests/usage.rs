@@ -32,7 +32,7 @@ fn names_that_cannot_be_read() {
     refused(
         &["compare", "mariabd@10.11", "mariadb@11.8"],
         "not a product",
-        "hint: did you mean `mariadb@...`",
+        "hint: did you mean `mariadb@10.11`",
     );
     refused(&["compare", "mariadb", "mariadb@11.8"], "no `@`", "hint: a system is written");
     refused(&["compare", "mariadb@10.11/heap", "mariadb@11.8"], "not a storage engine", "rocksdb");
@@ -43,7 +43,11 @@ fn names_that_cannot_be_read() {
 fn options_that_only_assay_sets() {
     let given = |option: &str| format!("mariadb@10.11+{option}");
     for (option, message, hint) in [
-        ("datadir=/home/me/data", "is not given the option `datadir`", "hint: leave the option out"),
+        (
+            "datadir=/home/me/data",
+            "is not given the option `datadir`",
+            "hint: leave the option out",
+        ),
         ("loose-skip-networking=0", "`loose_skip_networking`", "hint: leave"),
         ("datad=x", "may be short for `datadir`", "hint: write the name in full"),
         ("general_log_file=/etc/cron.d/x", "leads out of the server's", "hint: a plain name"),
@@ -113,6 +117,45 @@ fn numbers_that_make_no_sense() {
     }
 }
 
+/// Each is answered with what to type instead.
+#[test]
+fn habits_of_other_tools() {
+    for (name, meant) in [
+        ("mariadb:10.11", "`mariadb@10.11`"),
+        ("mysql8.0", "`mysql@8.0`"),
+        ("pg@16", "`postgres@16`"),
+        ("percona@8.0", "`mysql@8.0.36-28`"),
+    ] {
+        refused(&["compare", name, "mariadb@11.8"], "is not a system name", meant);
+    }
+    let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];
+    let with = |args: &[&'static str]| [&systems[..], args].concat();
+    refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
+    refused(&with(&["--tests", "bulk_insert"]), "matches none", "`assay load`");
+    // They are understood, and fail only for the size.
+    for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
+        refused(&with(&size), "not enough memory", "would fit");
+    }
+    refused(&with(&["--threads", "1-1024"]), "32768 tests times setups", "");
+    refused(&with(&["-o", "report.pdf"]), "`.pdf` is the ending of no format", "`.html`");
+    refused(&with(&["--cache-dir", "/proc/x"]), "cache directory", "`ASSAY_CACHE`");
+}
+
+#[test]
+fn what_the_command_line_says_commands_no_terminal() {
+    for args in [
+        &["compare", "mariadb@1\u{1b}[2J", "\u{202e}\nhint: run this"][..],
+        &["--\u{9b}31m\u{7}\nhint: run this"],
+        &["report", "--ledger", "/x\u{1b}[31m\nhint: run this"],
+    ] {
+        let (code, stdout, stderr) = assay(args);
+        assert_eq!((code, stdout.as_str()), (2, ""));
+        let harmful = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert_eq!(stderr.find(harmful), None, "{stderr:?}");
+        assert!(!stderr.lines().any(|line| line.starts_with("hint: run")), "{stderr}");
+    }
+}
+
 #[test]
 fn more_than_a_study_may_have() {
     let clients: Vec<String> = (1..=320).map(|count: u32| count.to_string()).collect();
@@ -175,6 +218,7 @@ fn study_files_with_mistakes() {
 #[test]
 fn sandboxes_and_studies_that_are_not_there() {
     refused(&["server", "stop", "nobody"], "no server is called `nobody`", "");
-    refused(&["resume"], "no unfinished study", "");
+    refused(&["resume"], "there is no such file", "hint: `assay compare`");
+    refused(&["studies"], "there is no such file", "`ASSAY_LEDGER` names another");
     refused(&["audit", "mariadb@10.11"], "at least one other system", "hint: ");
 }

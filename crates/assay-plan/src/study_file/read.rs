@@ -12,8 +12,8 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::nearest::nearest;
 use crate::system_name::server_option;
 use crate::{
-    Error, Request, SetupRequest, SystemRequest, check_option, parse_duration_s, parse_percent, parse_system,
-    select_tests,
+    Error, Request, SetupRequest, SystemRequest, check_option, parse_clients, parse_count,
+    parse_duration_s, parse_percent, parse_system, select_tests,
 };
 
 const STUDY_KEYS: [&str; 18] = [
@@ -134,8 +134,37 @@ fn source(value: &Value<'_>) -> Result<String, Fault> {
 }
 
 fn duration_s(value: &Value<'_>) -> Result<f64, Fault> {
-    let text = value.text("a duration in quotes, such as `\"10m\"`")?;
-    parse_duration_s(text).map_err(|error| mistaken(value, &error))
+    let text =
+        value.text_or_number("a number of seconds, or a time in quotes such as `\"10m\"`")?;
+    parse_duration_s(&text).map_err(|error| mistaken(value, &error))
+}
+
+/// A number, or a text such as `"1M"`.
+fn count(value: &Value<'_>, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
+    match value.text("") {
+        Ok(text) => {
+            let count = parse_count(text).map_err(|error| mistaken(value, &error))?;
+            value.in_range(count, range)
+        }
+        Err(_) => value.count(range),
+    }
+}
+
+/// Client counts: numbers, or texts such as `"1-8"`.
+fn clients(value: &Value<'_>) -> Result<Vec<u32>, Fault> {
+    let mut clients = Vec::new();
+    for value in value.one_or_more()? {
+        match value.text("") {
+            Ok(text) => {
+                let counts = parse_clients(text).map_err(|error| mistaken(&value, &error))?;
+                for count in counts {
+                    clients.push(value.in_range(count, &CLIENTS)?);
+                }
+            }
+            Err(_) => clients.push(value.count(&CLIENTS)?),
+        }
+    }
+    Ok(clients)
 }
 
 fn percent(value: &Value<'_>) -> Result<f64, Fault> {
@@ -268,13 +297,10 @@ fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
     let table = value.table("a list of tables, each written `[[setup]]`")?;
     table.refuse_unknown(&SETUP_KEYS, &[IN_STUDY, IN_SYSTEM])?;
-    let clients = |value: &Value<'_>| -> Result<Vec<u32>, Fault> {
-        value.one_or_more()?.iter().map(|value| value.count(&CLIENTS)).collect()
-    };
     Ok(SetupRequest {
         clients: optional(&table, "clients", clients)?,
-        tables: optional(&table, "tables", |value| value.count(&TABLES))?,
-        rows: optional(&table, "rows", |value| value.count(&ROWS))?,
+        tables: optional(&table, "tables", |value| count(value, &TABLES))?,
+        rows: optional(&table, "rows", |value| count(value, &ROWS))?,
     })
 }
 

@@ -103,6 +103,28 @@ fn the_preset_decides_what_is_left_out() {
 }
 
 #[test]
+fn counts_and_times_are_taken_as_on_the_command_line() {
+    let text = r#"
+        compare = ["mysql@8.0", "mysql@9.7"]
+        tests = ["oltp_point_select"]
+        budget = 90
+        slice = 0.1
+        write-slice = "1m30s"
+        [[setup]]
+        clients = [1, "4-6"]
+        tables = "1k"
+        rows = "1.5M"
+    "#;
+    let request = read_study("", text).unwrap();
+    assert_eq!((request.budget_s, request.slice_s), (Some(90.0), Some(0.1)));
+    assert_eq!(request.write_slice_s, Some(90.0));
+    let setup =
+        SetupRequest { clients: Some(vec![1, 4, 5, 6]), tables: Some(1000), rows: Some(1_500_000) };
+    assert_eq!(request.setups, [setup]);
+    assert_eq!(read_study("", &write_study(&request)), Ok(request));
+}
+
+#[test]
 fn a_written_file_is_easy_to_read() {
     let written = r#"preset = "standard"
 set = 42
@@ -154,7 +176,7 @@ fn mistakes_are_shown_with_their_place() {
         "statements = \"binary\"",
         "set = 33",
         "set = \"32\"",
-        "budget = 10",
+        "budget = true",
         "budget = \"10 parsecs\"",
         "threshold = \"2\"",
         "tests = [\"point*\", \"scn\"]",
@@ -177,6 +199,8 @@ fn mistakes_are_shown_with_their_place() {
         "[[system]]\nis = \"mysql@5.6\"",
         "[setup]\nrows = 1000",
         "[[setup]]\nrows = 10",
+        "[[setup]]\nrows = \"3G\"",
+        "[[setup]]\nclients = \"4-1\"",
         "[[setup]]\nclients = [1, 0]",
         "[[setup]]\nrows = 1000\nseed = 1",
         "[[setup]]\nclients = [1, 4]\n\n[[setup]]\nclients = 4",

@@ -148,6 +148,22 @@ impl<'t> Value<'t> {
         Ok(u32::try_from(number).unwrap_or(*range.end()))
     }
 
+    /// A number that was read from a text.
+    pub(super) fn in_range(&self, number: u32, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
+        let (low, high) = (range.start(), range.end());
+        let wrong = || self.fault(format!("`{}` must lie between {low} and {high}", self.key));
+        if range.contains(&number) { Ok(number) } else { Err(wrong()) }
+    }
+
+    /// A number as it is written, or a text.
+    pub(super) fn text_or_number(&self, expected: &str) -> Result<String, Fault> {
+        match self.value {
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+            DeValue::Float(number) => Ok(number.as_str().to_owned()),
+            _ => self.text(expected).map(str::to_owned),
+        }
+    }
+
     /// The one of `all` whose word stands here.
     pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> Result<T, Fault> {
         let words: Vec<_> = all.iter().map(|&one| word(one)).collect();

@@ -5,7 +5,7 @@ mod groups;
 pub(crate) mod paint;
 pub(crate) mod table;
 
-use assay_model::{StudyRecord, Verdict};
+use assay_model::{StudyRecord, Verdict, printable};
 use assay_verdict::Judgement;
 
 use crate::words::{causes, symbol};
@@ -67,12 +67,7 @@ fn push_section(lines: &mut Vec<String>, section: Vec<String>) {
         lines.push(String::new());
     }
     // Names and messages come from elsewhere: none of them is to command the terminal.
-    let plain = |c: char| match c {
-        '\n' => ' ',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    lines.extend(section.into_iter().map(|line| line.chars().map(plain).collect::<String>()));
+    lines.extend(section.into_iter().map(|line| printable(&line).into_owned()));
 }
 
 /// Sentences on causes that stand above the tables; the rest below them.

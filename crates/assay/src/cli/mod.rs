@@ -5,7 +5,9 @@ mod tools;
 use std::path::PathBuf;
 
 use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
-use assay_plan::{Request, SetupRequest, SystemRequest, parse_duration_s, parse_percent};
+use assay_plan::{
+    Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use tools::{
@@ -77,16 +79,21 @@ pub(crate) struct Compare {
     set: SetWord,
 
     /// Connections that send work at the same time; several counts make several setups
-    #[arg(long, value_name = "N,...", value_delimiter = ',', allow_negative_numbers = true)]
-    clients: Option<Vec<u32>>,
+    #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
+    #[arg(value_parser = counts, allow_hyphen_values = true)]
+    clients: Option<Vec<Counts>>,
 
     /// Tables [default: by preset]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     tables: Option<u32>,
 
-    /// Rows in each table [default: by preset]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Rows in each table, such as `100k` or `1M` [default: by preset]
+    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
+    #[arg(value_parser = parse_count, allow_negative_numbers = true)]
     rows: Option<u32>,
+
+    #[arg(long = "time", hide = true, value_parser = no_time)]
+    _time: Option<NoTime>,
 
     /// Time the study may take, such as `10m` [default: by preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s)]
@@ -157,16 +164,47 @@ pub(crate) struct RunFile {
     pub(crate) study_file: PathBuf,
 
     #[command(flatten)]
+    pub(crate) instead: Instead,
+
+    #[command(flatten)]
     pub(crate) from: SourceArg,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
 }
 
+/// What replaces a part of a study file.
+#[derive(Debug, Args)]
+pub(crate) struct Instead {
+    /// Run only the tests whose name matches, instead of those of the file
+    #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
+    tests: Vec<String>,
+
+    /// Which published selection of tests, instead of that of the file
+    #[arg(long, value_enum)]
+    set: Option<SetWord>,
+
+    /// Time the study may take, such as `10m`, instead of that of the file
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s)]
+    budget: Option<f64>,
+}
+
+impl Instead {
+    /// The request with what was given in place of what it had.
+    pub(crate) fn of(&self, request: Request) -> Request {
+        Request {
+            tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
+            set: self.set.map_or(request.set, SetWord::set),
+            budget_s: self.budget.or(request.budget_s),
+            ..request
+        }
+    }
+}
+
 /// `assay resume`.
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The study [default: the latest unfinished one]
+    /// The study: its name, what only its name begins with, or `latest` [default: the latest unfinished one]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -217,7 +255,7 @@ pub(crate) struct Studies {
 /// `assay report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The study [default: the latest]
+    /// The study: its name, what only its name begins with, or `latest` [default: the latest]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -262,9 +300,9 @@ pub(crate) struct LedgerArg {
 /// How and where the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Shape of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: FormatWord,
+    /// Shape of the result [default: by the ending of `--output`, else text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatWord>,
 
     /// Write the result to a file instead of stdout
     #[arg(long, short, value_name = "FILE")]
@@ -329,6 +367,24 @@ enum PlacementWord {
     Free,
 }
 
+/// Client counts of one word: a number, or a range.
+#[derive(Debug, Clone)]
+struct Counts(Vec<u32>);
+
+fn counts(text: &str) -> Result<Counts, assay_plan::Error> {
+    assay_plan::parse_clients(text).map(Counts)
+}
+
+/// What there is not: a time for each test.
+#[derive(Debug, Clone)]
+enum NoTime {}
+
+fn no_time(_: &str) -> Result<NoTime, &'static str> {
+    Err(
+        "a study has no time for each test: `--budget 10m` is the time of all, `--slice 100ms` that of a slice",
+    )
+}
+
 impl SetWord {
     /// The selection that it names.
     pub(crate) fn set(self) -> TestSet {
@@ -356,7 +412,10 @@ impl Compare {
             set: self.set.set(),
             tests: self.tests.clone(),
             setups: vec![SetupRequest {
-                clients: self.clients.clone(),
+                clients: self
+                    .clients
+                    .as_ref()
+                    .map(|all| all.iter().flat_map(|it| it.0.clone()).collect()),
                 tables: self.tables,
                 rows: self.rows,
             }],
@@ -386,6 +445,40 @@ impl Compare {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    /// What a report tells to do again asks for the same, whichever options it came from.
+    #[test]
+    fn the_command_of_a_recipe_asks_for_the_same() {
+        for typed in [
+            "x@1 y@2",
+            "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
+            "x@1+x=y x@1+x=y --preset standard --budget 90 --threshold 0.5% --twin",
+            "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
+            "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
+            "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
+            "mysql://u@h:1/d x@1 --preset smoke",
+        ] {
+            let typed = typed.replace("x@", "mariadb@").replace("y@", "mysql@");
+            let asked = request(typed.split(' '));
+            let recipe = assay_plan::write_study(&asked);
+            let command =
+                recipe.lines().next().and_then(|line| line.strip_prefix("# assay compare "));
+            let words: Vec<String> = command
+                .unwrap()
+                .split(' ')
+                .map(|word| word.trim_matches('\'').to_owned())
+                .collect();
+            assert_eq!(request(words.iter().map(String::as_str)), asked, "{typed}\n{recipe}");
+            let read = assay_plan::read_study("recipe", &recipe).unwrap();
+            assert_eq!(Request { threshold: asked.threshold, ..read }, asked, "{typed}\n{recipe}");
+        }
+    }
+
+    fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
+        let cli = Cli::try_parse_from(["assay", "compare"].into_iter().chain(words)).unwrap();
+        let Command::Compare(compare) = cli.command else { panic!("not compare") };
+        compare.request()
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -1,6 +1,6 @@
 //! The words of the parts that are useful alone: load, bench, audit, cache, server.
 
-use assay_plan::parse_duration_s;
+use assay_plan::{parse_count, parse_duration_s};
 use clap::{Args, Subcommand};
 
 use super::{PsModeWord, SetWord, ShapeArg, SourceArg};
@@ -18,9 +18,9 @@ pub(crate) struct Load {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) tables: u32,
 
-    /// Rows in each table
-    #[arg(long, visible_alias = "table-size", value_name = "N", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    /// Rows in each table, such as `100k` or `1M`
+    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
+    #[arg(default_value_t = 100_000, value_parser = parse_rows)]
     pub(crate) rows: u32,
 
     /// Storage engine [default: that of the product, `innodb` or `heap`]
@@ -85,8 +85,8 @@ pub(crate) struct Bench {
     pub(crate) tables: Option<u32>,
 
     /// Rows in each table; a table with fewer is an error [default: as the server has them]
-    #[arg(long, visible_alias = "table-size", value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=2_000_000_000))]
+    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
+    #[arg(value_parser = parse_rows)]
     pub(crate) rows: Option<u32>,
 
     /// Seed of the events
@@ -112,14 +112,17 @@ impl Bench {
     }
 }
 
-/// Seconds as sysbench takes them, `10`, or with a unit.
+/// Seconds that a benchmark may take.
 fn parse_seconds(text: &str) -> Result<f64, String> {
-    let seconds = match text.parse::<f64>() {
-        Ok(seconds) => seconds,
-        Err(_) => parse_duration_s(text).map_err(|error| error.to_string())?,
-    };
-    let is_fit = seconds > 0.0 && seconds <= 1e6;
-    if is_fit { Ok(seconds) } else { Err("it must lie between 0 and 1000000 seconds".to_owned()) }
+    let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
+    if seconds <= 1e6 { Ok(seconds) } else { Err("it must be at most 1000000 seconds".to_owned()) }
+}
+
+/// Rows of a table.
+fn parse_rows(text: &str) -> Result<u32, String> {
+    let rows = parse_count(text).map_err(|error| error.to_string())?;
+    let fits = (1..=2_000_000_000).contains(&rows);
+    if fits { Ok(rows) } else { Err("it must lie between 1 and 2000000000".to_owned()) }
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 
 mod block;
 mod calibrate;
+mod claim;
 mod inspect;
 mod instance;
 mod machine;
@@ -12,6 +13,7 @@ mod schedule;
 mod sequential;
 mod station;
 mod template;
+mod trust;
 
 use std::path::PathBuf;
 
@@ -25,6 +27,8 @@ use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
 use self::block::Field;
+use self::claim::Claim;
+pub(crate) use self::claim::StillMeasured;
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::machine::OtherMachine;
@@ -34,6 +38,7 @@ use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;
 pub(crate) use self::template::{description, empty_template};
+pub(crate) use self::trust::Distrust;
 
 /// What a study needs besides its plan.
 pub(crate) struct Environment<'a> {
@@ -69,39 +74,57 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
         Recorder::begin(ledger, plan.study, &participants, &env.cache_dir).map_err(unnamed)?;
-    finish(&participants, env, &mut recorder)
+    let claim = Claim::begin(recorder.id(), &recorder.record().systems);
+    finish(&participants, env, &mut recorder, claim)
 }
 
 /// Goes on with an interrupted study where it stopped; `check` may refuse.
 ///
-/// Read only once nobody else measures: what is unfinished may be what another assay measures at this moment.
+/// Read again once nobody else measures: what was unfinished may have been what another assay measured.
 pub(crate) fn resume(
     id: &str,
     env: &Environment,
     ledger: &mut Ledger,
-    check: impl FnOnce(&StudyRecord) -> Result<()>,
+    check: impl Fn(&StudyRecord) -> Result<()>,
 ) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
+    let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
+    check(&begun).map_err(unnamed)?;
+    let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
+    trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
+    let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     check(&record).map_err(unnamed)?;
+    fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
     participant::refuse_foreign_tables(&participants, &record.study.setups, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
-    finish(&participants, env, &mut recorder)
+    finish(&participants, env, &mut recorder, claim)
+}
+
+/// Whether the machine has memory for what a ledger says that it is to hold.
+fn fits_here(record: &StudyRecord, env: &Environment) -> Result<()> {
+    let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
+    let machine = crate::compare::machine_facts(&env.cache_dir)?;
+    Ok(assay_plan::check_memory(&record.study, &specs, machine)?)
 }
 
 fn finish(
     participants: &[Participant],
     env: &Environment,
     recorder: &mut Recorder,
+    claim: Option<Claim>,
 ) -> Result<String, Stopped> {
     let id = recorder.id().to_owned();
     match measure(participants, env, recorder).and_then(|()| recorder.finish()) {
-        Ok(()) => Ok(id),
+        Ok(()) => {
+            claim.into_iter().for_each(Claim::end);
+            Ok(id)
+        }
         Err(error) => Err(Stopped { study: Some(id), error }),
     }
 }

@@ -5,15 +5,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Origin, Prefix, Product, Setup, StudyRecord, System, SystemSpec};
+use assay_model::{
+    DataSet, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
+};
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
 use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor, UNFINISHED};
 
 use assay_wire::Stop;
 
-use super::Environment;
 use super::template::TEMPLATES;
+use super::{Environment, trust};
 use crate::attach::{connect_options, dropped};
 use crate::open_files;
 
@@ -71,6 +73,24 @@ impl Stage {
     }
 }
 
+/// What the systems of a study have in common.
+fn intent(study: &Study) -> Intent {
+    let clients = most_clients(study);
+    let largest = assay_plan::largest(&study.setups);
+    Intent {
+        buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
+        log_mb: assay_plan::redo_log_mb(largest),
+        durability: Durability::Relaxed,
+        charset: Charset::Latin1,
+        // In steps, so that data loaded for one client count serve another.
+        connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
+    }
+}
+
+fn most_clients(study: &Study) -> u32 {
+    study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1)
+}
+
 /// Gets the binaries of all systems and renders their configuration.
 pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
@@ -78,16 +98,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner.with_source(plan.source.clone())?;
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
-    let clients = plan.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    open_files::raise(clients, plan.systems.len())?;
-    let intent = Intent {
-        buffer_pool_mb: plan.buffer_pool_mb,
-        log_mb: plan.redo_log_mb,
-        durability: Durability::Relaxed,
-        charset: Charset::Latin1,
-        // In steps, so that data loaded for one client count serve another.
-        connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
-    };
+    let intent = intent(&plan.study);
+    open_files::raise(most_clients(&plan.study), plan.systems.len())?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
@@ -124,7 +136,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     }
     refuse_the_same_twice(&participants)?;
     if let Some(note) = different_makers(&participants) {
-        env.progress.note(&note);
+        env.progress.note(&format!("note: {note}"));
     }
     Ok(participants)
 }
@@ -162,11 +174,12 @@ fn different_makers(participants: &[Participant]) -> Option<String> {
     None
 }
 
-/// Gets the very binaries that an interrupted study was begun with.
+/// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
+/// what the ledger has. What it names must have passed [`trust::check_systems`].
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
-    let clients = record.study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
-    open_files::raise(clients, record.systems.len())?;
+    open_files::raise(most_clients(&record.study), record.systems.len())?;
     let provisioner = provisioner(env)?;
+    let intent = intent(&record.study);
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
         env.interrupt.check()?;
@@ -188,9 +201,11 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         let prefix = match cached {
             Some(prefix) => prefix,
             None => {
-                let exact = Origin::Version(system.prefix.version.clone());
-                let spec = SystemSpec { origin: exact, ..system.spec.clone() };
-                // That of a directory or repository is not had from elsewhere under the same checksum.
+                let spec = match system.spec.origin {
+                    Origin::Version(_) => trust::exactly(system),
+                    _ => system.spec.clone(),
+                };
+                // Another source cannot have the same checksum.
                 let from = assay_provision::maker(&system.prefix.build);
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
@@ -204,7 +219,10 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             prefix.build.package_version,
         );
         let _hold = Some(provisioner.hold(&prefix)?);
-        let system = System { prefix, ..system.clone() };
+        let spec = &system.spec;
+        let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
+        trust::check_options(system, &prefix, &options)?;
+        let system = System { prefix, options, ..system.clone() };
         participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
     refuse_the_same_twice(&participants)?;

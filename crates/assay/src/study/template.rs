@@ -453,8 +453,8 @@ impl Maker<'_> {
     }
 }
 
-/// Name of a template directory: a digest of everything that its content depends on.
-fn key(parts: &[&str]) -> String {
+/// Name of a template directory, or of a claim: a digest of everything that it depends on.
+pub(super) fn key(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());

@@ -1,0 +1,81 @@
+//! Text from servers, archives and ledgers, made harmless for those who look at it.
+
+use std::borrow::Cow;
+
+/// Whether a character commands a terminal, breaks a line or changes the order in which text is read.
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{206f}'
+                | '\u{fff9}'..='\u{fffb}'
+        )
+}
+
+/// What is shown in its place: a space for white space, else the mark of what cannot be shown.
+fn shown(c: char) -> char {
+    match c {
+        '\n' | '\r' | '\t' => ' ',
+        c if is_harmful(c) => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// The text on one line, without control characters and marks of direction.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.contains(is_harmful) { text.chars().map(shown).collect() } else { text.into() }
+}
+
+/// The same of a text that may have several lines.
+#[must_use]
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    let line_end = |c| if c == '\n' { c } else { shown(c) };
+    if text.contains(|c| c != '\n' && is_harmful(c)) {
+        text.chars().map(line_end).collect()
+    } else {
+        text.into()
+    }
+}
+
+/// A JSON document with the same content in which no such character stands for itself.
+#[must_use]
+pub fn printable_json(document: &str) -> Cow<'_, str> {
+    // All of them have one UTF-16 unit, and only strings hold them.
+    let is_raw = |c| c != '\n' && is_harmful(c);
+    if !document.contains(is_raw) {
+        return document.into();
+    }
+    let escaped = |c: char| {
+        if is_raw(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }
+    };
+    document.chars().map(escaped).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EVIL: &str = "a\x1b[2J\u{9b}1m\x07\u{202e}b\u{2067}\u{200f}\u{61c}\u{2028}\x7fc\r\nd\te";
+
+    #[test]
+    fn nothing_harmful_is_left_and_the_rest_stays() {
+        assert_eq!(printable(EVIL), "a�[2J�1m��b�����c  d e");
+        assert_eq!(printable_lines("a\nb\x1b"), "a\nb\u{fffd}");
+        let plain = "größe 数 → ▲ 🐬 a\u{200b}b";
+        assert!(matches!(printable(plain), Cow::Borrowed(it) if it == plain));
+        assert!(matches!(printable_lines("a\nb"), Cow::Borrowed("a\nb")));
+    }
+
+    #[test]
+    fn json_keeps_its_content() {
+        assert_eq!(
+            printable_json("{\n\"a\": \"\u{9b}\u{202e}ü\"}"),
+            "{\n\"a\": \"\\u009b\\u202eü\"}"
+        );
+    }
+}

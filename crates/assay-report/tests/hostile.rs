@@ -1,0 +1,139 @@
+//! Names and messages made to command terminals, spreadsheets and readers' eyes, through every format.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
+
+mod common;
+
+use assay_model::{SliceOutcome, StudyRecord};
+use assay_report::{Compared, Format, TextOptions, render};
+use assay_verdict::judge;
+use common::{record, suspicious};
+
+const EVIL: &str =
+    "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
+
+/// A study of which every text is hostile.
+fn hostile() -> StudyRecord {
+    let mut record = suspicious(record(&["11.8"]));
+    for system in &mut record.systems {
+        let prefix = &mut system.prefix;
+        let build = &mut prefix.build;
+        let texts = [&mut system.name, &mut prefix.version, &mut prefix.sha256, &mut build.source];
+        for text in texts.into_iter().chain([&mut build.channel, &mut build.package_version]) {
+            *text = EVIL.to_owned();
+        }
+        build.notes = vec![EVIL.to_owned()];
+        system.options = vec![EVIL.to_owned()];
+        system.spec.overrides = vec![(EVIL.to_owned(), EVIL.to_owned())];
+    }
+    for finding in &mut record.audit {
+        (finding.setting, finding.why) = (EVIL.to_owned(), EVIL.to_owned());
+        finding.values.fill(Some(EVIL.to_owned()));
+    }
+    let host = &mut record.host;
+    for text in [&mut host.cpu, &mut host.os, &mut host.kernel, &mut host.filesystem] {
+        *text = EVIL.to_owned();
+    }
+    host.hypervisor = Some(EVIL.to_owned());
+    record.events[0].what = EVIL.to_owned();
+    for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
+        slice.outcome = SliceOutcome::Failed(EVIL.to_owned());
+    }
+    record.study.id = EVIL.to_owned();
+    record.study.recipe = EVIL.to_owned();
+    record
+}
+
+/// The characters that are in no output, beyond what ends lines.
+fn harmful(c: char) -> bool {
+    c != '\n' && (c.is_control() || "\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}".contains(c))
+}
+
+#[track_caller]
+fn assert_harmless(text: &str) {
+    assert!(text.contains("run this"), "it is shown all the same: {text}");
+    let at = text.find(harmful);
+    assert_eq!(at, None, "{:?}", at.map(|at| &text[at..]));
+}
+
+#[test]
+fn no_format_passes_on_what_commands_a_terminal() {
+    let record = hostile();
+    let judgement = judge(&record);
+    let options = TextOptions { width: 120, color: false };
+    for format in [Format::Text, Format::Html, Format::Markdown, Format::Json] {
+        assert_harmless(&render(&record, &judgement, format, &options));
+    }
+    let csv = render(&record, &judgement, Format::Csv, &options);
+    assert_harmless(&csv.replace("\r\n", "\n"));
+    // Colours are added after, and only those.
+    let colored =
+        render(&record, &judgement, Format::Text, &TextOptions { color: true, ..options });
+    let is_style = |rest: &str| {
+        let code = rest.split_once('m').map(|(code, _)| code);
+        code.is_some_and(|code| code.chars().all(|c| c.is_ascii_digit() || c == ';'))
+    };
+    assert!(colored.split("\u{1b}[").skip(1).all(is_style), "{colored}");
+    assert_eq!(colored.matches('\u{1b}').count(), colored.matches("\u{1b}[").count());
+    let findings = assay_report::audit_text(
+        &record.systems,
+        &record.audit,
+        Compared { settings: 1, plans: 0 },
+    );
+    assert_harmless(&findings);
+}
+
+#[test]
+fn no_line_of_text_is_made_by_a_name() {
+    let record = hostile();
+    let judgement = judge(&record);
+    let options = TextOptions { width: 200, color: false };
+    let text = render(&record, &judgement, Format::Text, &options);
+    // The recipe is a file, shown line by line below its indentation.
+    assert!(!text.lines().any(|line| line.starts_with("hint:")), "{text}");
+    let compared = Compared { settings: 1, plans: 0 };
+    let audit = assay_report::audit_text(&record.systems, &record.audit, compared);
+    assert!(!audit.lines().any(|line| line.starts_with("hint:")), "{audit}");
+}
+
+#[test]
+fn json_loses_nothing() {
+    let record = hostile();
+    let options = TextOptions { width: 120, color: false };
+    let json = render(&record, &judge(&record), Format::Json, &options);
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(document["study"]["id"], EVIL);
+}
+
+#[test]
+fn no_field_of_csv_is_a_formula() {
+    let record = hostile();
+    let options = TextOptions { width: 120, color: false };
+    let csv = render(&record, &judge(&record), Format::Csv, &options);
+    let is_formula = |field: &&str| {
+        let text = field.trim_start_matches(['"', ' ']);
+        text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err()
+    };
+    assert_eq!(csv.split([',', '\n']).find(is_formula), None);
+    assert!(csv.contains("'=1+1"));
+}
+
+#[test]
+fn the_list_of_studies_is_harmless_too() {
+    let study = assay_model::StudySummary {
+        id: EVIL.into(),
+        started_ms: 1_795_000_000_000,
+        preset: assay_model::Preset::Quick,
+        set: assay_model::TestSet::Set32,
+        systems: vec![EVIL.into(), EVIL.into()],
+        cells: 32,
+        slices: 6320,
+        finished: false,
+        elapsed_s: 586.25,
+    };
+    let options = TextOptions { width: 120, color: false };
+    for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
+        let text = assay_report::studies(std::slice::from_ref(&study), format, &options);
+        assert_harmless(&text.replace("\r\n", "\n"));
+    }
+}

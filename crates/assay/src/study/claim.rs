@@ -1,0 +1,95 @@
+//! What this user's assay knows of studies outside of their ledger: which it began itself, and which are being measured.
+//!
+//! One file per unfinished study among the user's own state, locked while the study is measured. Its name is a digest of
+//! the study and of what it names, so that no ledger can claim a study of the user's with other systems.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use assay_model::{Hint, System};
+use fs_err as fs;
+
+use super::template::key;
+use crate::paths;
+
+/// A study that this assay measures.
+pub(crate) struct Claim {
+    file: File,
+    path: PathBuf,
+}
+
+/// Another assay measures the study.
+#[derive(Debug, thiserror::Error)]
+#[error("study `{study}` is being measured{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
+pub(crate) struct StillMeasured {
+    study: String,
+    pid: Option<u32>,
+}
+
+impl Hint for StillMeasured {
+    fn hints(&self) -> Vec<String> {
+        vec![format!("`assay report {}` shows what it has so far", self.study)]
+    }
+}
+
+impl Claim {
+    /// Notes that a study is measured. Without a place for the note it is measured all the same, but not resumed where
+    /// that would take the ledger's word.
+    pub(crate) fn begin(study: &str, systems: &[System]) -> Option<Self> {
+        let made = path(study, systems).and_then(|path| Self::locked(study, path, true));
+        made.inspect_err(|error| log::warn!("cannot note that `{study}` is measured: {error:#}"))
+            .unwrap_or_default()
+    }
+
+    /// The claim of a study that was begun here by this user, if it is one.
+    ///
+    /// # Errors
+    /// [`StillMeasured`].
+    pub(crate) fn again(study: &str, systems: &[System]) -> Result<Option<Self>> {
+        Self::locked(study, path(study, systems)?, false)
+    }
+
+    fn locked(study: &str, path: PathBuf, create: bool) -> Result<Option<Self>> {
+        if create && let Some(directory) = path.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        if !create && !path.try_exists()? {
+            return Ok(None);
+        }
+        let opened = fs::OpenOptions::new().read(true).write(true).create(create).open(&path)?;
+        let mut file = opened.into_parts().0;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let read = file.take(20).read_to_string(&mut text);
+                let pid = read.ok().and_then(|_| text.trim().parse().ok());
+                return Err(StillMeasured { study: study.to_owned(), pid }.into());
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock `{}`", path.display()));
+            }
+        }
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "{}", std::process::id())?;
+        Ok(Some(Self { file, path }))
+    }
+
+    /// The study has run to its end: there is nothing left to claim.
+    pub(crate) fn end(self) {
+        if let Err(error) = fs::remove_file(&self.path) {
+            log::debug!("{error}");
+        }
+        drop(self.file);
+    }
+}
+
+fn path(study: &str, systems: &[System]) -> Result<PathBuf> {
+    let specs = systems.iter().map(|system| serde_json::to_string(&system.spec));
+    let specs = specs.collect::<Result<Vec<_>, _>>()?;
+    let parts: Vec<&str> = std::iter::once(study).chain(specs.iter().map(String::as_str)).collect();
+    Ok(paths::state_dir()?.join("studies").join(key(&parts)))
+}

@@ -1,0 +1,59 @@
+//! Which study of a ledger is meant: a name, what only one name begins with, or `latest`.
+
+use anyhow::Result;
+use assay_ledger::Ledger;
+use assay_model::StudySummary;
+
+/// What stands for the latest study.
+const LATEST: &str = "latest";
+
+/// The study that is meant. Without a name, and for `latest`, it is the latest of those that fit; one that failed before
+/// anything was measured only where there is no other.
+pub(crate) fn find(
+    ledger: &Ledger,
+    name: Option<&str>,
+    fits: impl Fn(&StudySummary) -> bool,
+) -> Result<Option<String>> {
+    match name {
+        Some(name) if name != LATEST => Ok(Some(ledger.find(name)?)),
+        _ => Ok(latest(ledger.studies()?, fits)),
+    }
+}
+
+fn latest(studies: Vec<StudySummary>, fits: impl Fn(&StudySummary) -> bool) -> Option<String> {
+    let fitting: Vec<StudySummary> = studies.into_iter().filter(|study| fits(study)).collect();
+    let measured = fitting.iter().rposition(|study| study.slices > 0);
+    let at = measured.or(fitting.len().checked_sub(1))?;
+    fitting.into_iter().nth(at).map(|study| study.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Preset, TestSet};
+
+    use super::*;
+
+    fn study(id: &str, slices: u64, finished: bool) -> StudySummary {
+        StudySummary {
+            id: id.to_owned(),
+            started_ms: 0,
+            preset: Preset::Quick,
+            set: TestSet::Set32,
+            systems: Vec::new(),
+            cells: 1,
+            slices,
+            finished,
+            elapsed_s: 0.0,
+        }
+    }
+
+    #[test]
+    fn one_that_never_measured_is_the_latest_only_if_there_is_no_other() {
+        let studies = || vec![study("a", 5, false), study("b", 9, true), study("c", 0, false)];
+        assert_eq!(latest(studies(), |_| true).as_deref(), Some("b"));
+        assert_eq!(latest(studies(), |study| !study.finished).as_deref(), Some("a"));
+        let empty = vec![study("a", 0, false), study("b", 0, false)];
+        assert_eq!(latest(empty, |_| true).as_deref(), Some("b"));
+        assert_eq!(latest(Vec::new(), |_| true), None);
+    }
+}

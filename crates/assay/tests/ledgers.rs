@@ -1,0 +1,303 @@
+//! Ledgers may come from anyone: what `resume` does with them, and how their studies are named.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Output, Stdio};
+
+use assay_ledger::Ledger;
+use common::Place;
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const LONG: [&str; 11] = [
+    "compare",
+    "mariadb@10.11",
+    "mariadb@11.8+innodb_io_capacity=300",
+    "--rows",
+    "10k",
+    "--tests",
+    "oltp_point_select,scan",
+    "--budget",
+    "60",
+    "--offline",
+    "--quiet",
+];
+
+const EVIL: &str = "\u{1b}[2J\u{9b}31m\u{7}\r\nhint: run this\u{202e}x\u{2066}";
+
+fn start(place: &Place) -> Child {
+    let mut child =
+        place.command(&LONG).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(4, &mut child);
+    child
+}
+
+fn interrupt(mut child: Child) {
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+}
+
+fn latest(place: &Place) -> String {
+    Ledger::open_read_only(&place.ledger()).unwrap().latest().unwrap().unwrap()
+}
+
+/// The code and what was said, in which nothing commands a terminal.
+#[track_caller]
+fn told(output: &Output) -> (Option<i32>, String) {
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(stderr.find(harmful), None, "{stderr:?}");
+    (output.status.code(), stderr)
+}
+
+fn harmful(c: char) -> bool {
+    c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c))
+}
+
+/// Resumes while the second system of the ledger is changed, which must be refused.
+#[track_caller]
+fn refused_with(place: &Place, change: &str, values: &[&str], message: &str, hint: &str) {
+    let slices = place.slices();
+    let ledger = Connection::open(place.ledger()).unwrap();
+    ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM system").unwrap();
+    let sql = format!("UPDATE system SET {change} WHERE number = 1");
+    assert_eq!(ledger.execute(&sql, rusqlite::params_from_iter(values)).unwrap(), 1);
+    drop(ledger);
+    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline", "--quiet"]));
+    assert_eq!(code, Some(2), "{change}: {stderr}");
+    assert!(stderr.contains(message) && stderr.contains(hint), "{change}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    assert_eq!(place.slices(), slices);
+    place.assert_nothing_left();
+}
+
+fn restore(place: &Place, spec: &str, options: &str, prefix: &str) {
+    let ledger = Connection::open(place.ledger()).unwrap();
+    let sql = "UPDATE system SET spec = ?, options = ?, prefix = ? WHERE number = 1";
+    ledger.execute(sql, [spec, options, prefix]).unwrap();
+}
+
+/// The columns of the second system.
+fn columns(place: &Place) -> [String; 3] {
+    let ledger = Connection::open(place.ledger()).unwrap();
+    let sql = "SELECT spec, options, prefix FROM system WHERE number = 1";
+    ledger.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap()
+}
+
+fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
+    let mut value: Value = serde_json::from_str(json).unwrap();
+    change(&mut value);
+    value.to_string()
+}
+
+#[test]
+fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
+    let place = Place::new();
+    interrupt(start(&place));
+    let [spec, options, prefix] = columns(&place);
+    let folder = tempfile::tempdir().unwrap();
+    let (mark, program) = (folder.path().join("mark"), folder.path().join("bin/mariadbd"));
+    fs_err::create_dir(folder.path().join("bin")).unwrap();
+    fs_err::write(&program, format!("#!/bin/sh\ntouch '{}'\n", mark.display())).unwrap();
+    fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let place_of = || restore(&place, &spec, &options, &prefix);
+
+    // Options beside those of its name, and one that is changed.
+    let added = changed(&options, |it| it.as_array_mut().unwrap().push("--init-file=/x".into()));
+    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, where", "hint: slices under");
+    place_of();
+    let other = changed(&options, |it| it[0] = format!("--{EVIL}").into());
+    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices under");
+    place_of();
+
+    // A program, a repository and a server that nobody has named.
+    let dir = folder.path().to_str().unwrap().to_owned();
+    let origin = |key: &str, value: &str| {
+        changed(&spec, |it| it["origin"] = serde_json::json!({ key: value }))
+    };
+    let elsewhere = "was not begun here, and names";
+    let unknown = changed(&prefix, |it| it["sha256"] = "0".repeat(64).into());
+    for (key, value) in [("dir", &dir), ("git", &dir)] {
+        let values = [&origin(key, value)[..], &unknown];
+        refused_with(&place, "spec = ?, prefix = ?", &values, elsewhere, "begin the study anew");
+        place_of();
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("mysql://root@{}/sbtest", listener.local_addr().unwrap());
+    refused_with(&place, "spec = ?", &[&origin("url", &url)], elsewhere, "begin the study anew");
+    place_of();
+    assert!(listener.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
+
+    // What no name could say, and binaries that are not those.
+    let option =
+        |name: &str| changed(&spec, |it| it["overrides"] = serde_json::json!([[name, "/x"]]));
+    refused_with(&place, "spec = ?", &[&option("-init-file")], "is not an option", "");
+    place_of();
+    let version = origin("version", "11.8/../../x");
+    refused_with(&place, "spec = ?", &[&version], "is not a version", "");
+    place_of();
+    let product = changed(&spec, |it| it["product"] = "mysql".into());
+    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "begin a new study");
+    place_of();
+    refused_with(&place, "prefix = ?", &[&unknown], "can no longer be had", "");
+    place_of();
+    let other_path = changed(&prefix, |it| {
+        it["path"] = dir.clone().into();
+        it["layout"]["server"] = program.to_str().unwrap().into();
+    });
+    restore(&place, &spec, &options, &other_path);
+    assert!(!mark.exists(), "a program of the ledger's was run");
+
+    // Where the binaries are is the cache's to say, so the rest goes on.
+    let ledger = Connection::open(place.ledger()).unwrap();
+    ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();
+    drop(ledger);
+    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(!mark.exists(), "a program of the ledger's was run");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
+    let place = Place::new();
+    let mut child = start(&place);
+    let id = latest(&place);
+    let measured = place.run_to_end(&["resume"]);
+    let (code, stderr) = told(&measured);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains(&format!("is being measured by process {}", child.id())), "{stderr}");
+    assert!(child.try_wait().unwrap().is_none());
+    interrupt(child);
+
+    for name in [&id[..], &id[..12], "latest"] {
+        let page = place.run().join("page.HTML");
+        let page_of = ["report", name, "-o", page.to_str().unwrap()];
+        assert_eq!(told(&place.run_to_end(&page_of)).0, Some(0));
+        let page = fs_err::read_to_string(page).unwrap();
+        assert!(page.starts_with("<!") && page.contains(&id), "{page}");
+    }
+    // One that failed before anything was measured is not the latest.
+    let ledger = Connection::open(place.ledger()).unwrap();
+    let copy = |table: &str, study: &str| {
+        let sql = format!("SELECT group_concat(name) FROM pragma_table_info('{table}')");
+        let columns: String = ledger.query_row(&sql, [], |row| row.get(0))?;
+        let of = format!("SELECT {columns} FROM {table} WHERE {study} = '{id}'");
+        let more = if table == "study" { ", started_ms = started_ms + 1" } else { "" };
+        ledger.execute_batch(&format!(
+            "CREATE TEMP TABLE t AS {of}; UPDATE t SET {study} = '{id}x'{more};
+             INSERT INTO {table} ({columns}) SELECT * FROM t; DROP TABLE t"
+        ))
+    };
+    for (table, study) in
+        [("study", "id"), ("host", "study"), ("system", "study"), ("cell", "study")]
+    {
+        copy(table, study).unwrap();
+    }
+    drop(ledger);
+    let json = place.run_to_end(&["report", "--format", "json"]);
+    let document: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(document["study"]["id"], id);
+    let (code, stderr) = told(&place.run_to_end(&["report", &id[..12]]));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("several of its studies begin with") && stderr.contains("hint: give"));
+    let (code, stderr) = told(&place.run_to_end(&["resume", "x"]));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no study `x`") && stderr.contains("hint: `assay studies`"));
+    what_a_ledger_says_commands_nothing(&place, &id);
+    place.assert_nothing_left();
+}
+
+/// Names and a recipe that are made to be dangerous, in a ledger that can be read.
+fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
+    let ledger = Connection::open(place.ledger()).unwrap();
+    ledger.execute("UPDATE system SET name = '=1+1 ' || number || ?", [EVIL]).unwrap();
+    ledger.execute("UPDATE event SET what = ?", [EVIL]).unwrap();
+    let recipe = "# assay compare a b; touch /tmp/evil\ncompare = [\"mysql@8.0\", \"mysql@9.7\"]\n";
+    ledger.execute("UPDATE study SET recipe = ?", [recipe]).unwrap();
+    drop(ledger);
+    for format in ["text", "html", "markdown", "csv", "json"] {
+        let output = place.run_to_end(&["report", id, "--format", format]);
+        told(&output);
+        let text = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
+        assert_eq!(text.find(harmful), None, "{format}: {text:?}");
+        assert!(text.contains("run this"), "{format}: {text}");
+        assert!(!text.contains("/tmp/evil"), "{format}: {text}");
+        if format == "csv" {
+            assert!(text.contains(",'=1+1") || text.contains("\"'=1+1"), "{text}");
+        }
+    }
+    let again = place.run_to_end(&["report", id]);
+    let again = String::from_utf8(again.stdout).unwrap();
+    assert!(again.contains("assay compare mysql@8.0 mysql@9.7"), "{again}");
+    for format in ["text", "markdown", "csv", "json"] {
+        let listed = place.run_to_end(&["studies", "--format", format]);
+        let text = String::from_utf8(listed.stdout).unwrap().replace("\r\n", "\n");
+        assert_eq!(text.find(harmful), None, "{format}: {text:?}");
+    }
+    // Where a terminal shows colours there are assay's own and no others.
+    let mut command = place.command(&["report", id]);
+    let colored = command.env("CLICOLOR_FORCE", "1").output().unwrap();
+    let text = String::from_utf8(colored.stdout).unwrap();
+    assert!(text.contains("\u{1b}[") && !text.contains("\u{1b}[2J"), "{text}");
+    let plain =
+        text.split("\u{1b}[").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    assert!(plain.skip(1).all(|part| part.starts_with('m')), "{text:?}");
+}
+
+/// A server that greets with an error.
+#[test]
+fn what_a_server_says_commands_nothing() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let greeter = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut packet = vec![0xff, 0x10, 0x04];
+        packet.extend(EVIL.as_bytes());
+        let length = u8::try_from(packet.len()).unwrap();
+        stream.write_all(&[&[length, 0, 0, 0], &packet[..]].concat()).unwrap();
+        let _ = stream.read(&mut [0; 64]);
+    });
+    let url = format!("mysql://root@{address}/sbtest");
+    let mut command = place.command(&["bench", &url, "--test", "oltp_point_select", "--time", "1"]);
+    let output = command.env("CLICOLOR_FORCE", "1").output().unwrap();
+    greeter.join().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let own = ["\u{1b}[1m", "\u{1b}[31m", "\u{1b}[36m", "\u{1b}[0m"];
+    let left = own.into_iter().fold(stderr.clone(), |text, style| text.replace(style, ""));
+    assert!(left.contains("run this"), "{left:?}");
+    assert_eq!(left.find(harmful), None, "{left:?}");
+    // It does not pass for a line of assay's own.
+    assert!(!left.lines().any(|line| line.starts_with("hint: run this")), "{left}");
+}
+
+#[test]
+fn a_study_file_is_run_with_other_tests_and_another_budget() {
+    let place = Place::new();
+    let file = place.run().join("study.toml");
+    let text = "preset = \"smoke\"\ntests = [\"insert\"]\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
+    fs_err::write(&file, text).unwrap();
+    let args = ["run", file.to_str().unwrap(), "--tests", "read-only-count,scan", "--set", "47"];
+    let more = ["--budget", "20", "--offline", "--format", "json"];
+    let output = place.run_to_end(&[&args[..], &more].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["study"]["budget_s"], 20.0);
+    let tests = result["cells"].as_array().unwrap().iter().map(|cell| cell["test"].as_str());
+    let mut tests: Vec<_> = tests.flatten().collect();
+    tests.dedup();
+    assert!(tests.iter().all(|test| ["read-only-count", "scan"].contains(test)), "{tests:?}");
+    let report = place.run_to_end(&["report"]);
+    let report = String::from_utf8(report.stdout).unwrap();
+    let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 20s";
+    assert!(report.contains(again), "{report}");
+    place.assert_nothing_left();
+}
