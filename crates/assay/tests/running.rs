@@ -113,7 +113,7 @@ fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
     let name = fs_err::read_to_string(format!("/proc/{}/comm", server["pid"])).unwrap();
     let _busy = [Busy::start(), Busy::start()];
     let args = ["compare", &url, "mariadb@10.11", "--offline", "--rows", "10000"];
-    let more = ["--tests", "point-query", "--budget", "25s", "--blocks", "2"];
+    let more = ["--tests", "point-query", "--budget", "2m", "--blocks", "2"];
     let mut command = place.command(&[&args[..], &more].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(60, &mut child);

@@ -29,7 +29,7 @@ const LONG: [&str; 12] = [
     "--tests",
     "point-query,scan,update-index,delete",
     "--budget",
-    "40s",
+    "5m",
     "--blocks",
     "3",
     "--offline",

@@ -51,6 +51,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
 }
 
 /// Makes the audit suspicious.
+#[allow(dead_code, reason = "not every test looks at audits")]
 pub(crate) fn suspicious(mut record: StudyRecord) -> StudyRecord {
     for finding in &mut record.audit {
         finding.class = AuditClass::Suspicious;
