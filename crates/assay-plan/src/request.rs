@@ -12,8 +12,8 @@ use crate::effort::{Effort, effort};
 use crate::fits::check_machine;
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
-    Error, ServerUrl, buffer_pool_mb, check_option, loaded_mb, parse_system, parse_url, redo_log_mb,
-    select_tests, write_study,
+    Error, ServerUrl, buffer_pool_mb, check_option, loaded_mb, parse_system, parse_url,
+    redo_log_mb, select_tests, write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.

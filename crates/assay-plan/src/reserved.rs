@@ -72,8 +72,11 @@ fn is_named(reserved: &str, name: &str) -> bool {
 
 /// Whether a value has a path that does not lie in the data directory.
 fn leads_away(value: &str) -> bool {
-    let mut paths = value.split([':', ';', ',', '=']).map(|it| it.trim_start_matches([' ', '\t', '"', '\'']));
-    paths.any(|path| path.starts_with(['/', '~']) || path.split('/').any(|part| part.trim_end() == ".."))
+    let mut paths =
+        value.split([':', ';', ',', '=']).map(|it| it.trim_start_matches([' ', '\t', '"', '\'']));
+    paths.any(|path| {
+        path.starts_with(['/', '~']) || path.split('/').any(|part| part.trim_end() == "..")
+    })
 }
 
 /// Directories, sockets, ports, users, logs, and what makes another program of the server; with `_` at the end, all that

@@ -85,7 +85,9 @@ pub enum Error {
     #[error("a server on a port must not be root, and this root lacks {0} to become another user")]
     CapabilitiesMissing(String),
     /// What a server writes to could not be made its own.
-    #[error("a server on a port must not be root, and root cannot hand its files over to another user")]
+    #[error(
+        "a server on a port must not be root, and root cannot hand its files over to another user"
+    )]
     LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
     #[error("cannot start the supervisor `{}`", program.display())]
@@ -142,9 +144,7 @@ impl Hint for Error {
             {
                 "the password is taken from the URL, or from the environment variable `ASSAY_PASSWORD`"
             }
-            Self::Port { .. } => {
-                "take another port; `--port 0` takes a free one"
-            }
+            Self::Port { .. } => "take another port; `--port 0` takes a free one",
             Self::CapabilitiesMissing(_) | Self::LeaveRoot(_) => {
                 "run assay as a plain user, or leave out `--port` and use the socket; a container gets capabilities \
                  with `--cap-add`"

@@ -35,14 +35,12 @@ pub use error::Error;
 pub use initialize::{UNFINISHED, initialize};
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
+pub use listen::Listen;
 pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
-pub use listen::Listen;
 pub use server::Server;
 pub use settings::effective_settings;
-pub use supervise::{
-    Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed,
-};
+pub use supervise::{Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed};
 
 /// Where servers run.
 #[derive(Debug, Clone)]

@@ -131,7 +131,11 @@ mod tests {
             "2026-01-01T01:00:00.000000Z 0 [ERROR] [MY-000067] [Server] unknown variable 'innodb-bufer=1'.",
             "2026-01-01 01:00:00.000 UTC [1] FATAL:  unrecognized configuration parameter \"innodb_bufer\"",
         ] {
-            assert_eq!(fault_in(&format!("[Note] starting\n{line}\n[ERROR] Aborting")), unknown, "{line}");
+            assert_eq!(
+                fault_in(&format!("[Note] starting\n{line}\n[ERROR] Aborting")),
+                unknown,
+                "{line}"
+            );
         }
     }
 
@@ -153,7 +157,9 @@ mod tests {
         ] {
             assert_eq!(fault_in(line), Some(Fault::Said(said.to_owned())));
         }
-        for line in ["[Warning] unknown variable 'loose-x=1'", "[ERROR] Aborting", "FATAL:  no space"] {
+        for line in
+            ["[Warning] unknown variable 'loose-x=1'", "[ERROR] Aborting", "FATAL:  no space"]
+        {
             assert_eq!(fault_in(line), None, "{line}");
         }
     }

@@ -11,9 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
 use crate::listen::{Listen, new_password};
-use crate::supervise::{
-    Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name,
-};
+use crate::supervise::{Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name};
 use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
@@ -57,7 +55,9 @@ const SOCKET_DIR: &str = "u";
 impl Places {
     /// Makes all that the server writes to its own, before it runs as another user.
     fn hand_over(&self) -> std::io::Result<()> {
-        [&self.data_dir, &self.tmp_dir, &self.socket_dir].into_iter().try_for_each(|it| hand_over(it))
+        [&self.data_dir, &self.tmp_dir, &self.socket_dir]
+            .into_iter()
+            .try_for_each(|it| hand_over(it))
     }
 }
 
@@ -387,7 +387,13 @@ fn socket_in(product: Product, places: &Places, listen: Listen) -> PathBuf {
 }
 
 /// The job that runs a server, as whoever starts it, or as `nobody`.
-fn job(prefix: &Prefix, places: &Places, listen: Listen, options: &[String], is_nobody: bool) -> Job {
+fn job(
+    prefix: &Prefix,
+    places: &Places,
+    listen: Listen,
+    options: &[String],
+    is_nobody: bool,
+) -> Job {
     let run_as = is_nobody.then_some(RunAs::Unprivileged);
     match prefix.product {
         Product::MariaDb | Product::MySql => {

@@ -115,7 +115,10 @@ fn whoever_gets_in_is_not_root() {
         }
         assert!(!file.exists(), "{product} {version}");
         // It works all the same, and goes as others do.
-        control.query("CREATE TABLE test.t (a INT)").or_else(|_| control.query("CREATE TABLE t (a INT)")).unwrap();
+        control
+            .query("CREATE TABLE test.t (a INT)")
+            .or_else(|_| control.query("CREATE TABLE t (a INT)"))
+            .unwrap();
         test.server().freeze().unwrap();
     }
 }
@@ -125,9 +128,11 @@ fn a_port_that_is_taken_is_told_before_anything_is_done() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = Listen::Loopback(taken.local_addr().unwrap().port());
     let dir = tempfile::tempdir().unwrap();
-    let (prefix, site) = (product_prefix(Product::MariaDb, "10.11"), site(&dir.path().join("data")));
+    let (prefix, site) =
+        (product_prefix(Product::MariaDb, "10.11"), site(&dir.path().join("data")));
     let error =
-        Server::start_listening(&site, &prefix, &options(&prefix), &template(&prefix), listen).unwrap_err();
+        Server::start_listening(&site, &prefix, &options(&prefix), &template(&prefix), listen)
+            .unwrap_err();
     assert!(matches!(error, Error::Port { .. }), "{error}");
     assert!(error.hints()[0].contains("--port 0"));
     assert!(!site.data_root.exists());

@@ -226,7 +226,8 @@ fn server_that_does_not_start_says_why_and_leaves_nothing() {
         let mut options = options(&prefix);
         options.push("--innodb-bufer-pool-size=1".to_owned());
         let check = |error: Error| {
-            let told = format!("{product} {} has no option `innodb_bufer_pool_size`", prefix.version);
+            let told =
+                format!("{product} {} has no option `innodb_bufer_pool_size`", prefix.version);
             assert_eq!(error.to_string(), told);
             assert_eq!(error.hints(), ["did you mean `innodb_buffer_pool_size`"]);
             assert_eq!(count(dir.path()), 0);

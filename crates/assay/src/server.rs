@@ -226,7 +226,8 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
         }
         Product::Postgres => {
             let login = password.map_or_else(String::new, |password| format!(":{password}"));
-            let by_port = |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
+            let by_port =
+                |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
             let urls = std::iter::once(quoted(&kept.url)).chain(kept.port.map(by_port));
             urls.map(|url| format!("psql {url}")).collect()
         }
@@ -236,7 +237,11 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
 /// A word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The name that was asked for, or one made of the system's.

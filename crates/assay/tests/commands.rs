@@ -84,7 +84,8 @@ fn what_a_sandbox_tells_is_what_others_need() {
     let start = ["server", "start", "postgres@16", "--offline", "--name", "p", "--port", "0"];
     let output = place.run_to_end(&start);
     let told = String::from_utf8(output.stdout).unwrap();
-    let commands: Vec<&str> = told.lines().filter_map(|it| it.split_once("psql ")).map(|it| it.1).collect();
+    let commands: Vec<&str> =
+        told.lines().filter_map(|it| it.split_once("psql ")).map(|it| it.1).collect();
     assert_eq!(commands.len(), 2, "{told}");
     for url in &commands {
         let url = url.trim_matches('\'');

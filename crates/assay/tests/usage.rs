@@ -43,7 +43,11 @@ fn names_that_cannot_be_read() {
 fn options_that_only_assay_sets() {
     let given = |option: &str| format!("mariadb@10.11+{option}");
     for (option, message, hint) in [
-        ("datadir=/home/me/data", "is not given the option `datadir`", "hint: leave the option out"),
+        (
+            "datadir=/home/me/data",
+            "is not given the option `datadir`",
+            "hint: leave the option out",
+        ),
         ("loose-skip-networking=0", "`loose_skip_networking`", "hint: leave"),
         ("datad=x", "may be short for `datadir`", "hint: write the name in full"),
         ("general_log_file=/etc/cron.d/x", "leads out of the server's", "hint: a plain name"),

@@ -12,8 +12,8 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::nearest::nearest;
 use crate::system_name::server_option;
 use crate::{
-    Error, Request, SetupRequest, SystemRequest, check_option, parse_duration_s, parse_percent, parse_system,
-    select_tests,
+    Error, Request, SetupRequest, SystemRequest, check_option, parse_duration_s, parse_percent,
+    parse_system, select_tests,
 };
 
 const STUDY_KEYS: [&str; 17] = [

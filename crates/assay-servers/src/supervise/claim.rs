@@ -111,7 +111,8 @@ mod tests {
     #[test]
     fn only_what_nobody_claims_is_collected() {
         let root = tempfile::tempdir().unwrap();
-        let [held, dead, unborn, kept] = ["held", "dead", "unborn", "kept"].map(|it| root.path().join(it));
+        let [held, dead, unborn, kept] =
+            ["held", "dead", "unborn", "kept"].map(|it| root.path().join(it));
         for directory in [&held, &dead, &kept] {
             fs::create_dir_all(directory.join("data")).unwrap();
         }

@@ -32,7 +32,9 @@ struct Segment {
 pub(super) fn release(instance: &Path) -> io::Result<()> {
     for file in [instance.join(PID_FILE), instance.join("data").join(PID_FILE)] {
         // None has one but a Postgres that was killed.
-        let (Ok(text), Ok(file)) = (fs::read_to_string(&file), fs::symlink_metadata(&file)) else { continue };
+        let (Ok(text), Ok(file)) = (fs::read_to_string(&file), fs::symlink_metadata(&file)) else {
+            continue;
+        };
         let Some((key, id)) = named_in(&text) else { continue };
         let deadline = Instant::now() + LIMIT;
         // Of the file's owner only: what it says is no reason to remove what is somebody else's.

@@ -39,7 +39,8 @@ pub(crate) fn is_called_for() -> Result<bool, Error> {
     }
     // One that left being root needs no other user any more.
     let needed = NEEDED.iter().filter(|(needed, _)| is_root || *needed == KEPT);
-    let missing: Vec<_> = needed.filter(|(it, _)| !had.contains(*it)).map(|(_, name)| *name).collect();
+    let missing: Vec<_> =
+        needed.filter(|(it, _)| !had.contains(*it)).map(|(_, name)| *name).collect();
     if missing.is_empty() { Ok(true) } else { Err(Error::CapabilitiesMissing(missing.join(", "))) }
 }
 
