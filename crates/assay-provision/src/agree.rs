@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 
-use crate::catalog::{Catalog, Packaged, Source};
+use crate::catalog::{Catalog, Offer, Packaged, Source};
 use crate::error::Error;
 use crate::provisioner::{Progress, Provisioner};
 use crate::version::{answers, compare, in_series, upstream};
@@ -32,6 +32,9 @@ pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
     word.is_none_or(|word| word == source || word == channel)
 }
 
+/// The rank of what nobody vouches for.
+const UNVERIFIED: u8 = 2;
+
 /// A version or series, with an engine.
 type Want<'a> = (&'a str, Engine);
 
@@ -45,6 +48,10 @@ struct Held {
 }
 
 impl Held {
+    fn has(&self, (wanted, engine): &Want<'_>) -> bool {
+        answers(&self.version, wanted) && self.engines.contains(engine)
+    }
+
     fn of(packaged: Packaged<'_>) -> Self {
         let (source, channel) = packaged.origin();
         let engines = [Engine::InnoDb, Engine::RocksDb, Engine::Heap];
@@ -52,7 +59,7 @@ impl Held {
             maker: maker_of(&source, &channel).to_owned(),
             version: packaged.version.version.clone(),
             engines: engines.into_iter().filter(|it| packaged.package.has_engine(*it)).collect(),
-            rank: if is_unverified_tarball(packaged) { 2 } else { 1 },
+            rank: if is_unverified_tarball(packaged) { UNVERIFIED } else { 1 },
         }
     }
 
@@ -61,7 +68,11 @@ impl Held {
         let engines = [SystemSpec::default_engine(prefix.product), Engine::RocksDb];
         Self {
             maker: maker(&prefix.build).to_owned(),
-            rank: if prefix.build.source == DEBIAN { 0 } else { 1 },
+            rank: match (prefix.build.source.as_str(), prefix.build.channel.as_str()) {
+                (DEBIAN, _) => 0,
+                (_, "tarball") => UNVERIFIED,
+                _ => 1,
+            },
             engines: engines.into_iter().take(1 + usize::from(has_rocks)).collect(),
             version: prefix.version,
         }
@@ -78,11 +89,10 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     let makers: BTreeSet<_> = held.iter().map(|it| (it.rank, it.maker.as_str())).collect();
     let mut best: Option<(u8, &str, Vec<&str>)> = None;
     for (rank, maker) in makers {
-        let newest = |(wanted, engine): &Want<'_>| {
+        let newest = |want: &Want<'_>| {
             let own = held.iter().filter(|it| it.maker == maker && it.rank == rank);
-            let fitting =
-                own.filter(|it| answers(&it.version, wanted) && it.engines.contains(engine));
-            fitting.map(|it| it.version.as_str()).max_by(|a, b| compare(a, b))
+            let fitting = own.filter(|it| it.has(want)).map(|it| it.version.as_str());
+            fitting.max_by(|a, b| compare(a, b))
         };
         let Some(versions) = wants.iter().map(newest).collect::<Option<Vec<_>>>() else { continue };
         // `10.11.5` and `10.11` are two builds to whoever asks for both.
@@ -103,6 +113,19 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     best.map(|(_, maker, _)| maker)
 }
 
+/// What a study wants of one product, each once.
+fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
+    let mut wants: Vec<Want<'_>> = Vec::new();
+    for spec in specs.iter().filter(|spec| spec.product == product) {
+        if let Origin::Version(wanted) = &spec.origin
+            && !wants.contains(&(wanted, spec.engine))
+        {
+            wants.push((wanted, spec.engine));
+        }
+    }
+    wants
+}
+
 impl Provisioner {
     /// By product, the source that all systems of a study are to be taken from, so that their builds are
     /// equal; nothing for a product where the usual choice gives that, or nobody has them all.
@@ -116,23 +139,19 @@ impl Provisioner {
     ) -> Result<BTreeMap<Product, String>, Error> {
         let mut agreed = BTreeMap::new();
         for product in Product::ALL {
-            let mut wants: Vec<Want<'_>> = Vec::new();
-            for spec in specs.iter().filter(|spec| spec.product == product) {
-                if let Origin::Version(wanted) = &spec.origin
-                    && !wants.contains(&(wanted, spec.engine))
-                {
-                    wants.push((wanted, spec.engine));
-                }
-            }
+            let wants = wants(specs, product);
             if wants.len() < 2 || self.source.is_some() {
                 continue;
             }
-            let held: Vec<Held> = if self.offline() {
-                let cached = self.cached()?.into_iter().filter(|it| it.product == product);
-                cached.map(Held::cached).collect()
-            } else {
-                self.catalog.packaged(product).map(Held::of).collect()
+            let mut held = self.held(product)?;
+            let is_vouched_for = |want: &Want<'_>| {
+                held.iter().any(|it| it.rank < UNVERIFIED && it.has(want))
+                    || !self.released(product, want).is_empty()
             };
+            // Equal builds are no reason to trust one more source.
+            if wants.iter().all(is_vouched_for) {
+                held.retain(|it| it.rank < UNVERIFIED);
+            }
             if let Some(maker) = common(&held, &wants)
                 && !self.debian_has(product, &wants, progress)?
             {
@@ -142,6 +161,37 @@ impl Provisioner {
         Ok(agreed)
     }
 
+    /// The source that has all systems of a product, be it one that nobody vouches for.
+    ///
+    /// # Errors
+    /// When the cache cannot be read.
+    pub fn has_all(
+        &self,
+        specs: &[&SystemSpec],
+        product: Product,
+    ) -> Result<Option<String>, Error> {
+        let held = self.held(product)?;
+        Ok(common(&held, &wants(specs, product)).map(str::to_owned))
+    }
+
+    /// What registries and vendors have, or offline the cache.
+    fn held(&self, product: Product) -> Result<Vec<Held>, Error> {
+        Ok(if self.offline() {
+            let cached = self.cached()?.into_iter().filter(|it| it.product == product);
+            cached.map(Held::cached).collect()
+        } else {
+            self.catalog.packaged(product).map(Held::of).collect()
+        })
+    }
+
+    /// Debian's releases that may have a version.
+    fn released(&self, product: Product, (wanted, engine): &Want<'_>) -> Vec<Offer<'_>> {
+        let mut offers = self.catalog.offers(product);
+        offers.retain(|it| it.release.released && it.may_have(wanted));
+        offers.retain(|it| it.server.has_engine(*engine) && !self.offline());
+        offers
+    }
+
     /// Whether Debian's releases have all that is wanted, as they are preferred anyway.
     fn debian_has(
         &self,
@@ -149,23 +199,14 @@ impl Provisioner {
         wants: &[Want<'_>],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<bool, Error> {
-        if self.offline() {
-            return Ok(false);
-        }
-        let offers = |(wanted, engine): &Want<'_>| {
-            let mut offers = self.catalog.offers(product);
-            offers.retain(|it| it.release.released && it.may_have(wanted));
-            offers.retain(|it| it.server.has_engine(*engine));
-            offers
-        };
-        if wants.iter().any(|want| offers(want).is_empty()) {
+        if wants.iter().any(|want| self.released(product, want).is_empty()) {
             return Ok(false);
         }
         let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
         let Ok(apt) = &sources.apt else { return Ok(false) };
         for want in wants {
             let mut has = false;
-            for offer in offers(want) {
+            for offer in self.released(product, want) {
                 // A series stays in its release; a version is replaced by the next one.
                 has = has || offer.has_series(want.0) || {
                     let read = self.open(apt, offer.release, progress)?;

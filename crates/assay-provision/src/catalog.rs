@@ -253,7 +253,12 @@ impl Catalog {
         packages.flat_map(Package::packaged)
     }
 
-    /// What `--source` may name: kinds of sources, then vendors.
+    /// Whether there is a package of that name.
+    pub(crate) fn has_package(&self, name: &str) -> bool {
+        self.packages.iter().any(|package| package.name == name)
+    }
+
+    /// What `--source` may name besides packages: kinds of sources, then vendors.
     pub(crate) fn sources(&self) -> Vec<String> {
         let kinds = Source::ALL.map(|source| source.word().to_owned());
         let vendors = self.packages.iter().filter(|it| it.source == Source::Tarball);

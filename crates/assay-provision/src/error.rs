@@ -363,7 +363,7 @@ impl Hint for Error {
                 return std::iter::once(all).chain(unread).collect();
             }
             Self::NoSource { .. } => {
-                "the source is a kind, a vendor, or the name of a package with a `:`"
+                "it may also be the name of a package, as `assay server list --available PRODUCT` shows them"
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {

@@ -129,7 +129,7 @@ impl Provisioner {
     pub fn with_source(self, source: Option<String>) -> Result<Self, Error> {
         let known = self.catalog.sources();
         match source {
-            Some(word) if !known.contains(&word) && !word.contains(':') => {
+            Some(word) if !known.contains(&word) && !self.catalog.has_package(&word) => {
                 Err(Error::NoSource { word, known })
             }
             source => Ok(Self { source, ..self }),
@@ -372,7 +372,9 @@ fn as_available(prefix: Prefix) -> Available {
 /// Of why the last place to look did not have it, and why those before could not be looked into: what the
 /// user can act on at once.
 fn worth_telling(error: Error, unread: Vec<Error>) -> Error {
-    let expired = unread.into_iter().find(|it| matches!(it, Error::ExpiredIndex { .. }));
+    let is_lack = matches!(error, Error::Download { .. } | Error::NotPublished { .. });
+    let mut unread = unread.into_iter().filter(|_| is_lack);
+    let expired = unread.find(|it| matches!(it, Error::ExpiredIndex { .. }));
     expired.unwrap_or(error)
 }
 
@@ -387,5 +389,7 @@ mod tests {
         let told = |unread| worth_telling(lack(), unread);
         assert!(matches!(told(vec![lack(), expired()]), Error::ExpiredIndex { .. }));
         assert!(matches!(told(vec![lack()]), Error::Download { .. }));
+        let wrong = worth_telling(Error::malformed("archive", "torn"), vec![expired()]);
+        assert!(matches!(wrong, Error::Malformed { .. }));
     }
 }

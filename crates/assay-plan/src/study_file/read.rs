@@ -124,7 +124,7 @@ fn test_globs(value: &Value<'_>, set: TestSet) -> Result<Vec<String>, Fault> {
 
 fn source(value: &Value<'_>) -> Result<String, Fault> {
     let word = value.text("a source in quotes, such as `\"maven\"`")?;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ".:_-@/".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => Ok(word.to_owned()),
         false => {

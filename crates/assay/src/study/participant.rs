@@ -135,8 +135,14 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         });
     }
     refuse_the_same_twice(&participants)?;
-    if let Some(note) = different_makers(&participants) {
-        env.progress.note(&format!("note: {note}"));
+    for product in Product::ALL {
+        if let Some(differing) = different_makers(&participants, product) {
+            let all = provisioner.has_all(&specs, product)?.map_or_else(
+                || "no source at hand has all of them".to_owned(),
+                |source| format!("`--source {source}` has all of them"),
+            );
+            env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
+        }
     }
     Ok(participants)
 }
@@ -153,25 +159,17 @@ pub(crate) fn agree(
 
 /// Which builds of one product are not alike, in words; those of directories, repositories and running servers are
 /// what the user chose.
-fn different_makers(participants: &[Participant]) -> Option<String> {
-    for product in Product::ALL {
-        let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
-        let of_product = participants.iter().filter(|it| it.system.spec.product == product);
-        let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
-        for participant in of_product.filter(is_chosen) {
-            let System { name, prefix, .. } = &participant.system;
-            makers.entry(assay_provision::maker(&prefix.build)).or_insert(name);
-        }
-        if makers.len() > 1 {
-            let told = makers.iter().map(|(maker, name)| format!("`{name}` is from {maker}"));
-            let told: Vec<_> = told.collect();
-            return Some(format!(
-                "the builds differ, which can make a difference: {}; no source at hand has all of them",
-                told.join(", ")
-            ));
-        }
+fn different_makers(participants: &[Participant], product: Product) -> Option<String> {
+    let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
+    let of_product = participants.iter().filter(|it| it.system.spec.product == product);
+    let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
+    for participant in of_product.filter(is_chosen) {
+        let System { name, prefix, .. } = &participant.system;
+        makers.entry(assay_provision::maker(&prefix.build)).or_insert(name);
     }
-    None
+    let told: Vec<_> =
+        makers.iter().map(|(maker, name)| format!("`{name}` is from {maker}")).collect();
+    (told.len() > 1).then(|| told.join(", "))
 }
 
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
