@@ -32,6 +32,10 @@ pub(crate) fn quantity(bytes: &[u8]) {
     if let Ok(share) = assay_plan::parse_percent(text) {
         assert!(share.is_finite(), "{share}");
     }
+    let _ = assay_plan::parse_count(text);
+    if let Ok(clients) = assay_plan::parse_clients(text) {
+        assert!((1..=1024).contains(&clients.len()), "{} counts", clients.len());
+    }
 }
 
 pub(crate) fn packages(bytes: &[u8]) {

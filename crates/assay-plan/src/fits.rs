@@ -14,8 +14,8 @@ pub fn largest(setups: &[Setup]) -> Setup {
     setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
 }
 
-/// Checks that a study that was planned before, perhaps elsewhere, fits into the memory of this machine; what it needs on
-/// disk may be there already.
+/// Checks that a study that was planned before, perhaps elsewhere, fits into the memory of this machine; what it needs
+/// on disk may be there already.
 ///
 /// # Errors
 /// [`Error::TooLittle`].

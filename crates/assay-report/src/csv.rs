@@ -1,7 +1,7 @@
 //! CSV (RFC 4180): one line per cell and system, the figures of the JSON under the names of its fields.
 //!
-//! Nothing that was never measured has a field: it is empty. A field that a spreadsheet would take for a formula gets an
-//! apostrophe in front, unless it is a number.
+//! Nothing that was never measured has a field: it is empty. A field that a spreadsheet would take for a formula gets
+//! an apostrophe in front, unless it is a number.
 
 use std::borrow::Cow;
 

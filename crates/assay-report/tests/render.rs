@@ -4,7 +4,7 @@
 
 mod common;
 
-use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble};
+use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble, printable};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, study};
@@ -131,7 +131,8 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
                     String::new()
                 }
             };
-            assert_eq!(*field, expected, "{column}");
+            // A line end in a name is no line end of the file.
+            assert_eq!(*field, printable(&expected), "{column}");
             told += usize::from(!field.is_empty());
         }
     }

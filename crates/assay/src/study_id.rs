@@ -7,8 +7,8 @@ use assay_model::StudySummary;
 /// What stands for the latest study.
 const LATEST: &str = "latest";
 
-/// The study that is meant. Without a name, and for `latest`, it is the latest of those that fit; one that failed before
-/// anything was measured only where there is no other.
+/// The study that is meant. Without a name, and for `latest`, it is the latest of those that fit; one that failed
+/// before anything was measured only where there is no other.
 pub(crate) fn find(
     ledger: &Ledger,
     name: Option<&str>,

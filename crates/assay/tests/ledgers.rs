@@ -301,3 +301,32 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     assert!(report.contains(again), "{report}");
     place.assert_nothing_left();
 }
+
+/// A server that runs already is the ledger's word alone, unless this user's assay began the study.
+#[test]
+fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
+    let place = Place::new();
+    let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server: Value = serde_json::from_slice(&place.run_to_end(&words).stdout).unwrap();
+    let word = |name: &str| server[name].as_str().unwrap().to_owned();
+    let url = word("url");
+    let study = ["compare", &url, "mariadb@10.11", "--rows", "10k", "--tests", "point-query"];
+    let mut command = place.command(&[&study[..], &["--budget", "60", "--offline"]].concat());
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(4, &mut child);
+    interrupt(child);
+    let ledger = Connection::open(place.ledger()).unwrap();
+    ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();
+    drop(ledger);
+    let resume = ["resume", "--offline"];
+    let mut elsewhere = place.command(&resume);
+    let elsewhere = elsewhere.env("XDG_STATE_HOME", place.run().join("other")).output().unwrap();
+    let (code, stderr) = told(&elsewhere);
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("was not begun here, and names a server"), "{stderr}");
+    let (code, stderr) = told(&place.run_to_end(&resume));
+    assert_eq!(code, Some(0), "{stderr}");
+    let stopped = place.run_to_end(&["server", "stop", &word("name")]);
+    assert!(stopped.status.success());
+    place.assert_nothing_left();
+}

@@ -80,7 +80,7 @@ pub(crate) struct Compare {
 
     /// Connections that send work at the same time; several counts make several setups
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
-    #[arg(value_parser = counts, allow_hyphen_values = true)]
+    #[arg(value_parser = counts, allow_negative_numbers = true)]
     clients: Option<Vec<Counts>>,
 
     /// Tables [default: by preset]

@@ -1,7 +1,7 @@
-//! What this user's assay knows of studies outside of their ledger: which it began itself, and which are being measured.
+//! What this user's assay knows of studies outside of their ledger: which it began itself, which are being measured.
 //!
-//! One file per unfinished study among the user's own state, locked while the study is measured. Its name is a digest of
-//! the study and of what it names, so that no ledger can claim a study of the user's with other systems.
+//! One file per unfinished study among the user's own state, locked while the study is measured. Its name is a digest
+//! of the study and of what it names, so that no ledger can claim a study of the user's with other systems.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};

@@ -99,7 +99,11 @@ pub(crate) fn resume(
     fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
-    let named = |error| Stopped { study: Some(id.to_owned()), error };
+    // One that is refused does not go on.
+    let named = |error: anyhow::Error| {
+        let study = (!error.is::<Distrust>()).then(|| id.to_owned());
+        Stopped { study, error }
+    };
     let participants = participant::get_again(&record, env).map_err(named)?;
     participant::refuse_foreign_tables(&participants, &record.study.setups, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
