@@ -79,7 +79,7 @@ struct Part {
 /// while another sends them. `progress` is called after each statement.
 ///
 /// # Errors
-/// Those of [`survey()`], and [`Error::Foreign`] where one of the names is not that of a table as a load leaves it: then
+/// Those of [`survey()`], and [`Error::Foreign`] where something that a load has not made has one of the names: then
 /// nothing was changed. Else when the server cannot be reached or refuses a statement.
 pub fn fill(
     options: &ConnectOptions,

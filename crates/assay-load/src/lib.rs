@@ -1,7 +1,8 @@
 //! Clients, pacing, latency, error policy, slices.
 //!
-//! [`survey()`] looks at what a load would replace, [`fill`] creates and loads the tables, [`content()`] tells what they hold; a [`Session`] holds the
-//! clients of one microbenchmark on one server, connected and prepared, and runs slice after slice.
+//! [`survey()`] looks at what a load would replace, [`fill`] creates and loads the tables, [`content()`] tells what
+//! they hold; a [`Session`] holds the clients of one microbenchmark on one server, connected and prepared, and runs
+//! slice after slice.
 
 mod connection;
 mod content;

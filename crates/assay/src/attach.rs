@@ -108,7 +108,9 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
     let there = assay_load::survey(&options, url.product, data.tables)?;
-    if !args.replace {
+    if args.replace {
+        there.refuse_referenced()?;
+    } else {
         there.refuse_foreign()?;
     }
     if let Some(what) = dropped(&there).filter(|_| !args.quiet) {

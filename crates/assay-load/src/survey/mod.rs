@@ -148,16 +148,24 @@ impl Survey {
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
     }
 
-    /// Drops all of it, whatever it is: in one go where the server can.
+    /// Fails where a table that stays refers to one that would be dropped.
     ///
     /// # Errors
-    /// [`Error::Referenced`] where a table outside refers to one of them, before anything is dropped; else when the
-    /// server refuses.
-    pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
+    /// [`Error::Referenced`].
+    pub fn refuse_referenced(&self) -> Result<()> {
         if let Some((it, by)) = self.objects.iter().find_map(|it| Some((it, it.referrer.as_ref()?)))
         {
             return Err(Error::Referenced { table: it.name.clone(), by: by.clone() });
         }
+        Ok(())
+    }
+
+    /// Drops all of it, whatever it is: in one go where the server can.
+    ///
+    /// # Errors
+    /// Those of [`Survey::refuse_referenced`], before anything is dropped; else when the server refuses.
+    pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
+        self.refuse_referenced()?;
         let statements = self.drop_statements();
         if statements.is_empty() {
             return Ok(());

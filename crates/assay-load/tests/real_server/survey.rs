@@ -108,7 +108,8 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
             control.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         }
         let all = if is_mysql {
-            "SELECT table_name, table_type, create_time FROM information_schema.tables WHERE table_schema = 'test' ORDER BY 1"
+            "SELECT table_name, table_type, create_time FROM information_schema.tables \
+             WHERE table_schema = 'test' ORDER BY 1"
         } else {
             "SELECT relname, relkind, oid FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1"
         };

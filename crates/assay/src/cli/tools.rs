@@ -13,8 +13,7 @@ pub(crate) struct Load {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Tables, which replace those of an earlier load; anything else that is called sbtest1, sbtest2, ... is refused, and
-    /// left as it is
+    /// Tables; they replace those of an earlier load, but nothing else that is called sbtest1, sbtest2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) tables: u32,
 
