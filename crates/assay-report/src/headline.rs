@@ -209,10 +209,12 @@ fn builds(record: &StudyRecord) -> Option<String> {
         let each: Vec<String> = systems
             .map(|(index, system)| format!("{} from {}", label(record, index), origin(system)))
             .collect();
-        format!(
-            "the builds differ ({}): compiler and libraries change together with the version",
-            each.join(", ")
-        )
+        let is_one_source = record.systems.iter().all(|system| builder(system).0 == first.0);
+        let what = match is_one_source {
+            true => "compiler and libraries change together with the version",
+            false => "compilers and flags change too, so not versions alone are compared",
+        };
+        format!("the builds differ ({}): {what}", each.join(", "))
     })
 }
 

@@ -281,7 +281,7 @@ fn judge(
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
     let (class, why) = if is_asked {
         (AuditClass::Expected, ASKED.to_owned())
-    } else if let Some(why) = unavailable(rule, systems, &readings) {
+    } else if let Some(why) = unavailable(rule, systems) {
         if why.ends_with(AS_ASKED_FOR) {
             return None;
         }
@@ -299,17 +299,12 @@ const AS_ASKED_FOR: &str = "as asked for";
 
 /// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
 /// user could change. Servers that run already do not follow the intent.
-fn unavailable(
-    rule: &Rule,
-    systems: &[Audited],
-    readings: &[Option<Reading>],
-) -> Option<&'static str> {
+fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<&'static str> {
     if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
         return None;
     }
-    let lacking = systems.iter().zip(readings).filter(|(_, reading)| reading.is_none());
-    lacking.map(|(system, _)| system).find_map(|system| {
-        let is_of_rule = |option: &str| rule.variables().any(|name| name == variable(option));
+    let is_of_rule = |option: &str| rule.variables().any(|name| name == variable(option));
+    systems.iter().find_map(|system| {
         let mut settings = table(system.spec.product).iter();
         let setting = settings.find(|it| is_of_rule(it.option))?;
         match setting.standing(system.version()) {

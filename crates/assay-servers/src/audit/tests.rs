@@ -160,6 +160,14 @@ fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
     let found = audit_of([&mysql, &mysql], [&with(&old, None), &with(&new, block)]);
     assert_eq!(classes(&found), [("innodb_log_write_ahead_size", AuditClass::Expected)]);
     assert!(found[0].why.contains("blocks of 512 bytes"), "{found:?}");
+    // A version may have it, and not take the value.
+    let ahead = |version: &str, share: &str| {
+        facts(&[("version", version), ("innodb_max_dirty_pages_pct_lwm", share)])
+    };
+    let maria = spec(Product::MariaDb, &[]);
+    let both = [&ahead("10.1.23", "0.001000"), &ahead("10.2.11", "0.000000")];
+    let found = audit_of([&maria, &maria], both);
+    assert_eq!(classes(&found), [("innodb_max_dirty_pages_pct_lwm", AuditClass::Expected)]);
     // A server that runs already has a setting of its own, which its user can change.
     let running = SystemSpec { origin: Origin::Url("mysql://u@h/d".to_owned()), ..mysql.clone() };
     let found = audit_of([&mysql, &running], [&with(&old, None), &with(&new, block)]);
@@ -170,6 +178,7 @@ fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
 fn two_words_for_one_thing_are_no_difference() {
     let page = |row, checksum| [("table.row_format", row), ("innodb_checksum_algorithm", checksum)];
     assert_eq!(audit(&page("Compact", "crc32"), &page("Dynamic", "full_crc32"), &[]), []);
+    assert_eq!(audit(&page("Compact", "CRC32"), &page("Compact", "strict_full_crc32"), &[]), []);
     let found = audit(&page("Redundant", "innodb"), &page("Dynamic", "full_crc32"), &[]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");

@@ -135,11 +135,17 @@ fn finish(
 
 /// Data, then measuring: whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
+    let budget_s = recorder.study().budget_s;
+    let before_s = recorder.used_s();
     env.progress.note(&outlook(recorder));
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
     leave_root_for(participants, &stage)?;
     let templates = Templates::prepare(participants, &stage, env, recorder)?;
+    // Loading is part of the time, and nobody knows beforehand how much.
+    if recorder.used_s() - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
+        env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
+    }
     let field = Field { participants, templates: &templates, stage: &stage, env };
     match recorder.study().experiment {
         Experiment::Interleaved => interleaved(&field, recorder),
@@ -155,6 +161,9 @@ fn outlook(recorder: &Recorder) -> String {
     let left_s = study.budget_s - recorder.used_s();
     assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
 }
+
+/// Part of the budget from which the time for loading changes what can be decided.
+const LOADING_TOLD: f64 = 0.1;
 
 /// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
 pub(crate) fn leave_root_for(participants: &[Participant], stage: &Stage) -> Result<()> {

@@ -100,8 +100,8 @@ const LOG_THROUGH: &[Variable] = &[
 /// `full_crc32`, since MariaDB 10.4.3, is the same CRC-32C of the same page, taken at once instead of in two parts.
 const PAGE_CHECKSUM: &[Variable] = &[Variable {
     name: "innodb_checksum_algorithm",
-    meaning: |value, _| match value.trim_start_matches("strict_") {
-        "crc32" | "full_crc32" => "CRC-32C".to_owned(),
+    meaning: |value, _| match value.to_ascii_uppercase().trim_start_matches("STRICT_") {
+        "CRC32" | "FULL_CRC32" => "CRC-32C".to_owned(),
         other => spelling(other),
     },
 }];
