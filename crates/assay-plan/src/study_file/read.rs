@@ -17,7 +17,6 @@ use crate::{
 };
 
 const STUDY_KEYS: [&str; 18] = [
-    "source",
     "preset",
     "set",
     "tests",
@@ -32,6 +31,7 @@ const STUDY_KEYS: [&str; 18] = [
     "write-slice",
     "blocks",
     "rounds",
+    "source",
     "compare",
     "system",
     "setup",
