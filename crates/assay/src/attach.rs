@@ -113,8 +113,8 @@ fn load_tables(args: &Load) -> Result<Exit> {
     } else {
         there.refuse_foreign()?;
     }
-    if let Some(what) = dropped(&there).filter(|_| !args.quiet) {
-        print(&format!("dropping {what}"));
+    if let Some(names) = listed(&there).filter(|_| !args.quiet) {
+        print(&format!("dropping what is there already: {names}"));
     }
     there.drop_all(&options)?;
     let progress = Progress::new(args.quiet);
@@ -148,11 +148,11 @@ fn load_tables(args: &Load) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a load drops, in words; none where nothing is there.
-pub(crate) fn dropped(there: &Survey) -> Option<String> {
+/// The names of what a load drops; none where nothing is there.
+pub(crate) fn listed(there: &Survey) -> Option<String> {
     let names: Vec<&str> = there.names().collect();
     let shown = names.get(..NAMED).unwrap_or(&names).join(", ");
     let more = names.len().saturating_sub(NAMED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("what is there already: {shown}{rest}"))
+    (!names.is_empty()).then(|| format!("{shown}{rest}"))
 }

@@ -2,6 +2,7 @@
 
 use assay_load::{Error, Tables, Unfit, fill, survey};
 use assay_model::{DataSet, IdKey, Product, SystemSpec};
+use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
 use crate::bed::{Bed, SEED};
@@ -190,4 +191,23 @@ fn a_search_path_leads_to_one_schema_alone() {
     bed.control.query("ALTER DATABASE test SET search_path = nowhere").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
     assert!(matches!(error, Error::Unfit { unfit: Unfit::NoSchema, .. }), "{error}");
+}
+
+/// A server that has been stopped and is started again as a standby, which waits for what a primary would send.
+#[test]
+fn a_postgres_replica_is_left_alone() {
+    let prefix = assay_testkit::product_prefix(Product::Postgres, "16");
+    let home = tempfile::tempdir().unwrap();
+    let site = assay_testkit::site(home.path());
+    let options =
+        [assay_testkit::options(&prefix), vec!["--wal_level=replica".to_owned()]].concat();
+    let primary =
+        Server::start(&site, &prefix, &options, &assay_testkit::template(&prefix)).unwrap();
+    let standby = home.path().join("standby");
+    primary.stop_and_keep(&standby).unwrap();
+    fs_err::write(standby.join("standby.signal"), "").unwrap();
+    let replica = Server::start(&site, &prefix, &options, &standby).unwrap();
+    let error = load(&replica.connect_options(), Product::Postgres).unwrap_err();
+    assert!(matches!(error, Error::Unfit { unfit: Unfit::Replica, .. }), "{error}");
+    replica.stop().unwrap();
 }

@@ -106,11 +106,13 @@ fn run(
     let every = args.report_interval.map_or(SHOWN_EVERY, Duration::from_secs_f64);
     let mut last = (Duration::ZERO, SoFar::default());
     let mut tell = |elapsed: Duration, so_far: SoFar| {
-        let line = interval(setup.clients, elapsed, &so_far.since(&last.1), elapsed - last.0);
+        let (done, passed) = (so_far.since(&last.1), elapsed - last.0);
         last = (elapsed, so_far);
-        match args.report_interval {
-            Some(_) => progress.line(&line),
-            None => progress.update(&format!("{test} {line}")),
+        let seconds = elapsed.as_secs_f64();
+        let rates = rates(&done, passed);
+        progress.update(&format!("{test}: {seconds:.0} of {} s, {rates}", args.time));
+        if args.report_interval.is_some() {
+            progress.line(&interval(setup.clients, elapsed, &done, passed));
         }
     };
     progress.update(&format!("{test}: {} s", args.time));
@@ -130,10 +132,21 @@ fn watch<'a>(
     Watch { grace: time.clamp(least, most), stop: interrupt.stop(), every, tell }
 }
 
+fn latency_ms(done: &SoFar) -> f64 {
+    done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
+}
+
+/// What a terminal shows: short enough for most.
+fn rates(done: &SoFar, time: Duration) -> String {
+    let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
+    let (qps, tps) = (per_s(done.queries()), per_s(done.events));
+    format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
+}
+
 /// A line as sysbench's, but for the latency, which is the mean.
 fn interval(clients: u32, elapsed: Duration, done: &SoFar, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
-    let latency_ms = done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0);
+    let latency_ms = latency_ms(done);
     format!(
         "[ {:.0}s ] thds: {clients} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,avg): {latency_ms:.2} \
          err/s: {:.2}",
@@ -238,6 +251,13 @@ mod tests {
         let error = rows(Some(2500), &[3000, 2000]).unwrap_err().to_string();
         assert!(error.contains("`sbtest2` has 2000 rows, fewer than the 2500"), "{error}");
         assert!(rows(Some(1), &[5, 0]).is_err() && rows(None, &[]).is_err());
+    }
+
+    #[test]
+    fn a_terminal_shows_the_rates_of_the_last_second() {
+        let done = SoFar { events: 10, read: 40, event_ns_sum: 50_000_000, ..SoFar::default() };
+        let shown = rates(&done, Duration::from_secs(2));
+        assert_eq!(shown, "20 queries/s, 5 events/s, 5.00 ms");
     }
 
     #[test]

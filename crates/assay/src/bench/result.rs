@@ -120,8 +120,10 @@ pub(super) fn measured(
 pub(super) fn words(it: &Measured) -> String {
     let Measured { clients, tables, rows_per_table, seconds, .. } = it;
     let per_s = |count: u64| count as f64 / seconds;
+    let plural = if *clients == 1 { "" } else { "s" };
     let headline = format!(
-        "{}: {:.0} queries/s, {:.0} events/s, {clients} clients, {tables} × {rows_per_table} rows, {seconds:.1} s",
+        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {tables} × {rows_per_table} rows, \
+         {seconds:.1} s",
         it.test, it.qps, it.tps
     );
     let mut lines = vec![

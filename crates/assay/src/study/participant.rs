@@ -16,7 +16,7 @@ use assay_wire::Stop;
 
 use super::template::TEMPLATES;
 use super::{Environment, trust};
-use crate::attach::{connect_options, dropped};
+use crate::attach::{connect_options, listed};
 use crate::open_files;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
@@ -244,8 +244,9 @@ pub(crate) fn refuse_foreign_tables(
             there.refuse_foreign().map(|()| there)
         };
         let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
-        if let Some(what) = dropped(&there) {
-            env.progress.done(name, &format!("will lose {what}"));
+        if let Some(names) = listed(&there) {
+            let what = format!("has tables of an earlier load, which are replaced: {names}");
+            env.progress.done(name, &what);
         }
     }
     Ok(())
