@@ -118,6 +118,7 @@ slice = "100ms"
 write-slice = "200ms"
 blocks = 6
 rounds = 400
+source = "maven"
 compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
 
 [system.old]
