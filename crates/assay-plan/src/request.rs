@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use assay_model::{
     CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Login, Microbenchmark, Origin,
     PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
-    without_logins,
 };
 
 use crate::config_file::asked;
@@ -85,11 +84,9 @@ impl SystemRequest {
 
     /// The same in words that may be kept and shown: a URL without its password.
     fn without_password(&self) -> Self {
-        let url = parse_url(&self.words).ok();
-        Self {
-            words: url.map_or_else(|| without_logins(&self.words), |url| url.to_string()),
-            ..self.clone()
-        }
+        let clean = |_| assay_model::without_logins(&self.words);
+        let words = parse_url(&self.words).map_or_else(clean, |url| url.to_string());
+        Self { words, ..self.clone() }
     }
 }
 
@@ -248,10 +245,8 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
         };
         let is_taken = |name: &String| systems.iter().any(|other| other.name == *name);
         let name = (1..).map(numbered).find(|name| !is_taken(name)).unwrap_or(given.clone());
-        let url = match spec.origin {
-            Origin::Url(_) => Some(parse_url(&asked.words)?),
-            _ => None,
-        };
+        let runs = matches!(spec.origin, Origin::Url(_));
+        let url = runs.then(|| parse_url(&asked.words)).transpose()?;
         let login = repository_login(&asked.words);
         systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
     }

@@ -245,7 +245,7 @@ impl Provisioner {
         let newer = newer(&self.catalog, spec, wanted, &prefix.version);
         Some(match newer {
             Some((version, place)) => {
-                format!("{reason}; {place} has {version}, had by `{}@{version}`", spec.product)
+                format!("{reason}; {place} has {version}: ask for `{}@{version}`", spec.product)
             }
             None => reason,
         })

@@ -109,12 +109,11 @@ impl Provisioner {
         };
         let pins = Pins::new(self.store.path(PINS));
         let in_catalog = packaged.version.sha256.clone();
-        let pinned = match &in_catalog {
+        let pinned = match in_catalog {
             Some(_) => None,
             None => pins.get(&packaged.coordinate())?,
         };
-        let is_pinned = pinned.is_some();
-        let known = in_catalog.or(pinned);
+        let known = in_catalog.or_else(|| pinned.clone());
         let cached = known.clone().and_then(|it| self.store.prefix(&named(it).0));
         if let Some(prefix) = cached {
             progress(Progress::Cached);
@@ -123,12 +122,8 @@ impl Provisioner {
         self.store.check_room(PACKAGE_ROOM)?;
         let downloads = self.store.downloads()?;
         let fetched = self.download(sources, packaged, known.as_deref(), &downloads, progress);
-        let (file, file_sha256) = fetched.map_err(|error| match error {
-            Error::PackageChecksum { name, wanted, found, .. } if is_pinned => {
-                Error::PackageChecksum { name, wanted, found, pinned: Some(pins.path().to_owned()) }
-            }
-            other => other,
-        })?;
+        let (file, file_sha256) =
+            fetched.map_err(|error| error.of_pin(pinned.as_deref(), pins.path()))?;
         let (name, sha256, packages) = named(file_sha256.clone());
         let debs = match &runtime {
             Some((apt, _)) => self.debs(apt, release, &records, progress)?,
@@ -141,25 +136,11 @@ impl Provisioner {
         // Not one that the package brought.
         fs::create_dir(&below)?;
         unpack_debs(&debs, &mut Tree::new(&below, Limits::SERVER), progress)?;
-        let mut notes = runtime.as_ref().map_or_else(
-            || vec!["runs on the libraries of this machine".to_owned()],
-            |(_, read)| read.refreshed.notes.clone(),
-        );
-        let tarball = packaged.package.source == Source::Tarball;
-        if !packaged.is_verified() {
-            let note = match tarball {
-                true => "not verified: held to the checksum of the first download alone",
-                false => "checked by its registry's checksum alone",
-            };
-            notes.push(note.to_owned());
-        }
-        let file_name = file.file_name().unwrap_or_default().to_string_lossy();
-        let package_version = match tarball {
-            true => packages::stem(&file_name).to_owned(),
-            false => packaged.package_version().to_owned(),
+        let notes = match &runtime {
+            Some((_, read)) => read.refreshed.notes.clone(),
+            None => vec!["runs on the libraries of this machine".to_owned()],
         };
-        let (source, channel) = packaged.origin();
-        let build = Build { source, channel, package_version, released: true, notes };
+        let build = build_of(packaged, &file, notes);
         let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
         let built = Built { tree: built, name, version, sha256, build, packages };
         let prefix = self.keep(spec, built, libraries)?;
@@ -222,6 +203,25 @@ impl Provisioner {
         Tree::new(tree.path(), Limits::SERVER).seal()?;
         self.store.keep(tree, &name, &stored)
     }
+}
+
+/// Who built a package, and what a reader of a report must know of it.
+fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Build {
+    let tarball = packaged.package.source == Source::Tarball;
+    if !packaged.is_verified() {
+        let note = match tarball {
+            true => "not verified: held to the checksum of the first download alone",
+            false => "checked by its registry's checksum alone",
+        };
+        notes.push(note.to_owned());
+    }
+    let file_name = file.file_name().unwrap_or_default().to_string_lossy();
+    let package_version = match tarball {
+        true => packages::stem(&file_name).to_owned(),
+        false => packaged.package_version().to_owned(),
+    };
+    let (source, channel) = packaged.origin();
+    Build { source, channel, package_version, released: true, notes }
 }
 
 /// An unpacked tree and what is known of it.

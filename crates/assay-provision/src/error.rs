@@ -1,7 +1,7 @@
 //! Everything that can keep a server from being had, with the remedy where one is known.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::{Hint, Product};
 
@@ -271,6 +271,38 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The same error, where the checksum wanted is the one that a first download had; the file `pins` keeps it.
+    pub(crate) fn of_pin(self, pinned: Option<&str>, pins: &Path) -> Self {
+        match self {
+            Self::PackageChecksum { name, wanted, found, .. }
+                if pinned.is_some_and(|sha256| wanted.ends_with(sha256)) =>
+            {
+                Self::PackageChecksum { name, wanted, found, pinned: Some(pins.to_owned()) }
+            }
+            other => other,
+        }
+    }
+
+    fn hint_with_names(&self) -> Option<String> {
+        match self {
+            Self::ClientMissing { program, package } => {
+                Some(format!("install the package `{package}`: `{program}` fetches this server"))
+            }
+            Self::PackageChecksum { pinned: Some(pins), .. } => Some(format!(
+                "the file has changed since it was first downloaded, and is not used; if you trust the new one, \
+                 remove the old checksum from `{}`, or forget all with `assay cache clean --all`",
+                pins.display()
+            )),
+            Self::Pins { path, .. } => Some(format!(
+                "repair `{}`; without it, the next download of each file would be trusted like a first one",
+                path.display()
+            )),
+            _ => None,
+        }
+    }
+}
+
 fn list(intro: &str, items: &[String]) -> String {
     if items.is_empty() { String::new() } else { format!("{intro} {}", items.join(", ")) }
 }
@@ -306,27 +338,12 @@ const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
+        if let Some(hint) = self.hint_with_names() {
+            return vec![hint];
+        }
         let hint = match self {
-            Self::ClientMissing { program, package } => {
-                return vec![format!(
-                    "install the package `{package}`: `{program}` fetches this server"
-                )];
-            }
             Self::NotAServer { .. } => {
                 "give the directory that has the server's `bin` or `sbin` and `share`"
-            }
-            Self::PackageChecksum { pinned: Some(pinned), .. } => {
-                return vec![format!(
-                    "the file has changed since it was first downloaded, and is not used; if you trust the new \
-                     one, remove the old checksum from `{}`, or forget all with `assay cache clean --all`",
-                    pinned.display()
-                )];
-            }
-            Self::Pins { path, .. } => {
-                return vec![format!(
-                    "repair `{}`; without it, the next download of each file would be trusted like a first one",
-                    path.display()
-                )];
             }
             Self::PackageChecksum { .. } => {
                 "a proxy or mirror changed the package, or its publisher did: it is not used"

@@ -376,5 +376,5 @@ fn a_login_reaches_its_host_and_nothing_else() {
     let requests = web.requests();
     let last = requests.last().unwrap().authorization.clone();
     assert_eq!(last, Some(format!("Basic {sent}")), "{requests:?}");
-    assert_eq!(holding(home.directory.path(), &token), [PathBuf::new(); 0]);
+    assert_eq!(holding(home.directory.path(), &token), Vec::<PathBuf>::new());
 }

@@ -105,6 +105,31 @@ fn a_mirror_that_is_not_there() {
 }
 
 #[test]
+fn the_login_of_a_mirror_is_not_shown_and_kept_for_its_owner_alone() {
+    let machine = Machine::new(CONTENT);
+    machine.mirror.unreachable_with("me:canary7f3a@");
+    let (message, hint) = machine.get().unwrap_err();
+    assert!(!format!("{message} {hint}").contains("canary7f3a"), "{message}");
+    machine.mirror.log_in("me:canary7f3a@");
+    machine.get().unwrap();
+    let mut holding = Vec::new();
+    let mut open = vec![machine.cache.path().to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+            if metadata.is_dir() {
+                open.push(path);
+            } else if String::from_utf8_lossy(&fs::read(&path).unwrap()).contains("canary7f3a") {
+                assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{}", path.display());
+                holding.push(entry.file_name());
+            }
+        }
+    }
+    holding.sort();
+    assert_eq!(holding, ["apt.conf", "debian.sources"]);
+}
+
+#[test]
 fn a_mirror_that_says_nothing_is_given_up() {
     let machine = Machine::new(CONTENT);
     machine.fails(Fault::Silent, "package archive for `bookworm` cannot be reached", "network");

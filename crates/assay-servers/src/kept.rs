@@ -1,9 +1,11 @@
 //! Servers that outlive the command that started them.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::supervise::{Ending, Sandbox, collect_unheld, prepare_root};
@@ -51,7 +53,14 @@ pub(crate) fn record(run_dir: &Path, kept: &Kept) -> Result<(), Error> {
     let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
     // By rename, so that nobody reads half of it.
     let unfinished = run_dir.join("kept.new");
-    fs::write(&unfinished, json)?;
+    // It may have the password of the server's port.
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&unfinished)?;
+    file.write_all(&json)?;
     Ok(fs::rename(unfinished, run_dir.join(RECORD))?)
 }
 
@@ -102,4 +111,29 @@ impl Found {
 pub fn collect_kept_data(site: &Site) -> Result<(), Error> {
     collect_unheld(&site.data_root, |name| !site.run_root.join(name).exists())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_for_its_owner_alone() {
+        let run_dir = tempfile::tempdir().unwrap();
+        let kept = Kept {
+            name: "a".to_owned(),
+            system: "mariadb@11.8".to_owned(),
+            version: "11.8.6".to_owned(),
+            socket: PathBuf::new(),
+            port: Some(1),
+            url: "mysql://root:secret@127.0.0.1:1/assay".to_owned(),
+            pid: 1,
+            datadir: PathBuf::new(),
+        };
+        record(run_dir.path(), &kept).unwrap();
+        let mode = fs::metadata(run_dir.path().join(RECORD)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 }

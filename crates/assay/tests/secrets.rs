@@ -74,7 +74,7 @@ fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
         assert!(!has_it(&output.stderr) && !has_it(&output.stdout), "{words:?}: {text}");
     }
     let home = place.ledger().parent().unwrap().to_owned();
-    assert_eq!(holding(&home), [PathBuf::new(); 0]);
+    assert_eq!(holding(&home), Vec::<PathBuf>::new());
     assert!(place.cache().join("tarball").is_dir(), "the download was begun");
     let requests = web.requests();
     let asked = |end: &str| requests.iter().any(|request| request.path.contains(end));

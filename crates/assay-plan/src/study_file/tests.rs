@@ -357,3 +357,15 @@ fn the_command_that_says_the_same_stands_on_top() {
     request.systems[0].name = Some("old".into());
     assert!(!first(&request).starts_with("# "));
 }
+
+#[test]
+fn the_login_of_a_repository_is_in_no_recipe() {
+    let words = ["postgres@git:https://me:canary@h/x.git#v1", "mysql://me:canary@h/db"];
+    let request = Request::of_systems(&words.map(str::to_owned));
+    let machine = crate::MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+    let plan = crate::plan(&request, machine).unwrap();
+    assert!(plan.study.recipe.contains("postgres@git:https://h/x.git#v1"), "{}", plan.study.recipe);
+    let told: Vec<_> = plan.systems.iter().map(|it| format!("{} {:?}", it.name, it.spec)).collect();
+    assert!(!format!("{told:?} {:?}", plan.study).contains("canary"), "{told:?}");
+    assert_eq!(plan.systems[0].login.as_ref().unwrap().password, "canary");
+}

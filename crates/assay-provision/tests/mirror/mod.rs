@@ -46,6 +46,7 @@ pub(crate) const CONTENT: Content = Content { valid_hours: 24, zeros_mb: 0 };
 /// A running mirror, and a machine whose apt is configured for it.
 pub(crate) struct Mirror {
     home: TempDir,
+    port: u16,
     fault: Arc<Mutex<Fault>>,
     requests: Arc<Mutex<Vec<String>>>,
 }
@@ -58,7 +59,7 @@ impl Mirror {
         let keyring = sign(home.path(), &root.join("dists/bookworm"));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        configure(home.path(), port, &keyring);
+        configure(home.path(), "", port, &keyring);
         let fault = Arc::new(Mutex::new(Fault::None));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (faults, seen) = (fault.clone(), requests.clone());
@@ -68,7 +69,7 @@ impl Mirror {
                 thread::spawn(move || drop(answer(stream, &root, &fault, &seen)));
             }
         });
-        Self { home, fault, requests }
+        Self { home, port, fault, requests }
     }
 
     pub(crate) fn set(&self, fault: Fault) {
@@ -78,7 +79,21 @@ impl Mirror {
     /// From now on nobody listens where the machine's apt looks.
     pub(crate) fn unreachable(&self) {
         // Port 9 of loopback: bound by nobody, refused at once.
-        configure(self.home.path(), 9, &self.home.path().join("key.gpg"));
+        configure(self.home.path(), "", 9, &self.home.path().join("key.gpg"));
+    }
+
+    /// The same where the machine's apt has a login, such as `me:secret@`.
+    pub(crate) fn unreachable_with(&self, login: &str) {
+        configure(self.home.path(), login, 9, &self.home.path().join("key.gpg"));
+    }
+
+    /// From now on the machine's apt has a login for the mirror, and a proxy with one that it does not use.
+    pub(crate) fn log_in(&self, login: &str) {
+        configure(self.home.path(), login, self.port, &self.home.path().join("key.gpg"));
+        let path = self.home.path().join("apt.conf");
+        let text = fs::read_to_string(&path).unwrap();
+        let proxy = format!("Acquire::https::Proxy \"http://{login}127.0.0.1:9\";\n");
+        fs::write(&path, text + &proxy).unwrap();
     }
 
     /// How many packages were asked for.
@@ -188,11 +203,12 @@ pub(crate) fn checked(output: Output) -> Output {
     output
 }
 
-fn configure(home: &Path, port: u16, keyring: &Path) {
+fn configure(home: &Path, login: &str, port: u16, keyring: &Path) {
     let etc = home.join("etc");
     fs::create_dir_all(&etc).unwrap();
+    let keyring = keyring.display();
     let source =
-        format!("deb [signed-by={}] http://127.0.0.1:{port}/ bookworm main\n", keyring.display());
+        format!("deb [signed-by={keyring}] http://{login}127.0.0.1:{port}/ bookworm main\n");
     fs::write(etc.join("sources.list"), source).unwrap();
     let settings = format!("Dir::Etc \"{}\";\nAPT::Sandbox::User \"root\";\n", etc.display());
     fs::write(home.join("apt.conf"), settings).unwrap();
