@@ -32,19 +32,33 @@ pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
 
 /// A directory that assay needs cannot be made.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make the cache directory")]
-pub(crate) struct NotMade(#[source] std::io::Error);
+#[error("cannot make the {what} directory")]
+pub(crate) struct NotMade {
+    what: &'static str,
+    /// What names another place.
+    chosen_by: &'static str,
+    source: std::io::Error,
+}
 
 impl Hint for NotMade {
     fn hints(&self) -> Vec<String> {
-        vec!["`--cache-dir DIR` or `ASSAY_CACHE` puts it where you may write".to_owned()]
+        vec![format!("{} puts it where you may write", self.chosen_by)]
     }
 }
 
 /// The cache of servers and templates, made where it is not there yet.
 pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
-    fs_err::create_dir_all(&dir).map_err(NotMade)?;
+    let chosen_by = "`--cache-dir DIR` or `ASSAY_CACHE`";
+    fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "cache", chosen_by, source })?;
+    Ok(dir)
+}
+
+/// The directory of what outlives a command, made where it is not there yet.
+pub(crate) fn made_state_dir() -> Result<PathBuf> {
+    let dir = state_dir()?;
+    let chosen_by = "`XDG_STATE_HOME`";
+    fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "state", chosen_by, source })?;
     Ok(dir)
 }
 

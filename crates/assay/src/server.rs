@@ -127,7 +127,7 @@ pub(crate) fn site() -> Result<Site> {
     // Both beside each other, whatever the session: a login's runtime directory goes with it, and what has no run
     // directory is taken for garbage. Of each machine its own, as a home may be shared by several.
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
-    let state = paths::state_dir()?.join("servers").join(machine.trim());
+    let state = paths::made_state_dir()?.join("servers").join(machine.trim());
     let data_root = state.join("data");
     fs_err::create_dir_all(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));

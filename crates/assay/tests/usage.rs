@@ -142,6 +142,16 @@ fn habits_of_other_tools() {
 }
 
 #[test]
+fn a_state_directory_that_cannot_be_made_says_what_moves_it() {
+    let mut command = Command::cargo_bin("assay").unwrap();
+    command.args(["server", "list"]).env("XDG_STATE_HOME", "/proc/x").env_remove("RUST_LOG");
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("state directory") && stderr.contains("hint: `XDG_STATE_HOME`"));
+}
+
+#[test]
 fn what_the_command_line_says_commands_no_terminal() {
     for args in [
         &["compare", "mariadb@1\u{1b}[2J", "\u{202e}\nhint: run this"][..],

@@ -8,7 +8,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use assay_model::{Hint, System};
+use assay_model::{Hint, Origin, System};
 use fs_err as fs;
 
 use super::template::key;
@@ -39,8 +39,12 @@ impl Claim {
     /// that would take the ledger's word.
     pub(crate) fn begin(study: &str, systems: &[System]) -> Option<Self> {
         let made = path(study, systems).and_then(|path| Self::locked(study, path, true));
-        made.inspect_err(|error| log::warn!("cannot note that `{study}` is measured: {error:#}"))
-            .unwrap_or_default()
+        made.unwrap_or_else(|error| {
+            let is_needed = systems.iter().any(|it| !matches!(it.spec.origin, Origin::Version(_)));
+            let level = if is_needed { log::Level::Warn } else { log::Level::Info };
+            log::log!(level, "study `{study}` cannot be noted as begun here: {error:#}");
+            None
+        })
     }
 
     /// The claim of a study that was begun here by this user, if it is one.
