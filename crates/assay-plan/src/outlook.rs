@@ -85,8 +85,8 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
     let smallest = smallest_change(study, blocks, rounds).max(needs.threshold);
     format!(
-        "{what}; {} are enough for {} of {rounds} passes, which decide changes of about {:.0} % and more in half of the tests; \
-         smaller ones may stay undecided",
+        "{what}; {} are enough for {} of {rounds} passes, which decide changes of about {:.0} % and more in half of \
+         the tests; smaller ones may stay undecided",
         about(left_s),
         counted(blocks as usize, "block"),
         (100.0 * smallest).ceil(),

@@ -117,6 +117,8 @@ impl Census {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::{Command, Stdio};
     use std::time::Duration;
 
     use rustix::time::{ClockId, clock_gettime};
@@ -185,6 +187,48 @@ mod tests {
         let after = census(began + Duration::from_secs(1), &[(2, 1, "bash", 1_000_000 * hz)]);
         let told = after.busiest_since(&before, &[]);
         assert_eq!(told[0].cpus, f64::from(online_cpus()));
+    }
+
+    /// A shell starts a shell that starts one which computes: when both have ended, the first has waited for all of it.
+    #[test]
+    fn a_shell_does_not_inherit_the_past_of_its_grandchildren() {
+        let directory = tempfile::tempdir().unwrap();
+        let [outer, middle, spin] = ["census-outer", "census-middle", "census-spin"].map(|name| {
+            let path = directory.path().join(name);
+            fs_err::copy("/bin/bash", &path).unwrap();
+            path.display().to_string()
+        });
+        let script = format!(
+            "{middle} -c '{spin} -c \"while :; do :; done\" & read line; kill $!; wait $!'; echo ended; read line"
+        );
+        let mut shell = Command::new(&outer)
+            .args(["-c", &script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let hz = rustix::param::clock_ticks_per_second();
+        let has_computed = |census: &Census| {
+            census.processes.values().any(|it| it.name == "census-spin" && it.ticks >= hz)
+        };
+        let mut before = Census::take().unwrap();
+        while !has_computed(&before) {
+            std::thread::sleep(Duration::from_millis(20));
+            before = Census::take().unwrap();
+        }
+        let mut stdin = shell.stdin.take().unwrap();
+        stdin.write_all(b"\n").unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ended\n");
+        let after = Census::take().unwrap();
+        drop(stdin);
+        shell.wait().unwrap();
+        let passed = after.taken.duration_since(before.taken).as_secs_f64() * hz as f64;
+        let mut used = after.ticks_since(&before).into_iter();
+        let of_outer = used.find(|((pid, _), _)| u32::try_from(*pid) == Ok(shell.id()));
+        let of_outer = of_outer.unwrap().1 as f64;
+        assert!(of_outer <= passed + 5.0, "{of_outer} ticks in {passed}");
     }
 
     #[test]

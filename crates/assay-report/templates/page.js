@@ -50,7 +50,8 @@
       while (next?.className === "test" && next.hidden) next = next.nextElementSibling;
       heading.hidden = Boolean(sort) || next?.className !== "test";
     }
-    shown.value = count === tests.length ? `${count} tests` : `${count} of ${tests.length} tests`;
+    const all = `${tests.length} ${tests.length === 1 ? "test" : "tests"}`;
+    shown.value = count === tests.length ? all : `${count} of ${all}`;
   };
 
   const keep = () => {

@@ -1,11 +1,13 @@
 //! What a report says first: the answer with its uncertainty, then why, then the tables.
 
+#![expect(clippy::unwrap_used, reason = "the fixtures are shared")]
+
 mod common;
 
 use assay_model::{AuditClass, AuditFinding, Origin, StudyRecord};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
-use common::record;
+use common::{record, suspicious};
 
 const ALL: [Format; 3] = [Format::Text, Format::Markdown, Format::Html];
 
@@ -124,6 +126,7 @@ fn what_comes_with_the_versions_is_noted_and_no_alarm() {
         );
         assert!(!text.to_lowercase().contains("suspicious audit"), "{text}");
     }
+    assert!(in_format(&suspicious(study.clone()), Format::Text).starts_with("[suspicious audit]"));
     let text = in_format(&study, Format::Text);
     for told in [
         "expected: plan of scan = a → b: `S`: carried out",

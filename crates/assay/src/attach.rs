@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cli::Load;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
-use crate::progress::{Progress, print};
+use crate::progress::{Progress, print, seconds};
 use crate::report;
 
 /// Raised when the shape below breaks.
@@ -141,7 +141,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
         checksum: found.checksum,
     };
     let words = |it: &Loaded| {
-        let took = format!("{:.1} s ({:.0} rows/s)", it.elapsed_s, it.rows_per_s);
+        let took = format!("{} ({:.0} rows/s)", seconds(report.elapsed), it.rows_per_s);
         format!("loaded {} × {} rows in {took}, checksum {}", it.tables, it.rows, it.checksum)
     };
     report::put_one(&args.shape, &loaded, words)?;

@@ -199,6 +199,14 @@ pub(crate) fn counted(number: u64, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
+/// `1.2 s`, `40 ms`.
+pub(crate) fn seconds(elapsed: Duration) -> String {
+    match elapsed.as_secs_f64() {
+        short if short < 0.1 => format!("{:.0} ms", 1000.0 * short),
+        long => format!("{long:.1} s"),
+    }
+}
+
 /// `4:07` for 247 seconds, `1:02:00` for 3720.
 pub(crate) fn minutes(seconds: f64) -> String {
     let whole = seconds.round() as u64;
@@ -228,6 +236,8 @@ mod tests {
     fn times_read_well() {
         assert_eq!(minutes(247.2), "4:07");
         assert_eq!(minutes(3720.0), "1:02:00");
+        let of_ms = |ms| seconds(Duration::from_millis(ms));
+        assert_eq!([of_ms(4), of_ms(99), of_ms(1234)], ["4 ms", "99 ms", "1.2 s"]);
         assert_eq!([counted(1, "test"), counted(2, "test")], ["1 test", "2 tests"]);
     }
 

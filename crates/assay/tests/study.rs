@@ -47,6 +47,23 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
+fn a_study_says_what_it_takes_before_it_takes_it() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let short = ["--tests", "point-query", "--budget", "1s", "--format", "json"];
+    let output = place.run_to_end(&[&SMOKE[..], &short[..]].concat());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let at = |what: &str| stderr.find(what).unwrap_or_else(|| panic!("no `{what}` in {stderr}"));
+    let pass = at("one pass over 1 test on 2 systems takes about ");
+    assert!(pass < at("measuring block 1 of 2: 1 test, 2 rounds each"), "{stderr}");
+    assert!(at("hardly anything will be decided without `--budget ") > pass, "{stderr}");
+    // The result is as it is without.
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["study"]["budget_s"].as_f64(), Some(1.0));
+}
+
+#[test]
 fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
     let _alone = ALONE.lock();
     let place = Place::new();

@@ -26,6 +26,7 @@ use super::participant::{self, Participant, Stage};
 use super::recorder::Recorder;
 use super::schedule::Phase;
 use super::station;
+use crate::progress::seconds;
 
 /// Rows changed by each of the aging tests, as part of all rows.
 const AGED_SHARE: u64 = 10;
@@ -359,9 +360,9 @@ impl Maker<'_> {
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
         let took = format!(
-            "loaded {} rows in {:.1} s ({:.0} rows/s)",
+            "loaded {} rows in {} ({:.0} rows/s)",
             report.rows,
-            report.elapsed.as_secs_f64(),
+            seconds(report.elapsed),
             report.rows_per_second()
         );
         self.env.progress.done(name, &took);
