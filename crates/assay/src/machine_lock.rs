@@ -100,12 +100,12 @@ impl MachineLock {
             }
             check()?;
             let holder = holder(&file);
-            if Instant::now() >= deadline {
-                return Err(LockError::Held { limit_min: limit.as_secs() / 60, holder }.into());
-            }
             if holder != last_told {
                 waits_for(&holder);
-                last_told = holder;
+                last_told.clone_from(&holder);
+            }
+            if Instant::now() >= deadline {
+                return Err(LockError::Held { limit_min: limit.as_secs() / 60, holder }.into());
             }
             std::thread::sleep(ATTEMPT_EVERY);
         }
@@ -231,7 +231,7 @@ mod tests {
         let mut told = Vec::new();
         let second = MachineLock::wait_for(
             &path,
-            ATTEMPT_EVERY,
+            Duration::ZERO,
             |holder| told.push(holder.to_owned()),
             || Ok(()),
         );
