@@ -40,7 +40,9 @@ pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
 pub use server::Server;
 pub use settings::effective_settings;
-pub use supervise::{Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed};
+pub use supervise::{
+    Claim, Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed,
+};
 
 /// Where servers run.
 #[derive(Debug, Clone)]

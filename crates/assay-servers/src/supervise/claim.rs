@@ -19,7 +19,8 @@ const ENDING: &str = ".lock";
 const ATTEMPT_EVERY: Duration = Duration::from_millis(1);
 
 /// A directory, there or not yet, that is in use until this is dropped or the process ends.
-pub(super) struct Claim {
+#[derive(Debug)]
+pub struct Claim {
     directory: PathBuf,
     lock: PathBuf,
     _file: fs::File,
@@ -39,8 +40,11 @@ impl Claim {
         }
     }
 
-    /// Claims a directory; none while somebody else does.
-    pub(super) fn try_take(directory: &Path) -> io::Result<Option<Self>> {
+    /// Claims a directory, which is in one that exists; none while somebody else does.
+    ///
+    /// # Errors
+    /// When its lock cannot be made or taken.
+    pub fn try_take(directory: &Path) -> io::Result<Option<Self>> {
         let mut lock = directory.as_os_str().to_owned();
         lock.push(ENDING);
         let lock = PathBuf::from(lock);
@@ -58,8 +62,11 @@ impl Claim {
         &self.directory
     }
 
-    /// Removes the directory, then its lock.
-    pub(super) fn remove(self) -> io::Result<()> {
+    /// Removes the directory, if it is there, then its lock.
+    ///
+    /// # Errors
+    /// When either cannot be removed.
+    pub fn remove(self) -> io::Result<()> {
         run_dir::remove(&self.directory)?;
         fs::remove_file(&self.lock)
     }

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
-pub use claim::collect_unheld;
+pub use claim::{Claim, collect_unheld};
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;

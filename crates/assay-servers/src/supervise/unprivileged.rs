@@ -30,14 +30,14 @@ const NEEDED: [(CapabilitySet, &str); 5] = [
     (KEPT, "CAP_DAC_READ_SEARCH"),
 ];
 
-/// Whether this process may do what a server must not.
+/// Whether this process may do what a server on a port must not: it is root, or was and kept root's way with files.
 pub(crate) fn is_called_for() -> Result<bool, Error> {
     let had = capabilities(None).map_err(io::Error::from)?.permitted;
     let is_root = geteuid().is_root();
-    if !is_root && had.is_empty() {
+    if !is_root && !had.contains(CapabilitySet::DAC_OVERRIDE) {
         return Ok(false);
     }
-    // One that left being root needs no other user any more.
+    // One that was root is the other user already.
     let needed = NEEDED.iter().filter(|(needed, _)| is_root || *needed == KEPT);
     let missing: Vec<_> =
         needed.filter(|(it, _)| !had.contains(*it)).map(|(_, name)| *name).collect();
