@@ -79,8 +79,8 @@ fn leads_away(value: &str) -> bool {
     })
 }
 
-/// Directories, sockets, ports, users, logs, and what makes another program of the server; with `_` at the end, all that
-/// begin so. Files and directories whose names may be relative are not here: these lie in the data directory.
+/// Directories, sockets, ports, users, logs, and what makes another program of the server. An entry with `_` at its end
+/// stands for all names that begin so. Files whose names may be relative are not here: they lie in the data directory.
 const RESERVED_MYSQL: &[&str] = &[
     "admin_",
     "basedir",
@@ -122,7 +122,7 @@ const RESERVED_MYSQL: &[&str] = &[
 /// Beginnings of these names that are options of their own.
 const COMPLETE_MYSQL: &[&str] = &["lc_messages", "mysqlx"];
 
-/// As above; with `_` in front, all that end so: commands that the server executes.
+/// As above. An entry with `_` in front stands for all names that end so: commands that the server executes.
 const RESERVED_POSTGRES: &[&str] = &[
     "_command",
     "archive_library",

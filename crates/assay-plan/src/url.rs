@@ -1,5 +1,5 @@
-//! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`, and those of Postgres'
-//! own programs, `postgres://user@/db?host=DIRECTORY&port=PORT`.
+//! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`, and the form of
+//! Postgres' own programs, `postgres://user@/db?host=DIRECTORY&port=PORT`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

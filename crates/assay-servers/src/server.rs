@@ -87,8 +87,8 @@ impl Server {
 
     /// As [`Server::start`], listening elsewhere too. Then `root` has a password: [`Server::password`].
     ///
-    /// It gets the password in a first run, which nobody but this user can reach. Started by root, it is an unprivileged
-    /// user when it listens.
+    /// It gets the password in a first run, which nobody but this user can reach. A server that root starts listens as
+    /// an unprivileged user.
     ///
     /// # Errors
     /// As [`Server::start`]; and when the port is in use, or root may not become another user.

@@ -3,8 +3,8 @@
 //! Each server has one: assay re-executed, connected by a socket that is its standard input. It does one
 //! request at a time. At end-of-file, however it came about, it kills whatever runs below it, frozen or not,
 //! removes the directories it was given, and exits. Its run directory holds a lock for as long as it lives,
-//! so that what even a killed supervisor leaves is found by [`collect_garbage`]. A lock beside each of those directories
-//! says the same to assays elsewhere that share the cache and not the run directories: see [`collect_unheld`].
+//! so that what even a killed supervisor leaves is found by [`collect_garbage`]. It also holds a lock beside each of
+//! those directories, for assays elsewhere that share the cache but not the run directories: see [`collect_unheld`].
 //!
 //! A server that is to outlive the command that started it has a supervisor that was asked to stay: it listens on a
 //! socket in its run directory, and ends when it is told to.
