@@ -125,9 +125,11 @@ impl Hint for Error {
             Self::UnknownOption { nearest: Some(nearest), .. } => {
                 return vec![format!("did you mean `{nearest}`")];
             }
-            Self::UnknownOption { .. } | Self::OptionRefused { .. } => {
-                "change the system's name, options or config file; `loose_` in front of an option's name lets versions \
-                 of MySQL and MariaDB that do not have it do without"
+            Self::UnknownOption { .. } => {
+                "leave it out; in MySQL and MariaDB, `loose_` before a name lets versions do without the option"
+            }
+            Self::OptionRefused { .. } => {
+                "change the option where it was given: in the system's name, the study file or the config file"
             }
             Self::Ended { log, .. } | Self::NoAnswer { log, .. }
                 if log.contains("Cannot allocate memory") =>

@@ -209,6 +209,8 @@ impl Keeper {
         let pid = Pid::from_child(&child);
         // Not reaped before `reap` does it, so the number still means this process.
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+        // Of an earlier process.
+        self.ending = None;
         self.process =
             Some(Process { pid, pidfd, frozen: false, noted: false, stop_by: job.stop_by });
         Ok(pid)
