@@ -267,7 +267,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 
 #[test]
 fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
-    let limit = Duration::from_millis(200);
+    let limit = Duration::from_millis(500);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
     assert!(matches!(Control::connect(&peer.options), Err(Error::Timeout { .. })));
