@@ -33,7 +33,7 @@ impl Peer {
                 std::thread::spawn(move || serve(stream.unwrap(), answer).ok());
             }
         });
-        let timeout = Duration::from_millis(100);
+        let timeout = Duration::from_millis(500);
         let options = ConnectOptions { timeout, ..ConnectOptions::unix(path, "root") };
         Self { options, _directory: directory }
     }

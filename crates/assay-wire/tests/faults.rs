@@ -1,13 +1,14 @@
 //! What no real server can be made to do: torn, late, missing and wrong bytes.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use assay_wire::Error;
-use assay_wire::{Address, ConnectOptions, Control, Hot, Reply};
+use assay_wire::{Address, ConnectOptions, Control, Hot, Protocol, Reply};
 use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 
@@ -267,7 +268,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 
 #[test]
 fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
-    let limit = Duration::from_millis(200);
+    let limit = Duration::from_millis(500);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
     assert!(matches!(Control::connect(&peer.options), Err(Error::Timeout { .. })));
@@ -302,4 +303,39 @@ fn a_connection_can_be_ended_from_another_thread() {
     ender.join().unwrap();
     drop(hot);
     peer.join();
+}
+
+/// The Postgres server's half of a login without password, and of the way to the first answer.
+fn log_in_postgres(stream: &mut UnixStream) {
+    read_some(stream);
+    stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+    read_some(stream);
+}
+
+fn read_some(stream: &mut UnixStream) {
+    assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+}
+
+#[test]
+fn a_postgres_reply_without_end_is_refused() {
+    let endless_rows = |mut stream: UnixStream| {
+        log_in_postgres(&mut stream);
+        // No columns, no values: a row takes memory all the same.
+        while stream.write_all(&b"D\0\0\0\x06\0\0".repeat(1000)).is_ok() {}
+    };
+    let endless_settings = |mut stream: UnixStream| {
+        read_some(&mut stream);
+        while stream.write_all(&b"S\0\0\0\x08a\0b\0".repeat(1000)).is_ok() {}
+    };
+    let one_long_row = |mut stream: UnixStream| {
+        log_in_postgres(&mut stream);
+        stream.write_all(b"D\x7f\xff\xff\xff\0\x01").unwrap();
+    };
+    for script in [endless_rows, endless_settings, one_long_row] as [fn(UnixStream); 3] {
+        let mut peer = Peer::raw(script);
+        peer.options.protocol = Protocol::Postgres;
+        let asked = Control::connect(&peer.options).and_then(|mut it| it.query("SELECT"));
+        assert!(matches!(asked, Err(Error::Protocol(_))), "{asked:?}");
+        peer.join();
+    }
 }

@@ -171,7 +171,8 @@ fn limited(place: &Place, limits: &str, args: &[&str]) -> (Option<i32>, String, 
 #[test]
 fn open_files_are_raised_to_what_many_clients_need_or_it_is_said_beforehand() {
     let place = Place::new();
-    let compare = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--clients", "1024"];
+    let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--preset", "smoke"];
+    let compare = [&systems[..], &["--clients", "1024"]].concat();
     let (code, _, stderr) = limited(&place, "ulimit -n 1024", &compare);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("this process may have 1024"), "{stderr}");
