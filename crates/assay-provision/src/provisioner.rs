@@ -181,10 +181,7 @@ impl Provisioner {
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
         }
-        let mut request = format!("{}@{wanted}/{}", spec.product, spec.engine.word());
-        if let Some(from) = from {
-            request += &format!(" from {from}");
-        }
+        let request = request(spec.product, wanted, spec.engine, from);
         if let Some(prefix) = self.answered(&request) {
             progress(Progress::Cached);
             return Ok(prefix);
@@ -265,7 +262,7 @@ impl Provisioner {
     }
 
     /// The prefix a request was answered with, if the answer is less than a day old.
-    fn answered(&self, request: &str) -> Option<Prefix> {
+    pub(crate) fn answered(&self, request: &str) -> Option<Prefix> {
         let resolution = self.store.resolution(request)?;
         let fit = !resolution.expired || self.options.accept_expired_index;
         let current = age(resolution.at) < CURRENT_FOR;
@@ -356,6 +353,17 @@ impl Read {
     pub(crate) fn of(self, offer: Offer<'_>) -> Opened<'_> {
         Opened { offer, index: self.index, refreshed: self.refreshed }
     }
+}
+
+/// What an answer is remembered by.
+pub(crate) fn request(
+    product: Product,
+    wanted: &str,
+    engine: Engine,
+    from: Option<&str>,
+) -> String {
+    let from = from.map(|from| format!(" from {from}")).unwrap_or_default();
+    format!("{product}@{wanted}/{}{from}", engine.word())
 }
 
 /// Whether the machine has no Debian archive to ask, which leaves the other sources.
