@@ -184,7 +184,7 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             None => {
                 let exact = Origin::Version(system.prefix.version.clone());
                 let spec = SystemSpec { origin: exact, ..system.spec.clone() };
-                // That of a directory or repository is not had from elsewhere under the same checksum.
+                // No other build has the same checksum.
                 let from = assay_provision::maker(&system.prefix.build);
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
