@@ -7,7 +7,7 @@ use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 
 use crate::catalog::{Catalog, Offer, Packaged, Source};
 use crate::error::Error;
-use crate::provisioner::{Progress, Provisioner};
+use crate::provisioner::{Progress, Provisioner, request};
 use crate::version::{answers, compare, in_series, upstream};
 
 /// Debian's packages, whatever the release.
@@ -202,6 +202,14 @@ impl Provisioner {
         if wants.iter().any(|want| self.released(product, want).is_empty()) {
             return Ok(false);
         }
+        let is_answered = |(wanted, engine): &Want<'_>| {
+            let answer = self.answered(&request(product, wanted, *engine, None));
+            answer.is_some_and(|prefix| prefix.build.source == DEBIAN && prefix.build.released)
+        };
+        // Nothing is asked, nobody is waited for.
+        if wants.iter().all(is_answered) {
+            return Ok(true);
+        }
         let sources = self.sources(self.store.lock(|| progress(Progress::Waiting))?)?;
         let Ok(apt) = &sources.apt else { return Ok(false) };
         for want in wants {
@@ -228,7 +236,7 @@ impl Provisioner {
     pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
         let Origin::Version(wanted) = &spec.origin else { return None };
         if prefix.version == *wanted {
-            return None;
+            return Some("the version asked for".to_owned());
         }
         let build = &prefix.build;
         let reason = match (&self.source, agreed) {

@@ -181,10 +181,7 @@ impl Provisioner {
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
         }
-        let mut request = format!("{}@{wanted}/{}", spec.product, spec.engine.word());
-        if let Some(from) = from {
-            request += &format!(" from {from}");
-        }
+        let request = request(spec.product, wanted, spec.engine, from);
         if let Some(prefix) = self.answered(&request) {
             progress(Progress::Cached);
             return Ok(prefix);
@@ -206,7 +203,7 @@ impl Provisioner {
             }
             Chosen::Packages(packages, unread) => {
                 let fetched = self.fetch_first(&sources, spec, &packages, progress);
-                (fetched.map_err(|error| worth_telling(error, unread))?, false)
+                (fetched.map_err(|error| worth_telling(wanted, error, unread))?, false)
             }
         };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -265,7 +262,7 @@ impl Provisioner {
     }
 
     /// The prefix a request was answered with, if the answer is less than a day old.
-    fn answered(&self, request: &str) -> Option<Prefix> {
+    pub(crate) fn answered(&self, request: &str) -> Option<Prefix> {
         let resolution = self.store.resolution(request)?;
         let fit = !resolution.expired || self.options.accept_expired_index;
         let current = age(resolution.at) < CURRENT_FOR;
@@ -358,6 +355,17 @@ impl Read {
     }
 }
 
+/// What an answer is remembered by.
+pub(crate) fn request(
+    product: Product,
+    wanted: &str,
+    engine: Engine,
+    from: Option<&str>,
+) -> String {
+    let from = from.map(|from| format!(" from {from}")).unwrap_or_default();
+    format!("{product}@{wanted}/{}{from}", engine.word())
+}
+
 /// Whether the machine has no Debian archive to ask, which leaves the other sources.
 fn is_lack(error: &Error) -> bool {
     matches!(error, Error::AptMissing(_) | Error::NoDebianArchive(_))
@@ -369,10 +377,11 @@ fn as_available(prefix: Prefix) -> Available {
     Available { product, version, source, channel, released, verified: true }
 }
 
-/// Of why the last place to look did not have it, and why those before could not be looked into: what the
-/// user can act on at once.
-fn worth_telling(error: Error, unread: Vec<Error>) -> Error {
-    let is_lack = matches!(error, Error::Download { .. } | Error::NotPublished { .. });
+/// Of why the last place to look did not have a series, and why those before could not be looked into: what the
+/// user can act on at once. An exact version of a vendor's is looked for there.
+fn worth_telling(wanted: &str, error: Error, unread: Vec<Error>) -> Error {
+    let is_series = wanted.split('.').count() < 3;
+    let is_lack = is_series && matches!(error, Error::Download { .. } | Error::NotPublished { .. });
     let mut unread = unread.into_iter().filter(|_| is_lack);
     let expired = unread.find(|it| matches!(it, Error::ExpiredIndex { .. }));
     expired.unwrap_or(error)
@@ -386,10 +395,12 @@ mod tests {
     fn an_expired_index_is_told_rather_than_what_a_vendor_lacks() {
         let lack = || Error::Download { url: "u".to_owned(), detail: "d".to_owned() };
         let expired = || Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() };
-        let told = |unread| worth_telling(lack(), unread);
+        let told = |unread| worth_telling("9.7", lack(), unread);
         assert!(matches!(told(vec![lack(), expired()]), Error::ExpiredIndex { .. }));
         assert!(matches!(told(vec![lack()]), Error::Download { .. }));
-        let wrong = worth_telling(Error::malformed("archive", "torn"), vec![expired()]);
+        let exact = worth_telling("9.7.1", lack(), vec![expired()]);
+        assert!(matches!(exact, Error::Download { .. }));
+        let wrong = worth_telling("9.7", Error::malformed("archive", "torn"), vec![expired()]);
         assert!(matches!(wrong, Error::Malformed { .. }));
     }
 }

@@ -217,6 +217,7 @@ fn a_source_that_is_asked_for_is_the_only_one() {
         provisioner.with_source(Some(word.to_owned()))
     };
     let spec = mariadb("10.11");
+    assert_eq!(online(Product::MariaDb, "10.11").build.source, "apt");
     let prefix = provisioner(ONLINE, "maven").unwrap().get(&spec, &mut |_| {}).unwrap();
     assert_eq!((prefix.build.source.as_str(), prefix.version.as_str()), ("maven", "10.11.5"));
     let prefix = provisioner(OFFLINE, "apt").unwrap().get(&spec, &mut |_| {}).unwrap();

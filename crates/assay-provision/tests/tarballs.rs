@@ -32,10 +32,15 @@ fn system(product: Product, version: &str) -> SystemSpec {
     SystemSpec { product, origin, engine: Engine::InnoDb, overrides: Vec::new() }
 }
 
+/// A real MySQL in the cache that all tests share, and with it the indexes that they need.
+fn server() -> Prefix {
+    let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
+    provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
+}
+
 /// A real MySQL in a tarball as its vendor makes them; all of it, and what is beside a server.
 fn tarball(name: &str) -> Vec<u8> {
-    let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
-    let prefix = provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap();
+    let prefix = server();
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut tar = tar::Builder::new(gzip);
     tar.follow_symlinks(false);
@@ -64,6 +69,7 @@ impl Vendor {
         let web = Web::new(answer);
         let home = tempfile::tempdir().unwrap();
         // The indexes of Debian's releases are the user's: they are not fetched for every test.
+        server();
         copy_indexes(&cache().join("apt"), &home.path().join("cache/apt"));
         let catalog = home.path().join("catalog.toml");
         let text = format!(

@@ -203,7 +203,7 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                     Origin::Version(_) => trust::exactly(system),
                     _ => system.spec.clone(),
                 };
-                // Another source cannot have the same checksum.
+                // No other build has the same checksum.
                 let from = assay_provision::maker(&system.prefix.build);
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
