@@ -71,10 +71,13 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
     let needed = needs.blocks.min(study.blocks).max(1);
     if blocks < needed {
-        let enough = (1.1 * f64::from(needed) * block_s / 10.0).ceil() * 10.0;
+        let used_s = study.budget_s - left_s;
+        let enough = ((used_s + 1.1 * f64::from(needed) * block_s) / 10.0).ceil() * 10.0;
         let remedy =
             format!("`--budget {}` or fewer `--tests`", duration_text(enough).replace(' ', ""));
-        let why = if left_s < start_s + once_s {
+        let why = if left_s < 1.0 {
+            "and nothing is left of the budget".to_owned()
+        } else if left_s < start_s + once_s {
             format!("more than the {} left for all", about(left_s))
         } else {
             format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
@@ -108,8 +111,7 @@ fn counted(number: usize, one: &str) -> String {
 
 fn about(seconds: f64) -> String {
     match seconds {
-        s if s < 0.95 => "a second".to_owned(),
-        s if s < 100.0 => format!("{s:.0} s"),
+        s if s < 100.0 => format!("{:.0} s", s.max(1.0)),
         s if s < 6000.0 => format!("{:.0} min", s / 60.0),
         s => format!("{:.0} h", s / 3600.0),
     }
@@ -148,16 +150,24 @@ mod tests {
 
     #[test]
     fn a_budget_that_holds_no_pass_or_too_few_blocks_is_told_with_the_way_out() {
-        let study = planned(Preset::Quick, &[]);
+        let mut study = planned(Preset::Quick, &[]);
+        study.budget_s = 20.0;
         let none = outlook(&study, 2, 2.0, NEEDS);
         assert!(none.contains("more than the 2 s left for all"), "{none}");
         let few = outlook(&study, 2, 20.0, NEEDS);
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
+        let late = outlook(&study, 2, -30.0, NEEDS);
+        assert!(late.contains("nothing is left of the budget"), "{late}");
         for told in [&none, &few] {
             assert!(told.contains("hardly anything will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
-            assert!(outlook(&study, 2, seconds, NEEDS).contains("decide changes"), "{budget}");
+            // What was used is used again.
+            let used_s = if *told == none { 18.0 } else { 0.0 };
+            assert!(
+                outlook(&study, 2, seconds - used_s, NEEDS).contains("decide changes"),
+                "{budget}"
+            );
         }
     }
 
