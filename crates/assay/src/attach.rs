@@ -13,7 +13,7 @@ use crate::cli::Load;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
-use crate::report;
+use crate::{machine_lock, report};
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
@@ -89,6 +89,7 @@ pub(crate) fn load(args: &Load) -> Result<Exit> {
 
 fn load_tables(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
+    machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let data = DataSet { tables: args.tables, rows: args.rows };
     let engine = match args

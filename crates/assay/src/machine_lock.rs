@@ -1,12 +1,14 @@
 //! One measuring assay per machine: a second would spoil both.
 
 use std::fs::{File, Permissions, TryLockError};
+use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_model::Hint;
+use assay_plan::{Place, ServerUrl};
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use jiff::Timestamp;
 use procfs::process::Process;
@@ -112,12 +114,26 @@ impl MachineLock {
     }
 }
 
-/// Warns when an assay measures on this machine, which `what` disturbs, and which disturbs it.
+/// Warns when an assay measures on this machine: `what` and its study disturb each other.
 pub(crate) fn warn_if_measuring(what: &str) {
     if let Some(holder) = measuring(Path::new(FILE)) {
         print(&format!(
             "warning: another assay measures on this machine ({holder}); {what} and its study disturb each other"
         ));
+    }
+}
+
+/// The same for work that a server does, which need not run on this machine.
+pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
+    let is_here = match &url.place {
+        Place::Socket(_) => true,
+        Place::Tcp { host, .. } => {
+            let address = host.parse::<IpAddr>();
+            address.map_or(host == "localhost", |it| it.is_loopback())
+        }
+    };
+    if is_here {
+        warn_if_measuring(what);
     }
 }
 

@@ -131,7 +131,7 @@ fn an_audit_tells_what_differs_and_how_to_read_it() {
 }
 
 #[test]
-fn an_audit_does_not_wait_for_a_study_but_warns() {
+fn what_is_no_study_does_not_wait_for_one_but_warns() {
     let place = Place::new();
     let path = "/tmp/assay-measures.lock";
     // Another user may have made it: reading is enough for a lock.
@@ -140,11 +140,18 @@ fn an_audit_does_not_wait_for_a_study_but_warns() {
     lock.lock().unwrap();
     let system = "mariadb@10.11";
     let audit = place.run_to_end(&["audit", system, system, "--offline", "--format", "json"]);
+    let nowhere = "mysql://root@127.0.0.1:1/sbtest";
+    let load = place.run_to_end(&["load", nowhere]);
+    let bench = place.run_to_end(&["bench", nowhere, "--test", "scan"]);
     drop(lock);
     let told = String::from_utf8_lossy(&audit.stderr);
     assert_eq!(audit.status.code(), Some(0), "{told}");
     let us = format!("measures on this machine (pid {} of user ", std::process::id());
     assert!(told.contains(&us), "{told}");
+    for (output, what) in [(load, "this load"), (bench, "this benchmark")] {
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.contains(&us) && told.contains(what), "{told}");
+    }
     place.assert_nothing_left();
 }
 

@@ -15,7 +15,7 @@ use crate::cli::Bench;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::{open_files, report};
+use crate::{machine_lock, open_files, report};
 
 use self::result::{measured, rate_met, words};
 
@@ -62,6 +62,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
 
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
     let url = assay_plan::parse_url(&args.url)?;
+    machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(&args.test)?;
     open_files::raise(args.clients, 1)?;
     let options = connect_options(&url, interrupt.stop());
