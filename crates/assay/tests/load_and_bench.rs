@@ -22,7 +22,7 @@ struct Running {
 
 impl Running {
     fn start(system: &str) -> Self {
-        let place = Place::new();
+        let place = Place::with(system);
         let output =
             place.run_to_end(&["server", "start", system, "--offline", "--format", "json"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -193,7 +193,7 @@ fn open_files_are_raised_to_what_many_clients_need_or_it_is_said_beforehand() {
 #[test]
 fn a_url_of_the_wrong_kind_is_recognised() {
     let server = Running::start("postgres@16");
-    let url = server.url.replacen("postgres://", "mysql://", 1);
+    let url = format!("mysql://root@/sbtest?socket={}", server.socket);
     let bench = ["bench", &url, "--test", "point-query"];
     let (code, _, stderr) = said(server.place.run_to_end(&bench));
     assert_eq!(code, Some(2), "{stderr}");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Slice, SliceOutcome};
+use assay_model::{Product, Slice, SliceOutcome};
 use tempfile::TempDir;
 
 /// Longest wait for processes to be gone after their assay was killed.
@@ -35,6 +35,14 @@ impl Place {
         let lock = shared.with_file_name("provision.lock");
         fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
         Self { folder }
+    }
+
+    /// The same with another server, such as `postgres@16`, in the cache.
+    pub(crate) fn with(system: &str) -> Self {
+        let (product, version) = system.split_once('@').unwrap();
+        let product = Product::ALL.into_iter().find(|it| it.word() == product).unwrap();
+        let _ = assay_testkit::product_prefix(product, version);
+        Self::new()
     }
 
     pub(crate) fn cache(&self) -> PathBuf {
