@@ -11,6 +11,7 @@ mod nearest;
 mod order;
 mod quantity;
 mod request;
+mod reserved;
 mod sequence;
 mod size;
 mod study_file;
@@ -23,6 +24,7 @@ pub use fits::{check_memory, largest};
 pub use order::{round_order, start_order};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
+pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
@@ -78,6 +80,14 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
+    #[error("a server is not given the option `{option}`: {}", told(.why))]
+    ReservedOption {
+        /// The option, as typed.
+        option: String,
+        /// Why not.
+        why: Refusal,
+    },
     /// A number outside of what makes sense.
     #[error("`{option} {value}` is out of range: {why}")]
     OutOfRange {
@@ -132,6 +142,16 @@ pub enum Error {
     },
 }
 
+fn told(why: &Refusal) -> String {
+    match why {
+        Refusal::Reserved => "assay sets where a server is and who it is".to_owned(),
+        Refusal::ShortFor(long) => {
+            format!("it may be short for `{long}`, and assay sets where a server is and who it is")
+        }
+        Refusal::LeadsAway(value) => format!("`{value}` leads out of the server's own directory"),
+    }
+}
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
@@ -150,6 +170,16 @@ impl Hint for Error {
             Self::NoSuchTest { hint, .. } => {
                 let all = "`assay tests --set 47` lists all".to_owned();
                 hint.iter().cloned().chain([all]).collect()
+            }
+            Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
+                "a plain name, such as `binlog` or `slow.log`, lies in the server's own directory"
+                    .to_owned(),
+            ],
+            Self::ReservedOption { why: Refusal::ShortFor(_), .. } => {
+                vec!["write the name in full if it means another option".to_owned()]
+            }
+            Self::ReservedOption { why: Refusal::Reserved, .. } => {
+                vec!["leave the option out".to_owned()]
             }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {

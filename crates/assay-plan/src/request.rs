@@ -11,7 +11,7 @@ use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::{check_machine, largest};
 use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
-use crate::{Error, ServerUrl, parse_system, parse_url, select_tests, write_study};
+use crate::{Error, ServerUrl, check_option, parse_system, parse_url, select_tests, write_study};
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -227,6 +227,9 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
     let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
     for asked in &request.systems {
         let mut spec = parse_system(&asked.words)?;
+        for (name, value) in &asked.options {
+            check_option(spec.product, name, value)?;
+        }
         spec.overrides.extend(asked.options.iter().cloned());
         let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
         let numbered = |number| {

@@ -5,13 +5,15 @@ use std::ops::Range;
 use assay_model::{Engine, Origin, Product, SystemSpec};
 
 use crate::habits::system_hint;
+use crate::reserved::check_option;
 use crate::{Error, parse_url};
 
 /// Reads a system name, or the URL of a server that is running already.
 ///
 /// # Errors
 /// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
-/// when the name is not of the form `product@version[/engine][+option=value]...`.
+/// when the name is not of the form `product@version[/engine][+option=value]...`, [`Error::ReservedOption`] for an
+/// option that only assay sets.
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     read(name).map_err(|error| match error {
         Error::SystemName { name, at, why, .. } => {
@@ -45,6 +47,7 @@ pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
         if !is_sound {
             return Err(fail(format!("`+{option}={value}` is not an option for a server")));
         }
+        check_option(spec.product, option, value)?;
     }
     Ok(())
 }
@@ -77,6 +80,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
                 .ok_or_else(|| fail(word, format!("`+{word}` is not `+option=value`")))
         })
         .collect::<Result<Vec<_>, _>>()?;
+    overrides.iter().try_for_each(|(name, value)| check_option(product, name, value))?;
 
     let (origin, engine) = if let Some(path) = origin_word.strip_prefix("dir:") {
         if path.is_empty() {
@@ -182,8 +186,11 @@ mod tests {
     fn addresses_of_repositories_are_no_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
-        let spec = parse_system("mysql@8.0+log_error=file://x").unwrap();
-        assert_eq!(spec.overrides, [("log_error".to_owned(), "file://x".to_owned())]);
+        // What stands behind a `+` is no address either.
+        assert!(matches!(
+            parse_system("mysql@8.0+log_bin=file://x"),
+            Err(Error::ReservedOption { .. })
+        ));
         assert!(matches!(parse_system("mysql://u@h/d").unwrap().origin, Origin::Url(_)));
     }
 
@@ -224,6 +231,8 @@ mod tests {
         assert!(changed(|it| it.engine = Engine::Heap));
         assert!(changed(|it| it.overrides[0].0 = "-init-file".to_owned()));
         assert!(changed(|it| it.overrides[0].0 = "a-b".to_owned()));
+        assert!(changed(|it| it.overrides[0].0 = "datadir".to_owned()));
+        assert!(changed(|it| it.overrides[0].1 = "../x".to_owned()));
         assert!(changed(|it| it.overrides[0].1 = "OFF\n--x".to_owned()));
     }
 
@@ -260,7 +269,7 @@ mod tests {
         fn display_reads_back(
             product in prop::sample::select(vec!["mariadb", "mysql", "postgres"]),
             version in "[0-9]{1,2}(\\.[0-9]{1,2}){0,2}",
-            overrides in prop::collection::vec("\\+[a-z][a-z_]{0,8}=[A-Za-z0-9]{0,5}", 0..3),
+            overrides in prop::collection::vec("\\+x[a-z_]{0,8}=[A-Za-z0-9]{0,5}", 0..3),
         ) {
             let name = format!("{product}@{version}{}", overrides.concat());
             prop_assert_eq!(parse_system(&name).unwrap().to_string(), name);

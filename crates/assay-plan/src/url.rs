@@ -1,7 +1,8 @@
-//! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`.
+//! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`, and those of Postgres'
+//! own programs, `postgres://user@/db?host=DIRECTORY&port=PORT`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::Product;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -73,6 +74,31 @@ impl fmt::Display for ServerUrl {
     }
 }
 
+impl ServerUrl {
+    /// The URL without its password as the product's own programs take it: those of Postgres want the directory and
+    /// the number of a socket.
+    #[must_use]
+    pub fn for_programs(&self) -> String {
+        let own = match (self.product, &self.place) {
+            (Product::Postgres, Place::Socket(path)) => directory_and_port(path),
+            _ => None,
+        };
+        let Some((directory, port)) = own else { return self.to_string() };
+        let encoded = |text| utf8_percent_encode(text, WORD);
+        let (user, database) = (encoded(&self.user), encoded(&self.database));
+        let directory = utf8_percent_encode(directory, PATH);
+        format!("postgres://{user}@/{database}?host={directory}&port={port}")
+    }
+}
+
+/// What the name of a socket of Postgres begins with; its port follows.
+const POSTGRES_SOCKET: &str = ".s.PGSQL.";
+
+fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
+    let port = socket.file_name()?.to_str()?.strip_prefix(POSTGRES_SOCKET)?;
+    Some((socket.parent()?.to_str()?, port.parse().ok()?))
+}
+
 /// What does not stand for itself in a word of a URL, and in a path.
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
@@ -106,7 +132,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     if database.is_empty() {
         return Err("no database after the host: `/sbtest` for example".to_owned());
     }
-    let place = match socket(query)? {
+    let place = match socket(query, product, default_port)? {
         Some(path) if host.is_empty() => Place::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),
         None if host.is_empty() => return Err("neither a host nor `?socket=PATH`".to_owned()),
@@ -115,15 +141,40 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
-fn socket(query: &str) -> Result<Option<PathBuf>, String> {
-    let mut socket = None;
+/// The socket that a query names: by its path, or, for Postgres, by its directory and number.
+fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<PathBuf>, String> {
+    let (mut socket, mut directory, mut number) = (None, None, None);
+    let of_postgres = product == Product::Postgres;
     for part in query.split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
-            Some(("socket", path)) if !path.is_empty() => socket = Some(decoded(path)?.into()),
+            Some(("socket", path)) if !path.is_empty() => {
+                socket = Some(PathBuf::from(decoded(path)?));
+            }
+            Some(("host", path)) if of_postgres => directory = Some(PathBuf::from(decoded(path)?)),
+            Some(("port", port)) if of_postgres => number = Some(port_number(port)?),
+            _ if of_postgres => {
+                let known = "neither `socket=PATH` nor a part of `host=DIRECTORY&port=PORT`";
+                return Err(format!("`{part}` is {known}"));
+            }
             _ => return Err(format!("`{part}` is not `socket=PATH`")),
         }
     }
-    Ok(socket)
+    match (socket, directory) {
+        (Some(_), Some(_)) => Err("both `socket=` and `host=`".to_owned()),
+        (None, Some(path)) if !path.is_absolute() => {
+            Err(format!("`host={}` is not the path of a directory", path.display()))
+        }
+        (None, Some(path)) => {
+            let name = format!("{POSTGRES_SOCKET}{}", number.unwrap_or(default_port));
+            Ok(Some(path.join(name)))
+        }
+        (_, None) if number.is_some() => Err("`port=` without `host=DIRECTORY`".to_owned()),
+        (socket, None) => Ok(socket),
+    }
+}
+
+fn port_number(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a port"))
 }
 
 fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
@@ -133,7 +184,7 @@ fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
         _ => (host, None),
     };
     let port = match port {
-        Some(port) => port.parse().map_err(|_| format!("`{port}` is not a port"))?,
+        Some(port) => port_number(port)?,
         None => default_port,
     };
     let host = name.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -176,6 +227,21 @@ mod tests {
         assert_eq!(url.product, Product::Postgres);
     }
 
+    #[test]
+    fn sockets_of_postgres_are_named_as_its_own_programs_do() {
+        let url = parse_url("postgres://root@/sbtest?host=/run/my%20dir&port=5433").unwrap();
+        assert_eq!(url.place, Place::Socket("/run/my dir/.s.PGSQL.5433".into()));
+        let shown = url.for_programs();
+        assert_eq!(shown, "postgres://root@/sbtest?host=/run/my%20dir&port=5433");
+        assert_eq!(parse_url(&url.to_string()), Ok(url));
+        let url = parse_url("postgres://root@/sbtest?host=%2Frun").unwrap();
+        assert_eq!(url.place, Place::Socket("/run/.s.PGSQL.5432".into()));
+        // Of others it is the one there is.
+        for text in ["postgres://me@/db?socket=/s", "mysql://me@/db?socket=/d/.s.PGSQL.1"] {
+            assert_eq!(parse_url(text).unwrap().for_programs(), text);
+        }
+    }
+
     proptest! {
         #[test]
         fn what_is_shown_reads_back(
@@ -204,6 +270,13 @@ mod tests {
             ("mysql://me:secret@/db", "neither a host"),
             ("mysql://me:secret@host/db?socket=/s", "both"),
             ("mysql://me:secret@host/db?ssl=1", "socket=PATH"),
+            ("mysql://me:secret@/db?host=/d", "socket=PATH"),
+            ("postgres://me:secret@/db?ssl=1", "host=DIRECTORY"),
+            ("postgres://me:secret@/db?host=h", "not the path"),
+            ("postgres://me:secret@/db?port=1", "without"),
+            ("postgres://me:secret@/db?host=/d&port=x", "not a port"),
+            ("postgres://me:secret@/db?host=/d&socket=/s", "both"),
+            ("postgres://me:secret@h/db?host=/d", "both"),
             ("mysql://me:secret%ff@host/db", "UTF-8"),
         ] {
             let error = parse_url(text).unwrap_err().to_string();

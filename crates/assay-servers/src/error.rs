@@ -28,6 +28,24 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
+    /// An option that a version does not have.
+    #[error("{server} has no option `{option}`")]
+    UnknownOption {
+        /// Product and version.
+        server: String,
+        /// The option.
+        option: String,
+        /// The name of an option that it has and that is most like it.
+        nearest: Option<String>,
+    },
+    /// A server refuses an option or its value.
+    #[error("{server} refuses an option: {said}")]
+    OptionRefused {
+        /// Product and version.
+        server: String,
+        /// What the server says.
+        said: String,
+    },
     /// A server did not answer in time.
     #[error("no answer from the server at `{}` within {limit:?}{}", socket.display(), tail(.log))]
     NoAnswer {
@@ -55,6 +73,22 @@ pub enum Error {
     /// A directory for run directories that others could write to.
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
+    /// A port that a server cannot have.
+    #[error("a server cannot listen on port {port} of 127.0.0.1")]
+    Port {
+        /// The port.
+        port: u16,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Root may not become another user here; the capabilities that it lacks.
+    #[error("a server on a port must not be root, and this root lacks {0} to become another user")]
+    CapabilitiesMissing(String),
+    /// What a server writes to could not be made its own.
+    #[error(
+        "a server on a port must not be root, and root cannot hand its files over to another user"
+    )]
+    LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
     #[error("cannot start the supervisor `{}`", program.display())]
     SpawnSupervisor {
@@ -88,17 +122,12 @@ fn tail(log: &str) -> String {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Ended { log, .. } | Self::Initialize { log, .. }
-                if [
-                    "unknown variable",
-                    "unknown option",
-                    "unrecognized configuration parameter",
-                ]
-                .iter()
-                .any(|words| log.contains(words)) =>
-            {
-                "this version does not know the option named in the log: leave it out of the system's name, \
-                 options or config file"
+            Self::UnknownOption { nearest: Some(nearest), .. } => {
+                return vec![format!("did you mean `{nearest}`")];
+            }
+            Self::UnknownOption { .. } | Self::OptionRefused { .. } => {
+                "change the system's name, options or config file; `loose_` in front of an option's name lets versions \
+                 of MySQL and MariaDB that do not have it do without"
             }
             Self::Ended { log, .. } | Self::NoAnswer { log, .. }
                 if log.contains("Cannot allocate memory") =>
@@ -114,6 +143,11 @@ impl Hint for Error {
                     || error.server_code() == assay_wire::code_of_state("28P01") =>
             {
                 "the password is taken from the URL, or from the environment variable `ASSAY_PASSWORD`"
+            }
+            Self::Port { .. } => "take another port; `--port 0` takes a free one",
+            Self::CapabilitiesMissing(_) | Self::LeaveRoot(_) => {
+                "run assay as a plain user, or leave out `--port` and use the socket; a container gets capabilities \
+                 with `--cap-add`"
             }
             Self::SocketPath(_) => {
                 "set `XDG_RUNTIME_DIR` to a directory with a shorter path, or unset it"

@@ -8,7 +8,10 @@ use fs_err as fs;
 
 use crate::server::log_tail;
 use crate::supervise::{Ending, Sandbox, unique_name};
-use crate::{Error, Site, mysql, postgres};
+use crate::{Error, Site, mysql, postgres, refused};
+
+/// What the name of a data directory begins with while it is made.
+pub const UNFINISHED: &str = ".new-";
 
 /// How long it may take; it takes seconds.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -29,7 +32,7 @@ pub fn initialize(
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
     // Beside the target, so that it appears there by one rename, complete.
-    let unfinished = parent.join(format!(".new-{name}"));
+    let unfinished = parent.join(format!("{UNFINISHED}{name}"));
     let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
     let run_dir = sandbox.run_dir();
     let job = match prefix.product {
@@ -45,7 +48,10 @@ pub fn initialize(
             sandbox.shelter()?;
             Ok(fs::rename(&unfinished, target)?)
         }
-        Some(ending) => Err(Error::Initialize { ending, log: log_tail(&log) }),
+        Some(ending) => {
+            let error = Error::Initialize { ending, log: log_tail(&log) };
+            Err(refused::explained(&mut sandbox, prefix, error))
+        }
         None => Err(Error::NoStop { limit: LIMIT, log: log_tail(&log) }),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
-use crate::supervise::{Ending, Sandbox, prepare_root};
+use crate::supervise::{Ending, Sandbox, collect_unheld, prepare_root};
 use crate::{Error, Site};
 
 /// File, in the run directory, that says what runs there.
@@ -94,20 +94,12 @@ impl Found {
     }
 }
 
-/// Removes data of servers that were left running and whose machine was stopped: directories of `site.data_root` to
-/// which no run directory belongs.
+/// Removes data of servers that were left running and whose machine was stopped: directories of `site.data_root` that
+/// no supervisor holds and to which no run directory belongs.
 ///
 /// # Errors
 /// When something cannot be removed.
 pub fn collect_kept_data(site: &Site) -> Result<(), Error> {
-    if !site.data_root.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(&site.data_root)? {
-        let entry = entry?;
-        if !site.run_root.join(entry.file_name()).exists() {
-            fs::remove_dir_all(entry.path())?;
-        }
-    }
+    collect_unheld(&site.data_root, |name| !site.run_root.join(name).exists())?;
     Ok(())
 }

@@ -12,11 +12,13 @@ mod error;
 mod initialize;
 mod intent;
 mod kept;
+mod listen;
 mod maintain;
 mod mysql;
 mod options;
 mod plans;
 mod postgres;
+mod refused;
 mod server;
 mod settings;
 pub mod supervise;
@@ -30,14 +32,17 @@ pub use attached::Attached;
 pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
 pub use error::Error;
-pub use initialize::initialize;
+pub use initialize::{UNFINISHED, initialize};
 pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
+pub use listen::Listen;
 pub use maintain::{Drained, drain, maintain, take_statistics};
 pub use plans::explain;
-pub use server::{Listen, Server};
+pub use server::Server;
 pub use settings::effective_settings;
-pub use supervise::{Ending, Supervisor, collect_garbage, leave_root_where_needed};
+pub use supervise::{
+    Claim, Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed,
+};
 
 /// Where servers run.
 #[derive(Debug, Clone)]

@@ -10,8 +10,9 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
-use crate::supervise::{Ending, Sandbox, below, unique_name};
-use crate::{Error, Site, copy_tree, mysql, postgres, threads};
+use crate::listen::{Listen, new_password};
+use crate::supervise::{Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name};
+use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -35,21 +36,36 @@ pub struct Server {
     instance_dir: PathBuf,
     /// CPUs it was started with.
     cpus: CpuSet,
+    /// Of the user `root`, where others can knock.
+    password: Option<String>,
 }
 
-/// Where a server listens, besides its unix socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listen {
-    /// Nowhere.
-    Socket,
-    /// On a TCP port of the loopback interface.
-    Loopback(u16),
+/// Where the files of one server are.
+pub(crate) struct Places {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) tmp_dir: PathBuf,
+    /// Directory of what the server makes while it runs: its socket, its process id.
+    pub(crate) socket_dir: PathBuf,
+    pub(crate) log: PathBuf,
+}
+
+/// In the run directory, the rest of which is not the server's to write to.
+const SOCKET_DIR: &str = "u";
+
+impl Places {
+    /// Makes all that the server writes to its own, before it runs as another user.
+    fn hand_over(&self) -> std::io::Result<()> {
+        [&self.data_dir, &self.tmp_dir, &self.socket_dir]
+            .into_iter()
+            .try_for_each(|it| hand_over(it))
+    }
 }
 
 /// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
     // The longest that any product gives it.
-    let longest = postgres::socket_in(&run_root.join(unique_name()), Listen::Loopback(u16::MAX));
+    let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
+    let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
     longest.as_os_str().len() <= SOCKET_PATH_MAX
 }
 
@@ -69,10 +85,13 @@ impl Server {
         Self::start_listening(site, prefix, options, template, Listen::Socket)
     }
 
-    /// As [`Server::start`], listening elsewhere too.
+    /// As [`Server::start`], listening elsewhere too. Then `root` has a password: [`Server::password`].
+    ///
+    /// It gets the password in a first run, which nobody but this user can reach. Started by root, it is an unprivileged
+    /// user when it listens.
     ///
     /// # Errors
-    /// As [`Server::start`]; a port that is in use makes the server end.
+    /// As [`Server::start`]; and when the port is in use, or root may not become another user.
     pub fn start_listening(
         site: &Site,
         prefix: &Prefix,
@@ -83,30 +102,73 @@ impl Server {
         if !socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
         }
+        listen.check()?;
+        let is_nobody = listen != Listen::Socket && is_called_for()?;
         let name = unique_name();
         let instance_dir = site.data_root.join(&name);
-        let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
-        let (data_dir, tmp_dir) = (instance_dir.join("data"), instance_dir.join("tmp"));
-        fs::create_dir_all(&tmp_dir)?;
-        copy_tree(template, &data_dir, &site.stop)?;
-        let run_dir = sandbox.run_dir();
-        let (socket, job) = match prefix.product {
-            Product::MariaDb | Product::MySql => (
-                mysql::socket_in(run_dir),
-                mysql::server_job(prefix, &data_dir, &tmp_dir, run_dir, listen, options),
-            ),
-            Product::Postgres => (
-                postgres::socket_in(run_dir, listen),
-                postgres::server_job(prefix, &data_dir, run_dir, listen, options),
-            ),
+        let sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
+        let run_dir = sandbox.run_dir().to_owned();
+        let places = Places {
+            data_dir: instance_dir.join("data"),
+            tmp_dir: instance_dir.join("tmp"),
+            socket_dir: run_dir.join(SOCKET_DIR),
+            log: run_dir.join("log"),
         };
-        let pid = sandbox.run(job)?;
-        // Of one that has ended already its log tells more.
-        let cpus = sched_getaffinity(raw_pid(pid)).or_else(|_| sched_getaffinity(None));
-        let cpus = cpus.map_err(std::io::Error::from)?;
-        let mut server = Self { sandbox, product: prefix.product, pid, socket, instance_dir, cpus };
-        server.wait_until_it_answers()?;
+        fs::create_dir_all(&places.tmp_dir)?;
+        fs::create_dir(&places.socket_dir)?;
+        copy_tree(template, &places.data_dir, &site.stop)?;
+        let mut server = Self {
+            sandbox,
+            product: prefix.product,
+            pid: 0,
+            socket: socket_in(prefix.product, &places, Listen::Socket),
+            instance_dir,
+            cpus: CpuSet::new(),
+            password: None,
+        };
+        server
+            .launch(job(prefix, &places, Listen::Socket, options, false))
+            .map_err(|error| refused::explained(&mut server.sandbox, prefix, error))?;
+        if listen != Listen::Socket {
+            server.protect()?;
+            server.shut_down()?;
+            server.socket = socket_in(prefix.product, &places, listen);
+            if is_nobody {
+                places.hand_over().map_err(Error::LeaveRoot)?;
+            }
+            let job = job(prefix, &places, listen, options, is_nobody);
+            server.launch(job).map_err(|error| listen.explained(error))?;
+        }
         Ok(server)
+    }
+
+    /// Runs the server; returns once it answers.
+    fn launch(&mut self, job: Job) -> Result<(), Error> {
+        self.pid = self.sandbox.run(job)?;
+        // Of one that has ended already its log tells more.
+        let cpus = sched_getaffinity(raw_pid(self.pid)).or_else(|_| sched_getaffinity(None));
+        self.cpus = cpus.map_err(std::io::Error::from)?;
+        self.wait_until_it_answers()
+    }
+
+    /// Lets nobody in without a password from now on.
+    fn protect(&mut self) -> Result<(), Error> {
+        let password = new_password()?;
+        let mut control = self.connect()?;
+        match self.product {
+            Product::MariaDb | Product::MySql => mysql::protect(&mut control, &password)?,
+            Product::Postgres => {
+                control.query(&format!("ALTER USER root PASSWORD '{password}'"))?;
+            }
+        }
+        self.password = Some(password);
+        Ok(())
+    }
+
+    /// The password of `root`; none of a server that nobody but this user can reach.
+    #[must_use]
+    pub fn password(&self) -> Option<&str> {
+        self.password.as_deref()
     }
 
     /// Lets the server run on when this program ends; [`crate::kept`] finds it again.
@@ -157,10 +219,11 @@ impl Server {
     /// How to connect as the user that may do everything.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
-        match self.product {
+        let options = match self.product {
             Product::MariaDb | Product::MySql => ConnectOptions::unix(self.socket(), "root"),
             Product::Postgres => postgres::connect_options(self.socket()),
-        }
+        };
+        ConnectOptions { password: self.password.clone(), ..options }
     }
 
     /// A control connection.
@@ -256,21 +319,6 @@ impl Server {
         threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
 
-    /// Gives the user `root` a password, of plain letters and digits, wherever it may log in from.
-    ///
-    /// # Errors
-    /// When the server refuses.
-    pub fn set_password(&self, password: &str) -> Result<(), Error> {
-        let mut control = self.connect()?;
-        match self.product {
-            Product::MariaDb | Product::MySql => mysql::set_password(&mut control, password),
-            Product::Postgres => {
-                control.query(&format!("ALTER USER root PASSWORD '{password}'"))?;
-                Ok(())
-            }
-        }
-    }
-
     /// Confines the server's threads: all, or those of `connection_tids`, to `cpu`; the others run anywhere.
     ///
     /// Threads that start later run where the thread that starts them does.
@@ -328,6 +376,33 @@ impl Server {
             }
         }
         Ok(tids)
+    }
+}
+
+fn socket_in(product: Product, places: &Places, listen: Listen) -> PathBuf {
+    match product {
+        Product::MariaDb | Product::MySql => mysql::socket_in(&places.socket_dir),
+        Product::Postgres => postgres::socket_in(&places.socket_dir, listen),
+    }
+}
+
+/// The job that runs a server, as whoever starts it, or as `nobody`.
+fn job(
+    prefix: &Prefix,
+    places: &Places,
+    listen: Listen,
+    options: &[String],
+    is_nobody: bool,
+) -> Job {
+    let run_as = is_nobody.then_some(RunAs::Unprivileged);
+    match prefix.product {
+        Product::MariaDb | Product::MySql => {
+            mysql::server_job(prefix, places, listen, options, run_as.unwrap_or(RunAs::Caller))
+        }
+        Product::Postgres => {
+            let run_as = run_as.unwrap_or_else(postgres::run_as);
+            postgres::server_job(prefix, places, listen, options, run_as)
+        }
     }
 }
 

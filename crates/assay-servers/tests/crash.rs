@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_servers::{Server, Site, collect_garbage, initialize};
+use assay_servers::{Server, Site, collect_garbage, collect_unheld, initialize};
 use assay_testkit::{options, prefix, supervisor, template};
 use assay_wire::Stop;
 use fs_err as fs;
@@ -146,8 +146,34 @@ fn what_is_left_when_supervisors_are_killed_too_is_collected() {
     holder.wait().unwrap();
     // The death signal reaches servers though they are frozen.
     eventually("no server", || servers(dir.path()).is_empty());
-    assert_eq!(leftovers(dir.path()).len(), 4);
+    // Of each server its run directory, its data and the lock of those.
+    assert_eq!(leftovers(dir.path()).len(), 6);
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 2);
     assert_eq!(leftovers(dir.path()), Vec::<String>::new());
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0);
+}
+
+/// As in two containers that share a cache and nothing else.
+#[test]
+fn what_runs_below_another_run_root_is_no_garbage() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, prefix) = (site(dir.path()), prefix("10.11"));
+    let there = Site { run_root: dir.path().join("other"), ..here.clone() };
+    let server = Server::start(&here, &prefix, &options(&prefix), &template(&prefix)).unwrap();
+    let collect = || {
+        collect_garbage(&there.run_root).unwrap();
+        collect_unheld(&there.data_root, |_| true).unwrap()
+    };
+    assert_eq!(collect(), 0);
+    assert!(server.data_dir().is_dir());
+    server.connect().unwrap().query("CREATE DATABASE d").unwrap();
+    // What nobody is there for any more is.
+    let pid = server.pid();
+    for supervisor in sessions(dir.path()) {
+        kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();
+    }
+    eventually("no server", || !is_alive(pid));
+    assert_eq!(collect(), 1);
+    assert_eq!(fs::read_dir(&here.data_root).unwrap().count(), 0);
+    drop(server);
 }

@@ -63,4 +63,10 @@ fn inside_it_is_nobody() {
     test.server().freeze().unwrap();
     test.server().thaw().unwrap();
     assert_eq!(control.query("SELECT a FROM t").unwrap().first_string().as_deref(), Some("42"));
+    // On a port it does not even have root's access to files, but to read.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = assay_servers::Listen::Loopback(port);
+    let test = assay_testkit::start_listening(assay_model::Product::Postgres, "16", &[], listen);
+    let status = procfs::process::Process::new(test.pid()).unwrap().status().unwrap();
+    assert_eq!((status.euid, status.capprm, status.capeff), (65534, 1 << 2, 1 << 2));
 }

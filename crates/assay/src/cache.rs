@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Result;
 use assay_model::Hint;
 use assay_provision::{Cleaning, EntryKind};
+use assay_servers::UNFINISHED;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -119,7 +120,10 @@ fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
     if !dir.is_dir() {
         return Ok(Vec::new());
     }
-    fs_err::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect()
+    // What nobody makes any more; the rest of the unfinished is somebody's.
+    assay_servers::collect_unheld(&dir, |name| name.starts_with(UNFINISHED))?;
+    let paths: Vec<_> = fs_err::read_dir(dir)?.map(|it| Ok(it?.path())).collect::<Result<_>>()?;
+    Ok(paths.into_iter().filter(|path| !file_name(path).starts_with(UNFINISHED)).collect())
 }
 
 fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {

@@ -1,6 +1,5 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
-use std::io::Read as _;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -135,6 +134,13 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..site()? };
+    let port = match args.port {
+        Some(0) => Some(free_port()?),
+        port => port,
+    };
+    let listen = port.map_or(Listen::Socket, Listen::Loopback);
+    // Nothing is fetched for a port that is taken.
+    listen.check()?;
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
@@ -155,28 +161,11 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
     let empty = empty_template(&env, &prefix, &options, &args.system)?;
     progress.update(&format!("starting {}", args.system));
-    let port = match args.port {
-        Some(0) => Some(free_port()?),
-        port => port,
-    };
-    let listen = port.map_or(Listen::Socket, Listen::Loopback);
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
         .with_context(|| format!("cannot start `{}`", args.system))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
-    // On a port every user of the machine can knock; the socket is in a private directory.
-    let password = port.map(|_| set_password(&server)).transpose()?;
-    let url = ServerUrl {
-        product: spec.product,
-        place: Place::Socket(server.socket()),
-        user: "root".to_owned(),
-        password: None,
-        database: DATABASE.to_owned(),
-    };
-    // As such it is told to the one who starts it only.
-    let url = match password {
-        Some(password) => url.to_string().replacen("root@", &format!("root:{password}@"), 1),
-        None => url.to_string(),
-    };
+    let url = url(spec.product, &server);
+    let server_password = server.password().map(str::to_owned);
     let kept = Kept {
         name,
         system: spec.to_string(),
@@ -190,24 +179,69 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     env.interrupt.check()?;
     server.keep(&kept)?;
     progress.finish();
+    let commands = commands(spec.product, &kept, server_password.as_deref());
     let words = |it: &Kept| {
         let port = it.port.map_or_else(String::new, |port| format!("\nport {port} of 127.0.0.1"));
         format!(
-            "{} is {} {}\n{}{port}\nstop it with: assay server stop {}",
-            it.name, it.system, it.version, it.url, it.name
+            "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
+            it.name,
+            it.system,
+            it.version,
+            it.url,
+            commands.join("\n          or: "),
+            it.name
         )
     };
     report::put_one(&args.shape, &kept, words)?;
     Ok(Exit::Done)
 }
 
-/// Gives the user `root` a random password.
-fn set_password(server: &Server) -> Result<String> {
-    let mut bytes = [0_u8; 16];
-    fs_err::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let password: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    server.set_password(&password)?;
-    Ok(password)
+/// The URL of a sandbox, as assay and the product's own programs take it. With its password, which nobody is told but
+/// the one who starts it.
+fn url(product: Product, server: &Server) -> String {
+    let url = ServerUrl {
+        product,
+        place: Place::Socket(server.socket()),
+        user: "root".to_owned(),
+        password: None,
+        database: DATABASE.to_owned(),
+    };
+    match server.password() {
+        Some(password) => url.for_programs().replacen("root@", &format!("root:{password}@"), 1),
+        None => url.for_programs(),
+    }
+}
+
+/// What to type to be connected by the product's own program: by the socket, then by the port.
+fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String> {
+    let login = password.map_or_else(String::new, |password| format!(" -p{password}"));
+    let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
+    let socket = quoted(&kept.socket.to_string_lossy());
+    match product {
+        Product::MariaDb | Product::MySql => {
+            let by_socket = format!("{program} -S {socket} -u root{login} {DATABASE}");
+            let by_port =
+                |port| format!("{program} -h 127.0.0.1 -P {port} -u root{login} {DATABASE}");
+            std::iter::once(by_socket).chain(kept.port.map(by_port)).collect()
+        }
+        Product::Postgres => {
+            let login = password.map_or_else(String::new, |password| format!(":{password}"));
+            let by_port =
+                |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
+            let urls = std::iter::once(quoted(&kept.url)).chain(kept.port.map(by_port));
+            urls.map(|url| format!("psql {url}")).collect()
+        }
+    }
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
+    if word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The name that was asked for, or one made of the system's.

@@ -58,7 +58,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let in_use = place.run_to_end(&[&start[..], &["--port", &port]].concat());
     assert_eq!(in_use.status.code(), Some(2));
     let told = String::from_utf8_lossy(&in_use.stderr).into_owned();
-    assert!(told.contains("in use"), "{told}");
+    assert!(told.contains("in use") && told.contains("hint: take another port"), "{told}");
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
@@ -66,6 +66,35 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("assay server stop one"));
     assert_eq!(place.run_to_end(&["server", "stop", "one"]).status.code(), Some(0));
     assert_eq!(json(&place, &["server", "list", "--format", "json"]), serde_json::json!([]));
+    place.assert_nothing_left();
+}
+
+/// Its options may name files in its own directory, and its URL is one that `psql` takes.
+#[test]
+fn what_a_sandbox_tells_is_what_others_need() {
+    let place = Place::new();
+    let system = "mariadb@11.8+log_bin=binlog+slow_query_log=1+slow_query_log_file=slow.log";
+    let start = ["server", "start", system, "--offline", "--format", "json"];
+    let server = json(&place, &[&start[..], &["--name", "logs"]].concat());
+    let data = std::path::PathBuf::from(server["datadir"].as_str().unwrap());
+    assert!(data.join("binlog.000001").is_file() && data.join("slow.log").is_file());
+    assert_eq!(place.run_to_end(&["server", "stop", "logs"]).status.code(), Some(0));
+
+    let _ = assay_testkit::product_prefix(Product::Postgres, "16");
+    let start = ["server", "start", "postgres@16", "--offline", "--name", "p", "--port", "0"];
+    let output = place.run_to_end(&start);
+    let told = String::from_utf8(output.stdout).unwrap();
+    let commands: Vec<&str> =
+        told.lines().filter_map(|it| it.split_once("psql ")).map(|it| it.1).collect();
+    assert_eq!(commands.len(), 2, "{told}");
+    for url in &commands {
+        let url = url.trim_matches('\'');
+        let loaded = ["load", url, "--tables", "1", "--rows", "100", "--format", "json"];
+        assert_eq!(json(&place, &loaded)["rows"], 100);
+    }
+    // The programs' own way to name a socket.
+    assert!(commands[0].contains("?host=/") && commands[0].contains("&port="), "{told}");
+    assert_eq!(place.run_to_end(&["server", "stop", "p"]).status.code(), Some(0));
     place.assert_nothing_left();
 }
 

@@ -83,7 +83,7 @@ fn study(rows: &str) -> Vec<&str> {
 /// A connection to the server of a place that answers: the others are frozen.
 fn awake(place: &Place) -> Option<Control> {
     let entries = fs_err::read_dir(place.run().join("assay")).into_iter().flatten().flatten();
-    let sockets: Vec<PathBuf> = entries.map(|entry| entry.path().join("s")).collect();
+    let sockets: Vec<PathBuf> = entries.map(|entry| entry.path().join("u/s")).collect();
     sockets.into_iter().filter(|socket| socket.exists()).find_map(|socket| {
         let options = ConnectOptions {
             timeout: Duration::from_millis(200),

@@ -40,6 +40,35 @@ fn names_that_cannot_be_read() {
 }
 
 #[test]
+fn options_that_only_assay_sets() {
+    let given = |option: &str| format!("mariadb@10.11+{option}");
+    for (option, message, hint) in [
+        (
+            "datadir=/home/me/data",
+            "is not given the option `datadir`",
+            "hint: leave the option out",
+        ),
+        ("loose-skip-networking=0", "`loose_skip_networking`", "hint: leave"),
+        ("datad=x", "may be short for `datadir`", "hint: write the name in full"),
+        ("general_log_file=/etc/cron.d/x", "leads out of the server's", "hint: a plain name"),
+        ("log_bin=../x", "leads out of the server's", "hint: a plain name"),
+    ] {
+        refused(&["compare", "mariadb@11.8", &given(option)], message, hint);
+        refused(&["server", "start", &given(option)], message, hint);
+        refused(&["audit", &given(option), "mariadb@11.8"], message, hint);
+    }
+    let commands = "postgres@16+archive_command=touch x";
+    refused(&["server", "start", commands], "`archive_command`", "hint: leave the option out");
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.toml");
+    let study = "compare = [\"a\", \"mariadb@11.8\"]\n[system.a]\nis = \"mariadb@10.11\"\n\
+                 options = { tmpdir = \"/home/me\" }\n";
+    fs_err::write(&file, study).unwrap();
+    refused(&["run", file.to_str().unwrap()], "`tmpdir`", "hint: leave the option out");
+}
+
+#[test]
 fn tests_that_match_nothing() {
     refused(
         &["compare", "mariadb@10.11", "mariadb@11.8", "--tests", "point-querry"],

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use assay_model::{Hint, Origin, Product, SystemSpec, may_be_secret};
 
+use crate::reserved::refusal;
 use crate::system_name::server_option;
 use crate::{SystemRequest, parse_system};
 
@@ -184,7 +185,7 @@ fn mysql(line: &str) -> Read {
         // Any other option without a value is a switch.
         None => (line, "1".to_owned()),
     };
-    option(name.trim(), &value, MYSQL_LEFT_OUT)
+    option(Product::MySql, name.trim(), &value)
 }
 
 /// A line up to the `#` outside of quotes.
@@ -241,7 +242,7 @@ fn postgres(line: &str) -> Read {
         "include" => Ok(Some(ConfigLine::Include { path: value.into(), optional: false })),
         "include_if_exists" => Ok(Some(ConfigLine::Include { path: value.into(), optional: true })),
         "include_dir" => Ok(Some(ConfigLine::IncludeDir { path: value.into(), extension: "conf" })),
-        _ => option(&name.to_ascii_lowercase(), &value, POSTGRES_LEFT_OUT),
+        _ => option(Product::Postgres, &name.to_ascii_lowercase(), &value),
     }
 }
 
@@ -273,8 +274,9 @@ fn only_comment(rest: &str) -> Result<(), &'static str> {
     if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
 }
 
-/// An option that is taken over, unless it is one of `left_out`, says where something is, or may be a secret.
-fn option(name: &str, value: &str, left_out: &[&str]) -> Read {
+/// An option that is taken over, unless it is assay's to set, leads away, may be a secret, or names what the machine of
+/// the file has.
+fn option(product: Product, name: &str, value: &str) -> Read {
     let (name, value) = server_option(name, value).ok_or(
         "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",
     )?;
@@ -283,69 +285,11 @@ fn option(name: &str, value: &str, left_out: &[&str]) -> Read {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
         _ => value,
     };
-    let named = |of: &&str| {
-        plain(&name).strip_prefix(*of).is_some_and(|rest| rest.is_empty() || of.ends_with('_'))
-    };
-    let is_left_out = left_out.iter().any(named) || leads_away(&value);
+    let is_locale = product == Product::Postgres && name.starts_with("lc_");
+    let is_left_out = refusal(product, &name, &value).is_some() || is_locale;
     let is_left_out = is_left_out || may_be_secret(&name);
     Ok(Some(if is_left_out { ConfigLine::LeftOut(name) } else { ConfigLine::Option(name, value) }))
 }
-
-/// Whether a value has a path that does not lie in the data directory.
-fn leads_away(value: &str) -> bool {
-    let mut paths = value.split([':', ';', ',', '=']).map(str::trim_start);
-    paths.any(|path| path.starts_with(['/', '~']) || path.split('/').any(|part| part == ".."))
-}
-
-/// Addresses, ports, users and files whose values need not be absolute paths; with `_` at the end, all that begin so.
-const MYSQL_LEFT_OUT: &[&str] = &[
-    "admin_address",
-    "admin_port",
-    "basedir",
-    "bind_address",
-    "chroot",
-    "datadir",
-    "extra_port",
-    "general_log_file",
-    "innodb_data_home_dir",
-    "innodb_log_group_home_dir",
-    "innodb_undo_directory",
-    "log_error",
-    "mysqlx_",
-    "networking",
-    "pid_file",
-    "plugin_dir",
-    "port",
-    "report_",
-    "rocksdb_datadir",
-    "rocksdb_wal_dir",
-    "slow_query_log_file",
-    "socket",
-    "tmpdir",
-    "user",
-    "wsrep_",
-];
-
-const POSTGRES_LEFT_OUT: &[&str] = &[
-    "config_file",
-    "data_directory",
-    "event_source",
-    "external_pid_file",
-    "hba_file",
-    "ident_file",
-    "lc_",
-    "listen_addresses",
-    "log_destination",
-    "log_directory",
-    "log_filename",
-    "logging_collector",
-    "port",
-    "ssl",
-    "ssl_",
-    "stats_temp_directory",
-    "syslog_",
-    "unix_socket_",
-];
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
+use assay_model::{CpuPlacement, IdKey, Preset, Product, StatementMode, TestSet};
 use toml::de::DeTable;
 
 use super::fault::Fault;
@@ -12,8 +12,8 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::nearest::nearest;
 use crate::system_name::server_option;
 use crate::{
-    Error, Request, SetupRequest, SystemRequest, parse_clients, parse_count, parse_duration_s,
-    parse_percent, parse_system, select_tests,
+    Error, Request, SetupRequest, SystemRequest, check_option, parse_clients, parse_count,
+    parse_duration_s, parse_percent, parse_system, select_tests,
 };
 
 const STUDY_KEYS: [&str; 17] = [
@@ -229,7 +229,8 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
         .hint("for example `is = \"mariadb@11.8\"`"));
     };
     let words = is.text("a system such as `\"mariadb@11.8\"`")?;
-    parse_system(words).map_err(|error| mistaken(&is, &error))?;
+    let spec = parse_system(words).map_err(|error| mistaken(&is, &error))?;
+    let options = |value: &Value<'_>| options(value, spec.product);
     let options = optional(&table, "options", options)?.unwrap_or_default();
     let config = optional(&table, "config", |value| {
         Ok(value.text("the path of a `my.cnf` or `postgresql.conf`, in quotes")?.to_owned())
@@ -245,7 +246,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }
 
-fn options(value: &Value<'_>) -> Result<Vec<(String, String)>, Fault> {
+fn options(value: &Value<'_>, product: Product) -> Result<Vec<(String, String)>, Fault> {
     let mut options: Vec<(String, String)> = Vec::new();
     for value in value.table("a table such as `{ innodb_doublewrite = \"OFF\" }`")?.values() {
         let setting = value.option_value()?;
@@ -254,6 +255,9 @@ fn options(value: &Value<'_>) -> Result<Vec<(String, String)>, Fault> {
             return Err(Fault::at(value.key_span.start..value.span.end, message)
                 .hint("an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line"));
         };
+        let place = value.key_span.start..value.span.end;
+        check_option(product, &option.0, &option.1)
+            .map_err(|error| Fault::from_error(place, &error))?;
         if options.iter().any(|(name, _)| *name == option.0) {
             return Err(Fault::at(value.key_span, format!("`{}` is set twice", option.0)));
         }

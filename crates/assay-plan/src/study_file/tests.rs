@@ -230,7 +230,7 @@ fn mistakes_are_shown_with_their_place() {
 fn system() -> impl Strategy<Value = SystemRequest> {
     let spec =
         prop::sample::select(vec!["mysql@8.0", "mariadb@11.8/rocksdb+a=b", "mysql@dir:/x y"]);
-    let option = ("[a-z][a-z0-9_.]{0,8}", "[^\\p{Cc}]{0,8}");
+    let option = ("x(\\.x)?[a-z0-9_]{0,6}", "[^\\p{Cc}/~.]{0,8}");
     let options = prop::collection::btree_map(option.0, option.1, 0..3);
     let config = prop::option::of("[^\\p{Cc}]{0,8}");
     let own = ("[a-zé0-9][a-z._-]{0,8}", config, options);

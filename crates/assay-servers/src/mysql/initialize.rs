@@ -7,10 +7,10 @@ use std::path::Path;
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
-use super::command;
+use super::{directories, program};
 use crate::Error;
 use crate::intent::version_number;
-use crate::supervise::Job;
+use crate::supervise::{Job, RunAs};
 
 /// How a version makes its system tables. The programs that vendors have for it are shell or Perl, and are not run.
 enum Way {
@@ -79,7 +79,7 @@ pub(crate) fn initialize_job(
     fs::create_dir_all(data_dir)?;
     let tmp_dir = run_dir.join("tmp");
     fs::create_dir(&tmp_dir)?;
-    let mut argv = command(prefix, data_dir, &tmp_dir);
+    let mut argv = program(prefix, RunAs::Caller);
     let mut stdin = None;
     match Way::of(prefix) {
         Way::Itself => argv.push("--initialize-insecure".into()),
@@ -94,6 +94,7 @@ pub(crate) fn initialize_job(
         }
     }
     argv.extend(options.iter().map(OsString::from));
+    argv.extend(directories(prefix, data_dir, &tmp_dir));
     Ok(Job { stdin, ..Job::new(argv, run_dir.join("log")) })
 }
 

@@ -14,26 +14,28 @@ pub(crate) use initialize::initialize_job;
 pub(crate) use maintain::{drain, maintain, take_statistics};
 
 use crate::Error;
-use crate::server::Listen;
-use crate::supervise::Job;
+use crate::listen::Listen;
+use crate::server::Places;
+use crate::supervise::{Job, RunAs};
 
-/// The socket in a run directory.
-pub(crate) fn socket_in(run_dir: &Path) -> PathBuf {
-    run_dir.join("s")
+/// The socket in a directory for it.
+pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
+    socket_dir.join("s")
 }
 
 /// The job that runs a server. `options` are those of [`crate::render`].
 pub(crate) fn server_job(
     prefix: &Prefix,
-    data_dir: &Path,
-    tmp_dir: &Path,
-    run_dir: &Path,
+    places: &Places,
     listen: Listen,
     options: &[String],
+    run_as: RunAs,
 ) -> Job {
-    let mut argv = command(prefix, data_dir, tmp_dir);
-    argv.push(with_path("--socket=", &socket_in(run_dir)));
-    argv.push(with_path("--pid-file=", &run_dir.join("pid")));
+    let mut argv = program(prefix, run_as);
+    argv.extend(options.iter().map(OsString::from));
+    argv.extend(directories(prefix, &places.data_dir, &places.tmp_dir));
+    argv.push(with_path("--socket=", &socket_in(&places.socket_dir)));
+    argv.push(with_path("--pid-file=", &places.socket_dir.join("pid")));
     match listen {
         Listen::Socket => argv.push("--skip-networking".into()),
         Listen::Loopback(port) => {
@@ -41,15 +43,28 @@ pub(crate) fn server_job(
             argv.push(format!("--port={port}").into());
         }
     }
-    argv.extend(options.iter().map(OsString::from));
-    Job::new(argv, run_dir.join("log"))
+    Job { run_as, ..Job::new(argv, places.log.clone()) }
+}
+
+/// The command line that lists all options of a server; it writes nothing into `directory`, which must be there.
+pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
+    let mut argv = program(prefix, RunAs::Caller);
+    argv.extend(directories(prefix, directory, directory));
+    argv.extend(["--verbose", "--help"].map(OsString::from));
+    argv
 }
 
 /// The server's error for a statement that it does not know.
 const PARSE_ERROR: u32 = 1064;
 
-/// See [`crate::Server::set_password`]. Old versions have `root` once for every name of the machine.
-pub(crate) fn set_password(control: &mut Control, password: &str) -> Result<(), Error> {
+/// Lets nobody in but `root` with the password. Old versions have `root` once for every name of the machine, and some
+/// builds accounts without a name, for whoever comes.
+pub(crate) fn protect(control: &mut Control, password: &str) -> Result<(), Error> {
+    let found = control.query("SELECT Host FROM mysql.user WHERE User = ''")?;
+    for row in 0..found.rows.len() {
+        let Some(host) = found.text(row, 0) else { continue };
+        control.query(&format!("DROP USER ''@'{host}'"))?;
+    }
     let found = control.query("SELECT Host FROM mysql.user WHERE User = 'root'")?;
     for row in 0..found.rows.len() {
         let Some(host) = found.text(row, 0) else { continue };
@@ -65,8 +80,8 @@ pub(crate) fn set_password(control: &mut Control, password: &str) -> Result<(), 
     Ok(())
 }
 
-/// The command line that every use of a server program begins with.
-fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
+/// What every command line begins with. What says where things are comes last, where nothing can contradict it.
+fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
     let layout = &prefix.layout;
     let mut argv = Vec::new();
     if let Some(loader) = &layout.loader {
@@ -78,7 +93,16 @@ fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
         argv.extend([loader.into(), "--library-path".into(), library_path]);
     }
     argv.extend([layout.server.clone().into_os_string(), "--no-defaults".into()]);
-    let paths = [
+    if run_as == RunAs::Caller && rustix::process::geteuid().is_root() {
+        argv.push("--user=root".into());
+    }
+    argv
+}
+
+/// The directories of a server.
+fn directories(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> [OsString; 7] {
+    let layout = &prefix.layout;
+    [
         ("--basedir=", layout.basedir.as_path()),
         ("--datadir=", data_dir),
         ("--tmpdir=", tmp_dir),
@@ -87,12 +111,8 @@ fn command(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> Vec<OsString> {
         ("--plugin-dir=", &layout.plugin_dir),
         // No statement reads or writes files elsewhere. Some builds name a directory that is not there.
         ("--secure-file-priv=", tmp_dir),
-    ];
-    argv.extend(paths.map(|(option, path)| with_path(option, path)));
-    if rustix::process::geteuid().is_root() {
-        argv.push("--user=root".into());
-    }
-    argv
+    ]
+    .map(|(option, path)| with_path(option, path))
 }
 
 /// `--option=` followed by a path, which need not be text.

@@ -14,8 +14,11 @@ use fs_err as fs;
 pub(crate) use maintain::{clean, drain, maintain};
 pub(crate) use settings::effective_settings;
 
+use crate::intent::version_number;
+use crate::listen::Listen;
 use crate::mysql::with_path;
-use crate::server::Listen;
+use crate::options::Version;
+use crate::server::Places;
 use crate::supervise::{Job, RunAs, StopBy};
 
 /// The superuser.
@@ -27,9 +30,9 @@ const DATABASE: &str = "postgres";
 /// The port in the name of the socket of a server that listens on no port.
 const PORT: u16 = 5432;
 
-/// The socket in a run directory.
-pub(crate) fn socket_in(run_dir: &Path, listen: Listen) -> PathBuf {
-    run_dir.join(format!(".s.PGSQL.{}", port(listen)))
+/// The socket in a directory for it.
+pub(crate) fn socket_in(socket_dir: &Path, listen: Listen) -> PathBuf {
+    socket_dir.join(format!(".s.PGSQL.{}", port(listen)))
 }
 
 fn port(listen: Listen) -> u16 {
@@ -67,29 +70,42 @@ pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> 
     Job { run_as: run_as(), ..Job::new(argv, log) }
 }
 
-/// The job that runs a server. `options` are those of [`crate::render`].
+/// First version with shared memory besides that of its start.
+const DYNAMIC_MEMORY: Version = (9, 4, 0);
+
+/// The job that runs a server. `options` are those of [`crate::render`]; what says where things are comes last, where
+/// nothing can contradict it.
 pub(crate) fn server_job(
     prefix: &Prefix,
-    data_dir: &Path,
-    run_dir: &Path,
+    places: &Places,
     listen: Listen,
     options: &[String],
+    run_as: RunAs,
 ) -> Job {
     let mut argv = vec![prefix.layout.program("postgres").into_os_string(), "-D".into()];
-    argv.push(data_dir.into());
-    argv.push(with_path("--unix_socket_directories=", run_dir));
+    argv.push((&places.data_dir).into());
+    argv.extend(options.iter().map(OsString::from));
+    argv.push(with_path("--unix_socket_directories=", &places.socket_dir));
     argv.push(format!("--port={}", port(listen)).into());
     argv.push(match listen {
         Listen::Socket => "--listen_addresses=".into(),
         Listen::Loopback(_) => "--listen_addresses=127.0.0.1".into(),
     });
-    argv.extend(options.iter().map(OsString::from));
+    if version_number(&prefix.version) >= DYNAMIC_MEMORY {
+        // In files beside the data, which go with them: those in `/dev/shm` would stay when it is killed.
+        argv.push("--dynamic_shared_memory_type=mmap".into());
+    }
     // Its own word for an end in good order that does not wait for clients is SIGINT.
-    Job { run_as: run_as(), stop_by: StopBy::Interrupt, ..Job::new(argv, run_dir.join("log")) }
+    Job { run_as, stop_by: StopBy::Interrupt, ..Job::new(argv, places.log.clone()) }
+}
+
+/// The command line that lists all options of a server, which root may use.
+pub(crate) fn list_options(prefix: &Prefix) -> Vec<OsString> {
+    vec![prefix.layout.program("postgres").into_os_string(), "--describe-config".into()]
 }
 
 /// Postgres refuses to run as root, and as a user that has no entry in the list of users.
-fn run_as() -> RunAs {
+pub(crate) fn run_as() -> RunAs {
     let user = rustix::process::geteuid();
     if user.is_root() || !is_listed(user.as_raw()) { RunAs::Nobody } else { RunAs::Caller }
 }

@@ -5,7 +5,6 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use fs_err as fs;
@@ -16,9 +15,13 @@ use rustix::process::{
     pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
 };
 
+use super::claim::Claim;
 use super::run_dir::{self, RunDir};
 use super::stop::stop;
-use super::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace};
+use super::{
+    CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace, shared_memory,
+    unprivileged,
+};
 
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
 #[must_use]
@@ -42,7 +45,7 @@ struct Keeper {
     /// How the process ended.
     ending: Option<Ending>,
     run_dir: Option<RunDir>,
-    directories: Vec<PathBuf>,
+    directories: Vec<Claim>,
     process: Option<Process>,
 }
 
@@ -139,7 +142,9 @@ impl Keeper {
         match request {
             Request::Own { run_root, name, directories } => {
                 self.run_dir = Some(RunDir::create(&run_root, &name, &directories)?);
-                self.directories = directories;
+                for directory in &directories {
+                    self.directories.push(Claim::take(directory)?);
+                }
             }
             Request::Run(job) => {
                 let pid = self.run(&job)?;
@@ -159,6 +164,10 @@ impl Keeper {
                 let Some(run_dir) = &self.run_dir else {
                     return Err(io::Error::other("no run directory"));
                 };
+                // By now it executes what it will.
+                if let Some(process) = &self.process {
+                    run_dir.note_program(process.pid);
+                }
                 self.listener = Some(UnixListener::bind(run_dir.path().join(CONTROL))?);
             }
             Request::Tell => return Ok(Reply::Told(self.ending)),
@@ -189,11 +198,12 @@ impl Keeper {
         match job.run_as {
             RunAs::Caller => {}
             RunAs::Nobody => namespace::enter(&mut command),
+            RunAs::Unprivileged => unprivileged::enter(&mut command)?,
         }
         // After the change of user, which would undo it.
         die_with_parent(&mut command, getpid());
         let child = command.spawn().map_err(|error| match job.run_as {
-            RunAs::Caller => error,
+            RunAs::Caller | RunAs::Unprivileged => error,
             RunAs::Nobody => namespace::explained(error),
         })?;
         let pid = Pid::from_child(&child);
@@ -305,8 +315,9 @@ impl Keeper {
         let _ = self.quit();
         kill_descendants()?;
         let mut outcome = Ok(());
-        for directory in &self.directories {
-            outcome = outcome.and(run_dir::remove(directory));
+        for claim in self.directories.drain(..) {
+            let released = shared_memory::release(claim.directory());
+            outcome = outcome.and(claim.remove()).and(released);
         }
         if let Some(run_dir) = self.run_dir.take().filter(|_| outcome.is_ok()) {
             outcome = run_dir::remove(run_dir.path());

@@ -3,17 +3,21 @@
 //! Each server has one: assay re-executed, connected by a socket that is its standard input. It does one
 //! request at a time. At end-of-file, however it came about, it kills whatever runs below it, frozen or not,
 //! removes the directories it was given, and exits. Its run directory holds a lock for as long as it lives,
-//! so that what even a killed supervisor leaves is found by [`collect_garbage`].
+//! so that what even a killed supervisor leaves is found by [`collect_garbage`]. A lock beside each of those directories
+//! says the same to assays elsewhere that share the cache and not the run directories: see [`collect_unheld`].
 //!
 //! A server that is to outlive the command that started it has a supervisor that was asked to stay: it listens on a
 //! socket in its run directory, and ends when it is told to.
 
 mod children;
+mod claim;
 mod keeper;
 mod namespace;
 mod run_dir;
 mod sandbox;
+mod shared_memory;
 mod stop;
+mod unprivileged;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -22,12 +26,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
+pub use claim::{Claim, collect_unheld};
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;
 pub use run_dir::collect_garbage;
 pub(crate) use run_dir::prepare_root;
 pub(crate) use sandbox::{Sandbox, unique_name};
+pub(crate) use unprivileged::{hand_over, is_called_for};
 
 /// The program to run as a supervisor: one that calls [`main`] when given these arguments.
 #[derive(Debug, Clone)]
@@ -86,6 +92,8 @@ pub(crate) enum RunAs {
     /// As the same, who in a user namespace of its own is called `nobody`: for a program that refuses to be root.
     /// Its files are the caller's.
     Nobody,
+    /// As `nobody`, in truth: root's files are not its own. See [`hand_over`] for what is.
+    Unprivileged,
 }
 
 /// The signal that asks a process to end in good order.
@@ -100,7 +108,7 @@ pub(crate) enum StopBy {
 /// What a supervisor is asked, one JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Request {
-    /// Create and lock the run directory `name` below `run_root`; remove it and `directories` in the end.
+    /// Create and lock the run directory `name` below `run_root`, and claim `directories`; remove all in the end.
     Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
     /// Start a process; answered by [`Reply::Started`], and later by [`Reply::Ended`] unasked.
     Run(Job),

@@ -14,7 +14,7 @@ use rustix::thread::{
 };
 
 /// User and group `nobody`, which every list of users seen has.
-const NOBODY: u32 = 65534;
+pub(super) const NOBODY: u32 = 65534;
 
 /// Lets the command run in a user namespace that calls the caller `nobody`. Its files are the caller's outside.
 #[expect(unsafe_code, reason = "a namespace can only be entered between fork and exec")]
@@ -62,7 +62,9 @@ pub(super) fn explained(error: io::Error) -> io::Error {
 }
 
 /// What `nobody` keeps of root: the cache may lie where only root can go, and in a namespace files are root's, too.
-const KEPT: [CapabilitySet; 2] = [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER];
+/// The last is for servers on a port, which get nothing but that.
+const KEPT: [CapabilitySet; 3] =
+    [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER, CapabilitySet::DAC_READ_SEARCH];
 
 /// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as
 /// in many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and

@@ -11,6 +11,8 @@ use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 
+use super::claim::{Claim, is_at};
+use super::shared_memory;
 use crate::Error;
 
 const LOCK: &str = "lock";
@@ -91,17 +93,21 @@ pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
         // What runs under another user, root before it left being root, may hide what it does: to be ended by its own.
         let is_ours = entry.metadata()?.uid() == geteuid().as_raw();
         if entry.file_type()?.is_dir() && is_ours && is_dead(&entry.path())? {
-            bury(&entry.path())?;
-            count += 1;
+            count += usize::from(bury(&entry.path())?);
         }
     }
     Ok(count)
 }
 
 fn lock_root(root: &Path) -> io::Result<fs::File> {
-    let lock = fs::File::create(root.join(LOCK))?;
-    lock.lock()?;
-    Ok(lock)
+    let path = root.join(LOCK);
+    loop {
+        let lock = fs::File::create(&path)?;
+        lock.lock()?;
+        if is_at(&lock, &path)? {
+            return Ok(lock);
+        }
+    }
 }
 
 /// Whether no supervisor holds the lock of a run directory.
@@ -118,17 +124,30 @@ fn is_dead(run_dir: &Path) -> io::Result<bool> {
     }
 }
 
-fn bury(run_dir: &Path) -> io::Result<()> {
+/// Ends and removes what a supervisor left; gives whether it did. One that still holds a directory is not dead, though
+/// somebody has removed the lock of its run directory.
+fn bury(run_dir: &Path) -> io::Result<bool> {
     // Killed while it was being made, a run directory has no whole record and nothing but itself.
     let record = fs::read(run_dir.join(RECORD)).ok();
     let record = record.and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
     if let Some(Record { session, mut directories }) = record {
+        let mut claims = Vec::new();
+        for directory in directories.iter().filter(|it| it.parent().is_some_and(Path::is_dir)) {
+            match Claim::try_take(directory)? {
+                Some(claim) => claims.push(claim),
+                None => return Ok(false),
+            }
+        }
         directories.push(run_dir.to_owned());
         let program = fs::read(run_dir.join(PROGRAM)).ok();
         kill_orphans(session, program.as_deref(), &directories)?;
-        directories.iter().try_for_each(|directory| remove(directory))?;
+        for claim in claims {
+            shared_memory::release(claim.directory())?;
+            claim.remove()?;
+        }
     }
-    remove(run_dir)
+    remove(run_dir)?;
+    Ok(true)
 }
 
 /// Kills the processes of a session, or that execute a program, that work in one of the directories, and waits until

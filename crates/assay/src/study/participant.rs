@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use assay_model::{DataSet, Origin, Prefix, Study, StudyRecord, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
-use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor};
+use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor, UNFINISHED};
 
 use assay_wire::Stop;
 
+use super::template::TEMPLATES;
 use super::{Environment, trust};
 use crate::attach::connect_options;
 
@@ -36,6 +37,8 @@ pub(crate) struct Stage {
     pub(crate) site: Site,
     /// The CPU that clients and servers share when they share one.
     pub(crate) cpu: usize,
+    /// Where templates are, and are made.
+    templates: PathBuf,
 }
 
 impl Stage {
@@ -43,7 +46,7 @@ impl Stage {
     pub(crate) fn new(env: &Environment) -> Result<Self> {
         let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
         let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
-        Ok(Self { site, cpu })
+        Ok(Self { site, cpu, templates: env.cache_dir.join(TEMPLATES) })
     }
 
     /// Where servers run that keep their data below `data_root`, until somebody asks to stop.
@@ -57,14 +60,11 @@ impl Stage {
     }
 
     /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
-    /// machine lost power. Only while this assay holds the machine's lock: data of instances is then nobody's.
+    /// machine lost power: what no supervisor holds, on this machine or in a container that shares the cache.
     pub(crate) fn collect_garbage(&self) -> Result<()> {
         assay_servers::collect_garbage(&self.site.run_root)?;
-        if self.site.data_root.is_dir() {
-            for entry in fs_err::read_dir(&self.site.data_root)? {
-                fs_err::remove_dir_all(entry?.path())?;
-            }
-        }
+        assay_servers::collect_unheld(&self.site.data_root, |_| true)?;
+        assay_servers::collect_unheld(&self.templates, |name| name.starts_with(UNFINISHED))?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, Kind, Microbenchmark,
     PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, TestSet, WORKLOAD_VERSION,
 };
-use assay_servers::{Attached, Server};
+use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_wire::Control;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -38,6 +38,12 @@ const AGED_EVENTS_MIN: u64 = 100;
 
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
+
+/// Between two looks at whether another assay has made a template.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Their directory in the cache.
+pub(crate) const TEMPLATES: &str = "templates";
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
@@ -206,14 +212,31 @@ pub(crate) fn empty_template(
     options: &[String],
     name: &str,
 ) -> Result<PathBuf> {
-    let empty = env.cache_dir.join("templates").join(key(&[&prefix.sha256, &options.join(" ")]));
+    let empty = env.cache_dir.join(TEMPLATES).join(key(&[&prefix.sha256, &options.join(" ")]));
+    let making = making(env, &empty)?;
     if !empty.is_dir() {
         env.progress.update(&format!("{name}: initialising"));
         let site = Stage::site(env.cache_dir.join("instances"), env.interrupt.stop());
         assay_servers::initialize(&site, prefix, options, &empty)?;
     }
+    making.remove()?;
     mark_used(&empty)?;
     Ok(empty)
+}
+
+/// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
+fn making(env: &Environment, template: &Path) -> Result<Claim> {
+    let name = template.file_name().unwrap_or_default().to_string_lossy();
+    let claimed = template.with_file_name(format!("{UNFINISHED}{name}"));
+    fs_err::create_dir_all(env.cache_dir.join(TEMPLATES))?;
+    loop {
+        if let Some(claim) = Claim::try_take(&claimed)? {
+            return Ok(claim);
+        }
+        env.interrupt.check()?;
+        env.progress.update("waiting for another assay that makes the same data");
+        std::thread::sleep(LOOK_EVERY);
+    }
 }
 
 struct Maker<'a> {
@@ -231,7 +254,7 @@ impl Maker<'_> {
     /// Where its template is, or will be.
     fn dir(&self) -> PathBuf {
         let system = &self.participant.system;
-        self.env.cache_dir.join("templates").join(key(&[
+        self.env.cache_dir.join(TEMPLATES).join(key(&[
             &system.prefix.sha256,
             &system.options.join(" "),
             system.spec.engine.word(),
@@ -246,10 +269,12 @@ impl Maker<'_> {
             return self.of_running_server();
         }
         let dir = self.dir();
+        let making = making(self.env, &dir)?;
         let (fresh, aged, made) = (dir.join(FRESH), dir.join("aged"), dir.join("made.json"));
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
+            making.remove()?;
             mark_used(&dir)?;
             return Ok(Template { fresh, aged, made });
         }
@@ -258,6 +283,7 @@ impl Maker<'_> {
             self.load(server, &fresh)?;
         }
         let made = self.age(&fresh, &aged, &made)?;
+        making.remove()?;
         Ok(Template { fresh, aged, made })
     }
 

@@ -1,0 +1,258 @@
+//! Options of servers that nobody but assay sets: those that say where a server is and who it is. One rule for system
+//! names, study files, config files, and what a ledger says.
+
+use assay_model::Product;
+
+use crate::Error;
+
+/// Checks that a server may be given an option: that it leaves the server where assay puts it.
+///
+/// # Errors
+/// [`Error::ReservedOption`].
+pub fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
+    match refusal(product, name, value) {
+        None => Ok(()),
+        Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),
+    }
+}
+
+/// Why a server may not be given an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Assay sets it.
+    Reserved,
+    /// It may be short for this one, which assay sets.
+    ShortFor(&'static str),
+    /// This value has a path that does not lie in the server's own directory.
+    LeadsAway(String),
+}
+
+pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
+    let by_name = match product {
+        Product::MariaDb | Product::MySql => mysql(&plain(name)),
+        Product::Postgres => postgres(&name.replace('-', "_").to_ascii_lowercase()),
+    };
+    by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(value.to_owned())))
+}
+
+/// The name that counts: the servers take either line, any case, words in front that say how an option is given, and,
+/// before a dot, the name of a cache to which nearly no option belongs.
+fn plain(name: &str) -> String {
+    let name = name.replace('-', "_").to_ascii_lowercase();
+    let mut name = name.rsplit_once('.').map_or(name.as_str(), |(_, option)| option);
+    let modifiers = ["loose_", "skip_", "disable_", "enable_", "maximum_"];
+    while let Some(rest) = modifiers.iter().find_map(|modifier| name.strip_prefix(modifier)) {
+        name = rest;
+    }
+    name.to_owned()
+}
+
+fn mysql(name: &str) -> Option<Refusal> {
+    if RESERVED_MYSQL.iter().any(|reserved| is_named(reserved, name)) {
+        return Some(Refusal::Reserved);
+    }
+    // The servers take any beginning of a name that no other one has, which one letter never is.
+    let long = RESERVED_MYSQL.iter().find(|it| name.len() > 1 && it.starts_with(name));
+    let long = long.filter(|_| !COMPLETE_MYSQL.contains(&name));
+    long.map(|reserved| Refusal::ShortFor(reserved))
+}
+
+fn postgres(name: &str) -> Option<Refusal> {
+    RESERVED_POSTGRES.iter().any(|reserved| is_named(reserved, name)).then_some(Refusal::Reserved)
+}
+
+/// Whether an entry of the tables means a name.
+fn is_named(reserved: &str, name: &str) -> bool {
+    match (reserved.strip_suffix('_'), reserved.strip_prefix('_')) {
+        (Some(_), _) => name.starts_with(reserved),
+        (None, Some(_)) => name.ends_with(reserved),
+        (None, None) => name == reserved,
+    }
+}
+
+/// Whether a value has a path that does not lie in the data directory.
+fn leads_away(value: &str) -> bool {
+    let mut paths =
+        value.split([':', ';', ',', '=']).map(|it| it.trim_start_matches([' ', '\t', '"', '\'']));
+    paths.any(|path| {
+        path.starts_with(['/', '~']) || path.split('/').any(|part| part.trim_end() == "..")
+    })
+}
+
+/// Directories, sockets, ports, users, logs, and what makes another program of the server; with `_` at the end, all that
+/// begin so. Files and directories whose names may be relative are not here: these lie in the data directory.
+const RESERVED_MYSQL: &[&str] = &[
+    "admin_",
+    "basedir",
+    "bind_address",
+    "bootstrap",
+    "character_sets_dir",
+    "chroot",
+    "daemonize",
+    "datadir",
+    "defaults_",
+    "extra_port",
+    "grant_tables",
+    "help",
+    "init_file",
+    "initialize",
+    "initialize_insecure",
+    "lc_messages_dir",
+    "log_error",
+    "log_error_services",
+    "log_syslog",
+    "login_path",
+    "mysqlx_",
+    "networking",
+    "no_defaults",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "print_defaults",
+    "replica_load_tmpdir",
+    "report_",
+    "secure_file_priv",
+    "slave_load_tmpdir",
+    "socket",
+    "tmpdir",
+    "user",
+    "wsrep_",
+];
+
+/// Beginnings of these names that are options of their own.
+const COMPLETE_MYSQL: &[&str] = &["lc_messages", "mysqlx"];
+
+/// As above; with `_` in front, all that end so: commands that the server executes.
+const RESERVED_POSTGRES: &[&str] = &[
+    "_command",
+    "archive_library",
+    "bonjour",
+    "bonjour_name",
+    "config_file",
+    "data_directory",
+    "dynamic_shared_memory_type",
+    "event_source",
+    "external_pid_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "log_destination",
+    "log_directory",
+    "log_filename",
+    "logging_collector",
+    "port",
+    "ssl",
+    "ssl_",
+    "stats_temp_directory",
+    "syslog_",
+    "unix_socket_",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_where_a_server_is_or_who_it_is_is_refused() {
+        for (name, value) in [
+            ("datadir", "x"),
+            ("DataDir", "x"),
+            ("loose-datadir", "x"),
+            ("loose_skip_networking", "0"),
+            ("maximum-port", "1"),
+            ("hot_cache.datadir", "x"),
+            ("secure-file-priv", ""),
+            ("skip_grant_tables", "1"),
+            ("mysqlx_port", "1"),
+            ("wsrep_sst_method", "x"),
+            ("log_error", "x"),
+            ("user", "root"),
+            ("init_file", "x"),
+        ] {
+            let found = refusal(Product::MySql, name, value);
+            assert_eq!(found, Some(Refusal::Reserved), "{name}");
+        }
+        for (name, long) in [
+            ("datad", "datadir"),
+            ("loose-datad", "datadir"),
+            ("skip-net", "networking"),
+            ("sock", "socket"),
+            ("init_f", "init_file"),
+            ("defaults", "defaults_"),
+            ("pl", "plugin_dir"),
+        ] {
+            let found = refusal(Product::MariaDb, name, "x");
+            assert_eq!(found, Some(Refusal::ShortFor(long)), "{name}");
+        }
+        for name in [
+            "Data_Directory",
+            "data-directory",
+            "archive_command",
+            "ssl_passphrase_command",
+            "unix_socket_directories",
+            "dynamic_shared_memory_type",
+            "listen_addresses",
+        ] {
+            let found = refusal(Product::Postgres, name, "x");
+            assert_eq!(found, Some(Refusal::Reserved), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_leads_out_of_the_servers_directory_is_refused() {
+        for value in [
+            "/x",
+            "~/x",
+            "~other/x",
+            "../x",
+            "a/../../x",
+            "a/..",
+            "ibdata1:10M;/x/ibdata2:10M",
+            "d:t:o,/tmp/trace",
+            "\"/x/evil.so\"",
+            "ok, \"/x\"",
+            "file:///x",
+        ] {
+            for product in [Product::MySql, Product::Postgres] {
+                let found = refusal(product, "some_option", value);
+                assert_eq!(found, Some(Refusal::LeadsAway(value.to_owned())));
+            }
+        }
+    }
+
+    #[test]
+    fn names_within_the_servers_directory_and_all_else_may_be_given() {
+        for (name, value) in [
+            ("log_bin", "binlog"),
+            ("skip_log_bin", "1"),
+            ("slow_query_log", "1"),
+            ("slow_query_log_file", "slow.log"),
+            ("general_log_file", "./sub/general.log"),
+            ("innodb_undo_directory", "undo"),
+            ("innodb_data_file_path", "ibdata1:12M:autoextend"),
+            ("innodb_ft_server_stopword_table", "db/stopwords"),
+            ("default_time_zone", "Europe/Berlin"),
+            ("plugin_load_add", "ha_rocksdb.so"),
+            ("mysqlx", "OFF"),
+            ("lc_messages", "de_DE"),
+            ("hot_cache.key_buffer_size", "1M"),
+            ("port_open_timeout", "1"),
+            ("log_error_verbosity", "3"),
+            ("sql_mode", "ANSI,NO_ENGINE_SUBSTITUTION"),
+            ("init_connect", "SET @a = 1 / 2, @b = '...'"),
+            ("ssl", "0"),
+            ("userstat", "1"),
+        ] {
+            assert_eq!(refusal(Product::MariaDb, name, value), None, "{name}");
+        }
+        for (name, value) in [
+            ("shared_preload_libraries", "pg_stat_statements, auto_explain"),
+            ("search_path", "\"$user\", public"),
+            ("log_line_prefix", "%m [%p]"),
+            ("datad", "x"),
+            ("lc_messages", "C"),
+        ] {
+            assert_eq!(refusal(Product::Postgres, name, value), None, "{name}");
+        }
+    }
+}

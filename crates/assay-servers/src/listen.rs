@@ -1,0 +1,82 @@
+//! Servers on a TCP port: there is a password before anybody can knock.
+
+use std::io::{ErrorKind, Read as _};
+use std::net::{Ipv4Addr, TcpListener};
+
+use fs_err as fs;
+
+use crate::Error;
+
+/// Where a server listens, besides its unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// Nowhere.
+    Socket,
+    /// On a TCP port of the loopback interface.
+    Loopback(u16),
+}
+
+impl Listen {
+    /// Fails where another program listens on the port, before anything is done.
+    ///
+    /// # Errors
+    /// [`Error::Port`].
+    pub fn check(self) -> Result<(), Error> {
+        let Self::Loopback(port) = self else { return Ok(()) };
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(Error::Port { port, source }),
+        }
+    }
+
+    /// The error of a server that has ended, or that it could not have its port.
+    pub(crate) fn explained(self, error: Error) -> Error {
+        let (Self::Loopback(port), Error::Ended { log, .. }) = (self, &error) else { return error };
+        match refusal_in(log) {
+            Some(kind) => Error::Port { port, source: kind.into() },
+            None => error,
+        }
+    }
+}
+
+/// Why a server could not have its port, in the words that all have for it: those of the kernel.
+fn refusal_in(log: &str) -> Option<ErrorKind> {
+    let mut binding = log.lines().filter(|it| BINDING.iter().any(|words| it.contains(words)));
+    binding.find_map(|line| match line {
+        _ if line.contains("Address already in use") => Some(ErrorKind::AddrInUse),
+        _ if line.contains("Permission denied") => Some(ErrorKind::PermissionDenied),
+        _ => None,
+    })
+}
+
+/// What servers were doing then.
+const BINDING: [&str; 2] = ["Bind on TCP/IP port", "could not bind"];
+
+/// A password that nobody guesses, of letters and digits.
+pub(crate) fn new_password() -> Result<String, Error> {
+    let mut bytes = [0_u8; 16];
+    fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_a_server_cannot_have_is_found_in_its_log() {
+        for (line, expected) in [
+            (
+                "[ERROR] Can't start server: Bind on TCP/IP port: Address already in use",
+                Some(ErrorKind::AddrInUse),
+            ),
+            (
+                "[1] LOG:  could not bind IPv4 address \"127.0.0.1\": Permission denied",
+                Some(ErrorKind::PermissionDenied),
+            ),
+            ("[ERROR] cannot open `x`: Permission denied", None),
+        ] {
+            assert_eq!(refusal_in(line), expected);
+        }
+    }
+}

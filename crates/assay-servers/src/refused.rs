@@ -1,0 +1,174 @@
+//! Why a server does not start, where its log blames an option: in one line, with the name that was meant.
+
+use std::time::Duration;
+
+use assay_model::{Prefix, Product};
+use fs_err as fs;
+
+use crate::supervise::{Job, Sandbox};
+use crate::{Error, mysql, postgres};
+
+/// How long a server may take to list its options.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Jaro-Winkler similarity above which two names may be meant to be the same.
+const ALIKE: f64 = 0.85;
+
+/// What is wrong with an option.
+#[derive(Debug, PartialEq, Eq)]
+enum Fault {
+    /// This version does not have it.
+    Unknown(String),
+    /// What the server says.
+    Said(String),
+}
+
+/// The error of a server that has ended while it started, or a better one.
+pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) -> Error {
+    if !matches!(error, Error::Ended { .. } | Error::Initialize { .. }) {
+        return error;
+    }
+    let log = fs::read(sandbox.run_dir().join("log")).unwrap_or_default();
+    let server = format!("{} {}", prefix.product, prefix.version);
+    match fault_in(&String::from_utf8_lossy(&log)) {
+        None => error,
+        Some(Fault::Said(said)) => Error::OptionRefused { server, said },
+        Some(Fault::Unknown(option)) => {
+            // Of a server that does not even tell its options, the name alone.
+            let known = options_of(sandbox, prefix).unwrap_or_default();
+            let nearest = nearest(&option, known);
+            Error::UnknownOption { server, option, nearest }
+        }
+    }
+}
+
+/// The first complaint of an option in a log.
+fn fault_in(log: &str) -> Option<Fault> {
+    log.lines().find_map(|line| {
+        if let Some((_, said)) = line.split_once("FATAL:") {
+            return of_postgres(said.trim());
+        }
+        line.split_once("[ERROR]").and_then(|(_, said)| of_mysql(said.trim()))
+    })
+}
+
+fn of_postgres(said: &str) -> Option<Fault> {
+    if let Some(name) = said.strip_prefix("unrecognized configuration parameter ") {
+        return Some(Fault::Unknown(name.trim_matches('"').to_owned()));
+    }
+    said.contains("parameter \"").then(|| Fault::Said(said.to_owned()))
+}
+
+/// What a server says of options that it does not take; sources: the programs' own `my_getopt`.
+const COMPLAINTS: [&str; 5] = [
+    "ambiguous option",
+    "cannot take an argument",
+    "requires an argument",
+    "Error while setting value",
+    "Unknown suffix",
+];
+
+fn of_mysql(said: &str) -> Option<Fault> {
+    for words in ["unknown variable '", "unknown option '"] {
+        if let Some((_, rest)) = said.split_once(words) {
+            let option = rest.split(['=', '\'']).next()?.trim_start_matches('-');
+            return Some(Fault::Unknown(option.replace('-', "_")));
+        }
+    }
+    // In front of it are the number of the message, who tells it, and the program.
+    let begin = said.rfind("] ").map_or(0, |at| at + 2);
+    let told = said.get(begin..)?;
+    let told = match told.split_once(": ") {
+        Some((program, told)) if program.starts_with('/') => told,
+        _ => told,
+    };
+    let is_complaint = COMPLAINTS.iter().any(|words| told.contains(words));
+    is_complaint.then(|| Fault::Said(told.trim_end_matches('.').to_owned()))
+}
+
+/// The names of all options that a server has, as it lists them; none where it cannot.
+fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
+    let list = sandbox.run_dir().join("options");
+    let argv = match prefix.product {
+        Product::MariaDb | Product::MySql => mysql::list_options(prefix, sandbox.run_dir()),
+        Product::Postgres => postgres::list_options(prefix),
+    };
+    sandbox.run(Job::new(argv, list.clone())).ok()?;
+    sandbox.ended_within(LIMIT).ok()??;
+    let list = fs::read(list).ok()?;
+    let list = String::from_utf8_lossy(&list);
+    Some(match prefix.product {
+        Product::Postgres => list.lines().filter_map(first_word).collect(),
+        _ => list.lines().skip_while(|it| !it.starts_with("----")).filter_map(first_word).collect(),
+    })
+}
+
+/// The first word of a line, as a name of an option.
+fn first_word(line: &str) -> Option<String> {
+    let word = line.split_whitespace().next()?;
+    let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());
+    is_name.then(|| word.replace('-', "_").to_ascii_lowercase())
+}
+
+/// The name most like `option`; none when all are quite different.
+fn nearest(option: &str, known: Vec<String>) -> Option<String> {
+    let option = option.to_ascii_lowercase();
+    let likeness = known.into_iter().map(|name| (strsim::jaro_winkler(&name, &option), name));
+    let best = likeness.filter(|(likeness, _)| *likeness > ALIKE);
+    best.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_is_found_in_the_logs_of_all_versions() {
+        let unknown = Some(Fault::Unknown("innodb_bufer".to_owned()));
+        for line in [
+            "2026-01-01  1:00:00 0 [ERROR] /p/mariadbd: unknown variable 'innodb-bufer=1'",
+            "260101  1:00:00 [ERROR] /p/mysqld: unknown option '--innodb-bufer'",
+            "2026-01-01T01:00:00.000000Z 0 [ERROR] [MY-000067] [Server] unknown variable 'innodb-bufer=1'.",
+            "2026-01-01 01:00:00.000 UTC [1] FATAL:  unrecognized configuration parameter \"innodb_bufer\"",
+        ] {
+            assert_eq!(
+                fault_in(&format!("[Note] starting\n{line}\n[ERROR] Aborting")),
+                unknown,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_refused_is_told_in_the_servers_words() {
+        for (line, said) in [
+            (
+                "2026-01-01T01:00:00Z 0 [ERROR] [MY-000077] [Server] /p/mysqld: Error while setting value 'x' to 'y'.",
+                "Error while setting value 'x' to 'y'",
+            ),
+            (
+                "2026-01-01  1:00:00 0 [ERROR] /p/mariadbd: ambiguous option '--log-b' (log-bin, log-basename)",
+                "ambiguous option '--log-b' (log-bin, log-basename)",
+            ),
+            (
+                "[1] FATAL:  parameter \"work_mem\" requires a numeric value",
+                "parameter \"work_mem\" requires a numeric value",
+            ),
+        ] {
+            assert_eq!(fault_in(line), Some(Fault::Said(said.to_owned())));
+        }
+        for line in
+            ["[Warning] unknown variable 'loose-x=1'", "[ERROR] Aborting", "FATAL:  no space"]
+        {
+            assert_eq!(fault_in(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_meant() {
+        let known = || ["innodb_buffer_pool_size", "sort_buffer_size"].map(str::to_owned).to_vec();
+        let found = nearest("innodb_bufer_pool_size", known());
+        assert_eq!(found.as_deref(), Some("innodb_buffer_pool_size"));
+        assert_eq!(nearest("xyz", known()), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Servers on a port: nobody gets in without the password, at no moment, and whoever does is not root.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::{sync::Arc, time::Duration};
+
+use assay_model::{Hint as _, Product};
+use assay_servers::{Error, Listen, Server};
+use assay_testkit::{options, product_prefix, site, start_listening, template};
+use assay_wire::{Address, ConnectOptions, Control};
+use fs_err as fs;
+
+assay_testkit::supervisor_entry!();
+
+/// One that makes its system tables itself, two that get them from scripts, and one with accounts in the data.
+const SYSTEMS: [(Product, &str); 4] = [
+    (Product::MariaDb, "10.11"),
+    (Product::MySql, "5.6"),
+    (Product::MySql, "5.7"),
+    (Product::Postgres, "16"),
+];
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// How somebody else would try to log in.
+fn knocking(product: Product, port: u16, user: &str) -> ConnectOptions {
+    let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
+    let options = ConnectOptions::new(address, user);
+    match product {
+        Product::Postgres => ConnectOptions {
+            protocol: assay_wire::Protocol::Postgres,
+            database: Some("postgres".to_owned()),
+            ..options
+        },
+        _ => options,
+    }
+}
+
+/// Somebody who tries to log in all the time until told to stop, and who tells how often he got in and how often the
+/// server refused him.
+fn knocker(product: Product, port: u16, stop: Arc<AtomicBool>) -> JoinHandle<(u32, u32)> {
+    std::thread::spawn(move || {
+        let (mut got_in, mut refused) = (0, 0);
+        while !stop.load(Ordering::Relaxed) {
+            for user in ["root", "", "postgres"] {
+                match Control::connect(&knocking(product, port, user)) {
+                    Ok(_) => got_in += 1,
+                    Err(error) if error.server_code().is_some() => refused += 1,
+                    Err(_) => {}
+                }
+            }
+        }
+        (got_in, refused)
+    })
+}
+
+#[test]
+fn nobody_gets_in_before_there_is_a_password() {
+    for (product, version) in SYSTEMS {
+        let port = free_port();
+        let stop = Arc::new(AtomicBool::new(false));
+        let knocker = knocker(product, port, Arc::clone(&stop));
+        let mut test = start_listening(product, version, &[], Listen::Loopback(port));
+        let password = test.server().password().unwrap().to_owned();
+        std::thread::sleep(Duration::from_millis(100));
+        stop.store(true, Ordering::Relaxed);
+        let (got_in, refused) = knocker.join().unwrap();
+        assert!(refused > 0, "{product} {version}: nobody knocked");
+        assert_eq!(got_in, 0, "{product} {version}");
+        let owner = knocking(product, port, "root");
+        Control::connect(&ConnectOptions { password: Some(password), ..owner }).unwrap();
+    }
+}
+
+/// Started by root, the server writes to its own directories only; it started as root before, and wrote anywhere.
+#[test]
+fn whoever_gets_in_is_not_root() {
+    if !rustix::process::geteuid().is_root() {
+        println!("NOT TESTED: only root can start a server that could be root");
+        return;
+    }
+    let roots = tempfile::tempdir().unwrap();
+    fs::set_permissions(roots.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let file = roots.path().join("x");
+    let path = file.display();
+    for (product, version) in SYSTEMS {
+        let mut test = start_listening(product, version, &[], Listen::Loopback(free_port()));
+        let status = procfs::process::Process::new(test.pid()).unwrap().status().unwrap();
+        assert_eq!((status.ruid, status.euid, status.suid), (65534, 65534, 65534));
+        assert_eq!((status.rgid, status.egid, status.groups.len()), (65534, 65534, 0));
+        // CAP_DAC_READ_SEARCH
+        assert_eq!((status.capprm, status.capeff), (1 << 2, 1 << 2), "{product} {version}");
+        assert_eq!(status.nonewprivs, Some(1));
+        let mut control = test.connect();
+        let statements = match product {
+            Product::Postgres => [
+                format!("COPY (SELECT 'x') TO '{path}'"),
+                format!("COPY (SELECT 'x') TO PROGRAM 'tee {path}'"),
+            ],
+            _ => [
+                format!("SET GLOBAL general_log_file = '{path}'"),
+                format!("SELECT 'x' INTO OUTFILE '{path}'"),
+            ],
+        };
+        for sql in statements {
+            let _ = control.query(&sql);
+        }
+        if product != Product::Postgres {
+            let _ = control.query("SET GLOBAL general_log = ON");
+            let _ = control.query("SELECT 'x'");
+        }
+        assert!(!file.exists(), "{product} {version}");
+        // It works all the same, and goes as others do.
+        control
+            .query("CREATE TABLE test.t (a INT)")
+            .or_else(|_| control.query("CREATE TABLE t (a INT)"))
+            .unwrap();
+        test.server().freeze().unwrap();
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_before_anything_is_done() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = Listen::Loopback(taken.local_addr().unwrap().port());
+    let dir = tempfile::tempdir().unwrap();
+    let (prefix, site) =
+        (product_prefix(Product::MariaDb, "10.11"), site(&dir.path().join("data")));
+    let error =
+        Server::start_listening(&site, &prefix, &options(&prefix), &template(&prefix), listen)
+            .unwrap_err();
+    assert!(matches!(error, Error::Port { .. }), "{error}");
+    assert!(error.hints()[0].contains("--port 0"));
+    assert!(!site.data_root.exists());
+}
