@@ -7,12 +7,16 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Output, Stdio};
+use std::sync::Mutex;
 
 use assay_ledger::Ledger;
 use common::Place;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+/// One study at a time: those of other tests would wait, and count that as their time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 const LONG: [&str; 11] = [
     "compare",
@@ -23,7 +27,7 @@ const LONG: [&str; 11] = [
     "--tests",
     "oltp_point_select,scan",
     "--budget",
-    "60",
+    "600",
     "--offline",
     "--quiet",
 ];
@@ -96,6 +100,7 @@ fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
+    let _alone = ALONE.lock();
     let place = Place::new();
     interrupt(start(&place));
     let [spec, options, prefix] = columns(&place);
@@ -168,6 +173,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
 
 #[test]
 fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
+    let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
     let id = latest(&place);
@@ -283,24 +289,25 @@ fn what_a_server_says_commands_nothing() {
 
 #[test]
 fn a_study_file_is_run_with_other_tests_and_another_budget() {
+    let _alone = ALONE.lock();
     let place = Place::new();
     let file = place.run().join("study.toml");
     let text = "preset = \"smoke\"\ntests = [\"insert\"]\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
     fs_err::write(&file, text).unwrap();
     let args = ["run", file.to_str().unwrap(), "--tests", "read-only-count,scan", "--set", "47"];
-    let more = ["--budget", "20", "--offline", "--format", "json"];
+    let more = ["--budget", "90", "--offline", "--format", "json"];
     let output = place.run_to_end(&[&args[..], &more].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(result["study"]["budget_s"], 20.0);
+    assert_eq!(result["study"]["budget_s"], 90.0);
     let tests = result["cells"].as_array().unwrap().iter().map(|cell| cell["test"].as_str());
     let mut tests: Vec<_> = tests.flatten().collect();
     tests.dedup();
     assert!(tests.iter().all(|test| ["read-only-count", "scan"].contains(test)), "{tests:?}");
     let report = place.run_to_end(&["report"]);
     let report = String::from_utf8(report.stdout).unwrap();
-    let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 20s";
+    let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 1m30s";
     assert!(report.contains(again), "{report}");
     place.assert_nothing_left();
 }
@@ -308,13 +315,14 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
 /// A server that runs already is the ledger's word alone, unless this user's assay began the study.
 #[test]
 fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
+    let _alone = ALONE.lock();
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server: Value = serde_json::from_slice(&place.run_to_end(&words).stdout).unwrap();
     let word = |name: &str| server[name].as_str().unwrap().to_owned();
     let url = word("url");
     let study = ["compare", &url, "mariadb@10.11", "--rows", "10k", "--tests", "point-query"];
-    let mut command = place.command(&[&study[..], &["--budget", "60", "--offline"]].concat());
+    let mut command = place.command(&[&study[..], &["--budget", "600", "--offline"]].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
     interrupt(child);
