@@ -18,16 +18,20 @@ use serde_json::Value;
 /// One study at a time: those of other tests would wait, and count that as their time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-const LONG: [&str; 11] = [
+const LONG: [&str; 15] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8+innodb_io_capacity=300",
     "--rows",
-    "10k",
+    "1k",
     "--tests",
     "oltp_point_select,scan",
     "--budget",
     "600",
+    "--blocks",
+    "100",
+    "--rounds",
+    "4",
     "--offline",
     "--quiet",
 ];
@@ -295,19 +299,19 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     let text = "preset = \"smoke\"\ntests = [\"insert\"]\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
     fs_err::write(&file, text).unwrap();
     let args = ["run", file.to_str().unwrap(), "--tests", "read-only-count,scan", "--set", "47"];
-    let more = ["--budget", "90", "--offline", "--format", "json"];
+    let more = ["--budget", "1h", "--offline", "--format", "json"];
     let output = place.run_to_end(&[&args[..], &more].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(result["study"]["budget_s"], 90.0);
+    assert_eq!(result["study"]["budget_s"], 3600.0);
     let tests = result["cells"].as_array().unwrap().iter().map(|cell| cell["test"].as_str());
     let mut tests: Vec<_> = tests.flatten().collect();
     tests.dedup();
     assert!(tests.iter().all(|test| ["read-only-count", "scan"].contains(test)), "{tests:?}");
     let report = place.run_to_end(&["report"]);
     let report = String::from_utf8(report.stdout).unwrap();
-    let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 1m30s";
+    let again = "--preset smoke --set 47 --tests read-only-count,scan --budget 1h";
     assert!(report.contains(again), "{report}");
     place.assert_nothing_left();
 }
@@ -321,8 +325,9 @@ fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
     let server: Value = serde_json::from_slice(&place.run_to_end(&words).stdout).unwrap();
     let word = |name: &str| server[name].as_str().unwrap().to_owned();
     let url = word("url");
-    let study = ["compare", &url, "mariadb@10.11", "--rows", "10k", "--tests", "point-query"];
-    let mut command = place.command(&[&study[..], &["--budget", "600", "--offline"]].concat());
+    let study = ["compare", &url, "mariadb@10.11", "--rows", "1k", "--tests", "point-query"];
+    let mut command =
+        place.command(&[&study[..], &["--budget", "600", "--rounds", "4", "--offline"]].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(4, &mut child);
     interrupt(child);
