@@ -47,6 +47,7 @@ pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
         if !is_sound {
             return Err(fail(format!("`+{option}={value}` is not an option for a server")));
         }
+        check_option(spec.product, option, value)?;
     }
     Ok(())
 }
@@ -259,6 +260,8 @@ mod tests {
         assert!(changed(|it| it.engine = Engine::Heap));
         assert!(changed(|it| it.overrides[0].0 = "-init-file".to_owned()));
         assert!(changed(|it| it.overrides[0].0 = "a-b".to_owned()));
+        assert!(changed(|it| it.overrides[0].0 = "datadir".to_owned()));
+        assert!(changed(|it| it.overrides[0].1 = "../x".to_owned()));
         assert!(changed(|it| it.overrides[0].1 = "OFF\n--x".to_owned()));
     }
 

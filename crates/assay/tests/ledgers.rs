@@ -147,6 +147,9 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
         |name: &str| changed(&spec, |it| it["overrides"] = serde_json::json!([[name, "/x"]]));
     refused_with(&place, "spec = ?", &[&option("-init-file")], "is not an option", "");
     place_of();
+    let reserved = "is not given the option `init_file`";
+    refused_with(&place, "spec = ?", &[&option("init_file")], reserved, "hint: leave");
+    place_of();
     let version = origin("version", "11.8/../../x");
     refused_with(&place, "spec = ?", &[&version], "is not a version", "");
     place_of();

@@ -452,7 +452,7 @@ mod tests {
         for typed in [
             "x@1 y@2",
             "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
-            "x@1+x=y x@1+x=y --preset standard --budget 90 --threshold 0.5% --twin",
+            "x@1+x=y x@1+x=y --source maven --preset standard --budget 90 --threshold 0.5% --twin",
             "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
             "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
