@@ -71,7 +71,7 @@ pub(crate) struct Bench {
     pub(crate) warmup_time: Option<f64>,
 
     /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can.
-    /// What cannot be begun soon after the time is told as the backlog
+    /// Events that cannot begin soon after the time are reported as the backlog
     #[arg(long, value_name = "N", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
 
