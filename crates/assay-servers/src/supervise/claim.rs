@@ -23,7 +23,7 @@ const ATTEMPT_EVERY: Duration = Duration::from_millis(1);
 pub struct Claim {
     directory: PathBuf,
     lock: PathBuf,
-    _file: fs::File,
+    file: fs::File,
 }
 
 impl Claim {
@@ -55,7 +55,7 @@ impl Claim {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let is_there = is_at(&file, &lock)?;
-        Ok(is_there.then(|| Self { directory: directory.to_owned(), lock, _file: file }))
+        Ok(is_there.then(|| Self { directory: directory.to_owned(), lock, file }))
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -69,6 +69,16 @@ impl Claim {
     pub fn remove(self) -> io::Result<()> {
         run_dir::remove(&self.directory)?;
         fs::remove_file(&self.lock)
+    }
+}
+
+impl Drop for Claim {
+    /// The lock of a directory that was not made is of no use to anyone.
+    fn drop(&mut self) {
+        if !self.directory.exists() && is_at(&self.file, &self.lock).is_ok_and(|it| it) {
+            // What cannot be removed is collected later.
+            let _ = fs::remove_file(&self.lock);
+        }
     }
 }
 
