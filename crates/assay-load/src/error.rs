@@ -41,7 +41,7 @@ pub enum Error {
         unfit: Unfit,
     },
     /// Tables or other objects that are not those of an earlier load; each with what it is.
-    #[error("the database holds something else under the names of the tables: {}", some_of(.0))]
+    #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
     /// Another table refers to one that is to be dropped.
     #[error("cannot replace `{table}`: a foreign key of `{by}` refers to it")]
@@ -66,9 +66,7 @@ pub enum Error {
     #[error("a client thread ended unexpectedly")]
     ClientLost,
     /// Events did not end in the time allowed, and their connections were closed.
-    #[error(
-        "the server did not finish what it was asked in time: {clients} of the clients were cut off"
-    )]
+    #[error("the server did not finish in time; {clients} clients were cut off")]
     CutOff {
         /// How many clients were in such an event.
         clients: u32,
@@ -97,6 +95,11 @@ impl Error {
             shown.push_str(" ...");
         }
         Self::Query { sql: shown, cause }
+    }
+
+    /// Whether a server said nothing in time.
+    pub(crate) fn is_silence(&self) -> bool {
+        matches!(self, Self::Query { cause: WireError::Timeout { .. }, .. })
     }
 
     /// The server's error code, when the server refused something.

@@ -76,7 +76,7 @@ impl<'w, 'a> Overseer<'w, 'a> {
         let mut action = Action::None;
         if let Some(watch) = &mut self.watch {
             let elapsed = now.saturating_duration_since(self.start);
-            if elapsed >= watch.every * (self.told + 1) {
+            if elapsed >= watch.every.saturating_mul(self.told.saturating_add(1)) {
                 self.told = (elapsed.as_secs_f64() / watch.every.as_secs_f64()) as u32;
                 (watch.tell)(elapsed, so_far);
             }

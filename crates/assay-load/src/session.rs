@@ -165,11 +165,14 @@ impl Session {
         let client = self.clients.get(client).ok_or(Error::ClientLost)?;
         let (done, is_done) = channel();
         client.order(Order::RoundTrips(count, done))?;
-        let done = is_done.recv_timeout(self.patience);
-        done.unwrap_or_else(|_| {
-            client.hello.breaker.end();
-            Err(Error::CutOff { clients: 1 })
-        })
+        match is_done.recv_timeout(self.patience) {
+            Ok(done) => done,
+            Err(RecvTimeoutError::Disconnected) => Err(Error::ClientLost),
+            Err(RecvTimeoutError::Timeout) => {
+                client.hello.breaker.end();
+                Err(Error::CutOff { clients: 1 })
+            }
+        }
     }
 
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
@@ -219,9 +222,11 @@ impl Session {
             tally.clear();
             client.order(Order::Run(Arc::clone(&run), tally))?;
         }
+        let is_watched = watch.is_some();
         let mut overseer = Overseer::new(bound, self.patience, watch, Instant::now());
         let (mut last_end, mut failure, mut cut_off) = (None, None, 0);
         let (mut tallies, mut is_cut) = (Vec::with_capacity(self.clients.len()), false);
+        let mut is_silent = false;
         // Every client is heard before an error is returned, so that none is left running.
         for number in 0..self.clients.len() {
             let (tally, end) = self.hear(number, &run, &mut overseer, &mut is_cut)?;
@@ -233,13 +238,20 @@ impl Session {
                     last_end = last_end.max(Some(end));
                     cut_off += u32::from(is_cut && is_short);
                 }
-                Err(error) if is_cut && error.server_code().is_none() => {
+                // Somebody who looks on gets what was done, though a server fell silent before it was cut off.
+                Err(error)
+                    if (is_cut && error.server_code().is_none())
+                        || (is_watched && error.is_silence()) =>
+                {
+                    is_silent |= !is_cut;
                     cut_off += 1;
                     last_end = last_end.max(Some(Instant::now()));
                 }
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
+        // The last interval ends with the run.
+        let _ = overseer.look(Instant::now(), live::total(&self.gauges));
         if let Some(failure) = failure {
             self.tallies = tallies;
             return Err(failure);
@@ -249,7 +261,7 @@ impl Session {
         let due = run.due_within(elapsed);
         let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(cut_off)));
         // Connections that were closed are of no more use.
-        if !is_cut {
+        if !is_cut && !is_silent {
             self.tallies = tallies;
         }
         Ok(Finished { work, cut_off, backlog, is_stopped: overseer.is_stopped })

@@ -29,11 +29,11 @@ impl Peer {
         let path = directory.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
         std::thread::spawn(move || {
-            for stream in listener.incoming().take(CLIENTS as usize) {
+            for stream in listener.incoming() {
                 std::thread::spawn(move || serve(stream.unwrap(), answer).ok());
             }
         });
-        let timeout = Duration::from_millis(500);
+        let timeout = Duration::from_secs(1);
         let options = ConnectOptions { timeout, ..ConnectOptions::unix(path, "root") };
         Self { options, _directory: directory }
     }
@@ -104,7 +104,7 @@ fn drip(stream: &mut UnixStream) -> std::io::Result<()> {
 
 fn watched(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
     let mut watch = Watch {
-        grace: Duration::from_millis(200),
+        grace: Duration::from_secs(1),
         stop,
         every: Duration::from_secs(1),
         tell: &mut |_, _| {},
@@ -141,6 +141,21 @@ fn replies_without_end_are_cut_off() {
         let error = Peer::new(answer).session().round_trips(0, 1).unwrap_err();
         assert!(matches!(error, Error::CutOff { clients: 1 }), "{error}");
     }
+}
+
+/// Says nothing any more, though it stays.
+fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
+    receive(stream)
+}
+
+#[test]
+fn what_was_done_before_a_server_fell_silent_is_kept() {
+    let peer = Peer::new(silence);
+    let finished = watched(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
+    assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
+    assert!(!finished.is_stopped);
+    let error = peer.session().run(0, Bound::Time(TIME)).unwrap_err();
+    assert!(error.to_string().contains("no answer"), "{error}");
 }
 
 #[test]

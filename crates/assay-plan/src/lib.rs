@@ -83,7 +83,7 @@ pub enum Error {
         why: String,
     },
     /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
-    #[error("a server is not given the option `{option}`: {}", told(.why))]
+    #[error("option `{option}` cannot be set: {}", told(.why))]
     ReservedOption {
         /// The option, as typed.
         option: String,
@@ -146,9 +146,11 @@ pub enum Error {
 
 fn told(why: &Refusal) -> String {
     match why {
-        Refusal::Reserved => "assay sets where a server is and who it is".to_owned(),
+        Refusal::Reserved => "assay controls the server's paths, port and user".to_owned(),
         Refusal::ShortFor(long) => {
-            format!("it may be short for `{long}`, and assay sets where a server is and who it is")
+            format!(
+                "it may be short for `{long}`, and assay controls the server's paths, port and user"
+            )
         }
         Refusal::LeadsAway(value) => format!("`{value}` leads out of the server's own directory"),
     }

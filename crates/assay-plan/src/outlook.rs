@@ -65,7 +65,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         about(start_s + once_s),
     );
     if study.experiment == Experiment::Sequential {
-        return format!("{what}, and there is only one: nothing will tell a change from chance");
+        return format!("{what}, and only one is made, so a change cannot be told from chance");
     }
     let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
@@ -82,13 +82,13 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         } else {
             format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
         };
-        return format!("{what}, {why}: hardly anything will be decided without {remedy}");
+        return format!("{what}, {why}: little will be decided; use {remedy}");
     }
     let affordable = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
     let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
     let smallest = smallest_change(study, blocks, rounds).max(needs.threshold);
     format!(
-        "{what}; {} are enough for {} of {rounds} passes, which decide changes of about {:.0} % and more in half of \
+        "{what}; {} is enough for {} of {rounds} passes; changes of about {:.0} % or more can be decided in half of \
          the tests; smaller ones may stay undecided",
         about(left_s),
         counted(blocks as usize, "block"),
@@ -139,8 +139,8 @@ mod tests {
         let study = planned(Preset::Quick, &[]);
         let told = outlook(&study, 2, 600.0, NEEDS);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
-        assert!(told.contains("10 min are enough for 6 blocks of "), "{told}");
-        assert!(told.contains("changes of about 6 % and more"), "{told}");
+        assert!(told.contains("10 min is enough for 6 blocks of "), "{told}");
+        assert!(told.contains("changes of about 6 % or more"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
             outlook(&one, 1, 600.0, NEEDS).contains("over 1 test on 1 system takes"),
@@ -159,13 +159,13 @@ mod tests {
         let late = outlook(&study, 2, -30.0, NEEDS);
         assert!(late.contains("nothing is left of the budget"), "{late}");
         for told in [&none, &few] {
-            assert!(told.contains("hardly anything will be decided"), "{told}");
+            assert!(told.contains("little will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
             // What was used is used again.
             let used_s = if *told == none { 18.0 } else { 0.0 };
             assert!(
-                outlook(&study, 2, seconds - used_s, NEEDS).contains("decide changes"),
+                outlook(&study, 2, seconds - used_s, NEEDS).contains("can be decided"),
                 "{budget}"
             );
         }
@@ -183,6 +183,6 @@ mod tests {
     #[test]
     fn a_single_pass_promises_nothing() {
         let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS);
-        assert!(told.contains("there is only one"), "{told}");
+        assert!(told.contains("only one is made"), "{told}");
     }
 }

@@ -122,9 +122,12 @@ const RESERVED_MYSQL: &[&str] = &[
 /// Beginnings of these names that are options of their own.
 const COMPLETE_MYSQL: &[&str] = &["lc_messages", "mysqlx"];
 
-/// As above. An entry with `_` in front stands for all names that end so: commands that the server executes.
+/// As above. An entry with `_` in front stands for all names that end so: commands that the server executes, and code
+/// that its procedural languages run, such as `plperl.on_init`.
 const RESERVED_POSTGRES: &[&str] = &[
     "_command",
+    "_init",
+    "_proc",
     "archive_library",
     "bonjour",
     "bonjour_name",
@@ -188,6 +191,8 @@ mod tests {
             "Data_Directory",
             "data-directory",
             "archive_command",
+            "plperl.on_init",
+            "pltcl.start_proc",
             "ssl_passphrase_command",
             "unix_socket_directories",
             "dynamic_shared_memory_type",

@@ -22,7 +22,7 @@ pub enum Error {
     NoDebianArchive(PathBuf),
     /// No source has that version.
     #[error(
-        "{} has {product} `{wanted}`{}{}",
+        "{} {product} `{wanted}`{}{}",
         of_source(.from), list("; there are", .available), why(.unread)
     )]
     NoVersion {
@@ -38,7 +38,7 @@ pub enum Error {
         unread: Vec<Error>,
     },
     /// A word for a source that is none.
-    #[error("`{word}` is not a source{}", list(": there are", .known))]
+    #[error("`{word}` is not a source{}", list("; the sources are", .known))]
     NoSource {
         /// What was typed.
         word: String,
@@ -140,7 +140,7 @@ pub enum Error {
         wanted: String,
     },
     /// A downloaded package is not the one that its registry or the catalog describes, or not the first one.
-    #[error("checksum of `{name}` does not match{}: {wanted} is wanted, found is {found}", first(.pinned))]
+    #[error("checksum of `{name}` does not match{}: expected {wanted}, found {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
         name: String,
@@ -309,7 +309,7 @@ fn list(intro: &str, items: &[String]) -> String {
 
 fn of_source(from: &Option<String>) -> String {
     from.as_ref()
-        .map_or_else(|| "no source".to_owned(), |word| format!("nothing of source `{word}`"))
+        .map_or_else(|| "no source has".to_owned(), |word| format!("source `{word}` does not have"))
 }
 
 fn from_source(from: &Option<String>) -> String {

@@ -228,13 +228,10 @@ fn a_source_that_is_asked_for_is_the_only_one() {
         "{error}"
     );
     let error = provisioner(ONLINE, "npm").unwrap().get(&spec, &mut |_| {}).unwrap_err();
-    assert!(
-        error.to_string().starts_with("nothing of source `npm` has mariadb `10.11`"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("source `npm` does not have mariadb `10.11`"), "{error}");
     let error = provisioner(ONLINE, "oracle").unwrap_err();
     assert!(
-        error.to_string().contains("`oracle` is not a source: there are apt, maven, npm"),
+        error.to_string().contains("`oracle` is not a source; the sources are apt, maven, npm"),
         "{error}"
     );
 }

@@ -46,7 +46,7 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
     let of_class = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} and {} compared; of the differences {} suspicious, {} asked for, {} harmless\n",
+        "{}: {} and {} compared; of the differences {} suspicious, {} expected, {} harmless\n",
         printable(&names.join(", ")),
         count(compared.settings as u64, "setting"),
         count(compared.plans as u64, "plan"),

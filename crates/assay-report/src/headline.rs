@@ -184,8 +184,9 @@ pub(crate) fn median(summary: &SystemSummary) -> Option<String> {
 /// What differs though nobody asked for it, and no option removes it; builds have a warning.
 pub(crate) fn note(record: &StudyRecord) -> Option<String> {
     let what = findings::unremovable(&record.audit);
-    (!what.is_empty())
-        .then(|| format!("part of what is compared, as the versions have it: {}", what.join(", ")))
+    (!what.is_empty()).then(|| {
+        format!("differs between the versions, and no option changes it: {}", what.join(", "))
+    })
 }
 
 fn stamp(record: &StudyRecord) -> Option<String> {

@@ -121,7 +121,9 @@ fn what_comes_with_the_versions_is_noted_and_no_alarm() {
     for format in ALL {
         let text = in_format(&study, format).replace('\\', "");
         assert!(
-            text.contains("art of what is compared, as the versions have it: the plan of scan"),
+            text.contains(
+                "iffers between the versions, and no option changes it: the plan of scan"
+            ),
             "{text}"
         );
         assert!(!text.to_lowercase().contains("suspicious audit"), "{text}");

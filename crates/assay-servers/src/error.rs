@@ -82,11 +82,13 @@ pub enum Error {
         source: io::Error,
     },
     /// Root may not become another user here; the capabilities that it lacks.
-    #[error("a server on a port must not be root, and this root lacks {0} to become another user")]
+    #[error(
+        "a server on a port must not run as root, and this root lacks {0}, needed to switch user"
+    )]
     CapabilitiesMissing(String),
     /// What a server writes to could not be made its own.
     #[error(
-        "a server on a port must not be root, and root cannot hand its files over to another user"
+        "a server on a port must not run as root, and root cannot hand its files over to another user"
     )]
     LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
@@ -126,7 +128,7 @@ impl Hint for Error {
                 return vec![format!("did you mean `{nearest}`")];
             }
             Self::UnknownOption { .. } => {
-                "leave it out; in MySQL and MariaDB, `loose_` before a name lets versions do without the option"
+                "leave it out; in MySQL and MariaDB, the prefix `loose_` lets a version without the option ignore it"
             }
             Self::OptionRefused { .. } => {
                 "change the option where it was given: in the system's name, the study file or the config file"

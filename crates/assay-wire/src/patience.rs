@@ -69,8 +69,7 @@ impl Patience {
 
     fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         let left = self.bytes.checked_sub(bytes);
-        self.bytes =
-            left.ok_or(Error::Protocol("it has more bytes than any reply that is expected"))?;
+        self.bytes = left.ok_or(Error::Protocol("longer than any expected reply"))?;
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ fn a_torn_reply_is_kept_whole() {
 #[test]
 fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
-    peer.options.timeout = Duration::from_millis(20);
+    peer.options.timeout = Duration::from_millis(500);
     let mut hot = Hot::connect(&peer.options).unwrap();
     assert!(matches!(hot.query(b"SELECT"), Err(Error::Timeout { .. })));
     assert!(matches!(hot.query(b"SELECT"), Err(Error::Usage(_))));
@@ -60,7 +60,7 @@ fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
     peer.join();
 
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
-    peer.options.timeout = Duration::from_millis(20);
+    peer.options.timeout = Duration::from_millis(500);
     let mut control = Control::connect(&peer.options).unwrap();
     assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
     assert!(matches!(control.query("SELECT"), Err(Error::Usage(_))));
@@ -95,7 +95,7 @@ fn a_full_queue_of_a_frozen_server_is_a_timeout() {
 fn a_server_that_does_not_read_is_a_timeout() {
     let (done, wait) = std::sync::mpsc::channel::<()>();
     let mut peer = Peer::new(move |_stream| assert!(wait.recv().is_err()));
-    peer.options.timeout = Duration::from_millis(20);
+    peer.options.timeout = Duration::from_millis(500);
     let mut control = Control::connect(&peer.options).unwrap();
     let sql = "x".repeat(20 << 20);
     assert!(matches!(control.query(&sql), Err(Error::Timeout { .. })));
@@ -268,7 +268,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 
 #[test]
 fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
-    let limit = Duration::from_millis(500);
+    let limit = Duration::from_secs(1);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
     assert!(matches!(Control::connect(&peer.options), Err(Error::Timeout { .. })));

@@ -55,13 +55,13 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
                 "check the host's name, or the path of the socket (`?socket=PATH`)"
             }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
-            _ => "check host and port, and what stands between this machine and the server",
+            _ => "check the host, the port and any firewall in between",
         },
         WireError::OtherProtocol { spoken: "Postgres", .. } => "begin the URL with `postgres://`",
         WireError::OtherProtocol { .. } => "begin the URL with `mysql://`",
         // Both families say the class by the same states, but for a wrong password and a database that is not there.
         WireError::Server { state, .. } if ["28000", "28P01"].contains(&state.as_str()) => {
-            "check the user and the password; it may stand in `ASSAY_PASSWORD`"
+            "check the user and the password (also read from `ASSAY_PASSWORD`)"
         }
         WireError::Server { code, state, .. } if *code == 1049 || state == "3D000" => {
             "create the database first, or name another one in the URL"
@@ -115,7 +115,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
         there.refuse_foreign()?;
     }
     if let Some(names) = listed(&there).filter(|_| !args.quiet) {
-        print(&format!("dropping what is there already: {names}"));
+        print(&format!("dropping existing tables: {names}"));
     }
     there.drop_all(&options)?;
     let progress = Progress::new(args.quiet);

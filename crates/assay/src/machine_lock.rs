@@ -37,7 +37,7 @@ pub(crate) struct MachineLock {
 pub(crate) enum LockError {
     /// Another assay measures, and does not end.
     #[error(
-        "another assay measures on this machine and did not end within {limit_min} min: {holder}"
+        "another assay is measuring on this machine and did not end within {limit_min} min: {holder}"
     )]
     Held {
         /// Longest wait, minutes.
@@ -75,7 +75,7 @@ impl MachineLock {
         let told = |holder: &str| {
             let hours = WAIT_LIMIT.as_secs() / 3600;
             progress.begin(&format!(
-                "waiting for another assay that measures on this machine: {holder}; giving up after {hours} h"
+                "waiting for another assay that is measuring on this machine: {holder}; giving up after {hours} h"
             ));
         };
         Self::wait_for(Path::new(FILE), WAIT_LIMIT, told, || Ok(interrupt.check()?))
@@ -118,7 +118,8 @@ impl MachineLock {
 pub(crate) fn warn_if_measuring(what: &str) {
     if let Some(holder) = measuring(Path::new(FILE)) {
         print(&format!(
-            "warning: another assay measures on this machine ({holder}); {what} and its study disturb each other"
+            "warning: another assay is measuring on this machine ({holder}); {what} and that study will disturb each \
+             other"
         ));
     }
 }
@@ -194,12 +195,12 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// Who holds a lock on the file, by the kernel's list of locks: `pid 4711 of user alice, running since 14:02`.
 fn holder(file: &File) -> String {
     let found = file.metadata().ok().and_then(|it| {
-        let locks = procfs::locks().ok()?;
-        // Other file systems may show another device here than in the list.
-        locks
-            .into_iter()
-            .find(|lock| lock.inode == it.ino() && lock.lock_type == procfs::LockType::FLock)?
-            .pid
+        let device = (rustix::fs::major(it.dev()), rustix::fs::minor(it.dev()));
+        let mut locks = procfs::locks().ok()?;
+        locks.retain(|lock| lock.inode == it.ino() && lock.lock_type == procfs::LockType::FLock);
+        // Some file systems show another device here than in the list.
+        let exact = locks.iter().find(|lock| (lock.devmaj, lock.devmin) == device);
+        exact.or(locks.first())?.pid
     });
     // Processes of another container have no number here.
     let Some(process) = found.and_then(|pid| Process::new(pid).ok()) else {

@@ -15,7 +15,7 @@ const OF_A_SERVER: u64 = 850;
 
 /// The hard limit is too low.
 #[derive(Debug, thiserror::Error)]
-#[error("{clients} clients need {needed} open files, and this process may have {limit}")]
+#[error("{clients} clients need {needed} open files, but this process may open only {limit}")]
 pub(crate) struct TooFewFiles {
     clients: u32,
     needed: u64,

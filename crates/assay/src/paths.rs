@@ -42,14 +42,14 @@ pub(crate) struct NotMade {
 
 impl Hint for NotMade {
     fn hints(&self) -> Vec<String> {
-        vec![format!("{} puts it where you may write", self.chosen_by)]
+        vec![format!("set {} to a directory that you can write to", self.chosen_by)]
     }
 }
 
 /// The cache of servers and templates, made where it is not there yet.
 pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
-    let chosen_by = "`--cache-dir DIR` or `ASSAY_CACHE`";
+    let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
     fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "cache", chosen_by, source })?;
     Ok(dir)
 }

@@ -107,13 +107,13 @@ fn format(output: &Output) -> Result<Format, NoFormat> {
 
 /// The ending of a file stands for no format.
 #[derive(Debug, thiserror::Error)]
-#[error("`.{0}` is the ending of no format that assay writes")]
+#[error("assay writes no format with the extension `.{0}`")]
 pub(crate) struct NoFormat(String);
 
 impl Hint for NoFormat {
     fn hints(&self) -> Vec<String> {
         let formats =
-            "`.txt`, `.html`, `.md`, `.csv` and `.json` are; `--format` says it for any other file";
+            "use `.txt`, `.html`, `.md`, `.csv` or `.json`, or name the format with `--format`";
         vec![formats.to_owned()]
     }
 }

@@ -139,13 +139,10 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..site()? };
-    let port = match args.port {
-        Some(0) => Some(free_port()?),
-        port => port,
-    };
-    let listen = port.map_or(Listen::Socket, Listen::Loopback);
     // Nothing is fetched for a port that is taken.
-    listen.check()?;
+    if let Some(port) = args.port.filter(|&port| port != 0) {
+        Listen::Loopback(port).check()?;
+    }
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
     let name = free_name(args, &spec, &site)?;
@@ -169,6 +166,11 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
     let empty = empty_template(&env, &prefix, &options, &words)?;
     progress.update(&format!("starting {words}"));
+    let port = match args.port {
+        Some(0) => Some(free_port()?),
+        port => port,
+    };
+    let listen = port.map_or(Listen::Socket, Listen::Loopback);
     let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
         .with_context(|| format!("cannot start `{words}`"))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;

@@ -146,7 +146,7 @@ fn what_is_no_study_does_not_wait_for_one_but_warns() {
     drop(lock);
     let told = String::from_utf8_lossy(&audit.stderr);
     assert_eq!(audit.status.code(), Some(0), "{told}");
-    let us = format!("measures on this machine (pid {} of user ", std::process::id());
+    let us = format!("is measuring on this machine (pid {} of user ", std::process::id());
     assert!(told.contains(&us), "{told}");
     for (output, what) in [(load, "this load"), (bench, "this benchmark")] {
         let told = String::from_utf8_lossy(&output.stderr);

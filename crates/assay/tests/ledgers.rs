@@ -128,17 +128,17 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     let origin = |key: &str, value: &str| {
         changed(&spec, |it| it["origin"] = serde_json::json!({ key: value }))
     };
-    let elsewhere = "was not begun here, and names";
+    let elsewhere = "was not started here by you, and it names";
     let unknown = changed(&prefix, |it| it["sha256"] = "0".repeat(64).into());
     for (key, value) in [("dir", &dir), ("git", &dir)] {
         let values = [&origin(key, value)[..], &unknown];
-        refused_with(&place, "spec = ?, prefix = ?", &values, elsewhere, "begin the study anew");
+        refused_with(&place, "spec = ?, prefix = ?", &values, elsewhere, "start a new study");
         place_of();
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let url = format!("mysql://root@{}/sbtest", listener.local_addr().unwrap());
-    refused_with(&place, "spec = ?", &[&origin("url", &url)], elsewhere, "begin the study anew");
+    refused_with(&place, "spec = ?", &[&origin("url", &url)], elsewhere, "start a new study");
     place_of();
     assert!(listener.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
 
@@ -147,7 +147,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
         |name: &str| changed(&spec, |it| it["overrides"] = serde_json::json!([[name, "/x"]]));
     refused_with(&place, "spec = ?", &[&option("-init-file")], "is not an option", "");
     place_of();
-    let reserved = "is not given the option `init_file`";
+    let reserved = "option `init_file` cannot be set";
     refused_with(&place, "spec = ?", &[&option("init_file")], reserved, "hint: leave");
     place_of();
     let version = origin("version", "11.8/../../x");
@@ -339,7 +339,7 @@ fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
     let elsewhere = elsewhere.env("XDG_STATE_HOME", place.run().join("other")).output().unwrap();
     let (code, stderr) = told(&elsewhere);
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("was not begun here, and names a server"), "{stderr}");
+    assert!(stderr.contains("was not started here by you, and it names a server"), "{stderr}");
     let (code, stderr) = told(&place.run_to_end(&resume));
     assert_eq!(code, Some(0), "{stderr}");
     let stopped = place.run_to_end(&["server", "stop", &word("name")]);

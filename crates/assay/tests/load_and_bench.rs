@@ -90,10 +90,10 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
 
     let (code, _, stderr) = server.run(&["load", "--tables", "2", "--rows", "100", "--replace"]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("dropping what is there already: sbtest1, sbtest2"), "{stderr}");
+    assert!(stderr.contains("dropping existing tables: sbtest1, sbtest2"), "{stderr}");
     let (code, _, stderr) = server.run(&["load", "--tables", "2", "--table-size", "200"]);
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("dropping what is there already: sbtest1, sbtest2"), "{stderr}");
+    assert!(stderr.contains("dropping existing tables: sbtest1, sbtest2"), "{stderr}");
 }
 
 #[test]
@@ -111,7 +111,8 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("only the first 1000 are worked on"), "{stderr}");
     let lines = stderr.lines().filter(|line| line.contains("thds: 2 tps: ")).count();
-    assert_eq!(lines, 2, "{stderr}");
+    // A busy machine may miss one.
+    assert!((1..=2).contains(&lines), "{stderr}");
     for word in
         ["transactions ", "ignored errors   0 (0.00 per sec.)", "95th percentile", "total events"]
     {
@@ -175,7 +176,7 @@ fn open_files_are_raised_to_what_many_clients_need_or_it_is_said_beforehand() {
     let compare = [&systems[..], &["--clients", "1024"]].concat();
     let (code, _, stderr) = limited(&place, "ulimit -n 1024", &compare);
     assert_eq!(code, Some(2), "{stderr}");
-    assert!(stderr.contains("this process may have 1024"), "{stderr}");
+    assert!(stderr.contains("this process may open only 1024"), "{stderr}");
     assert!(stderr.contains("hint: use fewer clients, or raise the hard limit"), "{stderr}");
     for system in ["mariadb@10.11", "postgres@16"] {
         let server = Running::start(system);

@@ -57,7 +57,7 @@ fn a_study_says_what_it_takes_before_it_takes_it() {
     let at = |what: &str| stderr.find(what).unwrap_or_else(|| panic!("no `{what}` in {stderr}"));
     let pass = at("one pass over 1 test on 2 systems takes about ");
     assert!(pass < at("measuring block 1 of 2: 1 test, 2 rounds each"), "{stderr}");
-    assert!(at("hardly anything will be decided without `--budget ") > pass, "{stderr}");
+    assert!(at("little will be decided; use `--budget ") > pass, "{stderr}");
     // The result is as it is without.
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["study"]["budget_s"].as_f64(), Some(1.0));

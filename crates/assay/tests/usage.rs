@@ -43,11 +43,7 @@ fn names_that_cannot_be_read() {
 fn options_that_only_assay_sets() {
     let given = |option: &str| format!("mariadb@10.11+{option}");
     for (option, message, hint) in [
-        (
-            "datadir=/home/me/data",
-            "is not given the option `datadir`",
-            "hint: leave the option out",
-        ),
+        ("datadir=/home/me/data", "option `datadir` cannot be set", "hint: leave the option out"),
         ("loose-skip-networking=0", "`loose_skip_networking`", "hint: leave"),
         ("datad=x", "may be short for `datadir`", "hint: write the name in full"),
         ("general_log_file=/etc/cron.d/x", "leads out of the server's", "hint: a plain name"),
@@ -137,7 +133,7 @@ fn habits_of_other_tools() {
         refused(&with(&size), "not enough memory", "would fit");
     }
     refused(&with(&["--threads", "1-1024"]), "32768 tests times setups", "");
-    refused(&with(&["-o", "report.pdf"]), "`.pdf` is the ending of no format", "`.html`");
+    refused(&with(&["-o", "report.pdf"]), "no format with the extension `.pdf`", "`.html`");
     refused(&with(&["--cache-dir", "/proc/x"]), "cache directory", "`ASSAY_CACHE`");
 }
 
@@ -148,7 +144,7 @@ fn a_state_directory_that_cannot_be_made_says_what_moves_it() {
     let output = command.output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("state directory") && stderr.contains("hint: `XDG_STATE_HOME`"));
+    assert!(stderr.contains("state directory") && stderr.contains("hint: set `XDG_STATE_HOME`"));
 }
 
 #[test]

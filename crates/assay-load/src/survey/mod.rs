@@ -175,8 +175,11 @@ impl Survey {
             // Several statements in one message are one transaction.
             Product::Postgres => ask(&mut control, &statements.join("; ")).map(drop),
             Product::MariaDb | Product::MySql => {
-                // They may refer to each other; nothing else refers to them.
-                ask(&mut control, "SET SESSION foreign_key_checks = 0")?;
+                // Tables of others may refer to each other. Checks stay on where none does: they also see references
+                // that this user cannot.
+                if self.objects.iter().any(|it| it.foreign.is_some()) {
+                    ask(&mut control, "SET SESSION foreign_key_checks = 0")?;
+                }
                 statements.iter().try_for_each(|sql| ask(&mut control, sql).map(drop))
             }
         }

@@ -88,7 +88,7 @@ fn objects(control: &mut Control, tables: u32, is_case_kept: bool) -> Result<Vec
         control,
         &format!(
             "SELECT referenced_table_name, table_schema, table_name, \
-             table_schema = DATABASE() AND table_name IN ({names}) \
+             table_schema = DATABASE() AND BINARY table_name IN ({names}) \
              FROM information_schema.key_column_usage \
              WHERE referenced_table_schema = DATABASE() AND referenced_table_name IN ({names})"
         ),

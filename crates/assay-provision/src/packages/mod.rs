@@ -159,7 +159,7 @@ mod tests {
         }
         let error = check(Published::Sha1("0".repeat(40)), None).unwrap_err();
         let expected = format!(
-            "checksum of `maven x 1` does not match: SHA-1 {} is wanted, found is {ABC_SHA1}",
+            "checksum of `maven x 1` does not match: expected SHA-1 {}, found {ABC_SHA1}",
             "0".repeat(40)
         );
         assert_eq!(error.to_string(), expected);

@@ -68,7 +68,11 @@ impl Claim {
     /// When either cannot be removed.
     pub fn remove(self) -> io::Result<()> {
         run_dir::remove(&self.directory)?;
-        fs::remove_file(&self.lock)
+        match fs::remove_file(&self.lock) {
+            // The cache was emptied meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 }
 

@@ -142,7 +142,13 @@ fn bury(run_dir: &Path) -> io::Result<bool> {
         let program = fs::read(run_dir.join(PROGRAM)).ok();
         kill_orphans(session, program.as_deref(), &directories)?;
         for claim in claims {
-            shared_memory::release(claim.directory())?;
+            // A segment that may not be removed here is no reason to keep the rest.
+            if let Err(error) = shared_memory::release(claim.directory()) {
+                log::warn!(
+                    "cannot remove the shared memory of `{}`: {error}",
+                    claim.directory().display()
+                );
+            }
             claim.remove()?;
         }
     }

@@ -84,7 +84,11 @@ fn segment(line: &str) -> Option<Segment> {
 fn remove(id: i32) -> io::Result<()> {
     // SAFETY: this operation takes no buffer.
     match unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } {
-        -1 => Err(io::Error::last_os_error()),
+        -1 => match io::Error::last_os_error() {
+            // Somebody else was quicker.
+            gone if matches!(gone.raw_os_error(), Some(libc::EINVAL | libc::EIDRM)) => Ok(()),
+            error => Err(error),
+        },
         _ => Ok(()),
     }
 }

@@ -21,12 +21,14 @@ use crate::Error;
 /// With this it reads what root reads; it writes only what is its own.
 const KEPT: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
 
-/// What it takes to start one, and what each is called.
-const NEEDED: [(CapabilitySet, &str); 5] = [
+/// What it takes to start one, to end it and to remove its files, and what each is called.
+const NEEDED: [(CapabilitySet, &str); 7] = [
     (CapabilitySet::CHOWN, "CAP_CHOWN"),
     (CapabilitySet::SETGID, "CAP_SETGID"),
     (CapabilitySet::SETUID, "CAP_SETUID"),
     (CapabilitySet::SETPCAP, "CAP_SETPCAP"),
+    (CapabilitySet::KILL, "CAP_KILL"),
+    (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
     (KEPT, "CAP_DAC_READ_SEARCH"),
 ];
 

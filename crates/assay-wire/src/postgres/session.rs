@@ -167,11 +167,12 @@ pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {
         let mut stream = Stream::connect(&options)?;
         stream.send(&TLS_REQUEST)?;
         stream.wait()?;
-        let mut letter = [0];
-        stream.try_receive(&mut letter)?;
-        Ok::<_, Error>(letter)
+        // The answer is one byte; a greeting of MySQL may begin with the same one.
+        let mut answer = [0; 2];
+        let count = stream.try_receive(&mut answer)?;
+        Ok::<_, Error>((count, answer))
     };
-    matches!(answer(), Ok([b'S' | b'N']))
+    matches!(answer(), Ok((Some(1), [b'S' | b'N', _])))
 }
 
 /// Makes `out` the message that runs a statement as text.

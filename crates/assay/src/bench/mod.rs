@@ -49,7 +49,8 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     report::put_one(&args.shape, &measured, words)?;
     if finished.cut_off > 0 {
         print(&format!(
-            "warning: of {1} clients, {0} did not end the last event in time; it was cut off and is not counted",
+            "warning: {} of {} clients did not finish their last event in time; these events were cut off and are not \
+             counted",
             finished.cut_off, setup.clients
         ));
     }
@@ -96,7 +97,7 @@ fn run(
         if warm.is_stopped {
             return Ok(None);
         }
-        anyhow::ensure!(warm.cut_off == 0, "the server does not answer in time while it is warmed");
+        anyhow::ensure!(warm.cut_off == 0, "the server did not answer in time during the warm-up");
         sequence = warm.work.events;
     }
     let time = Duration::from_secs_f64(args.time);

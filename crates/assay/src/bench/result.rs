@@ -155,7 +155,7 @@ pub(super) fn words(it: &Measured) -> String {
         ));
     }
     if let Some(backlog) = it.backlog {
-        lines.push(format!("  backlog          {backlog} events were due and never begun"));
+        lines.push(format!("  backlog          {backlog} events were due but never started"));
     }
     if it.cut_off > 0 {
         lines.push(format!("  cut off          {} events did not end in time", it.cut_off));
@@ -168,7 +168,7 @@ pub(super) fn words(it: &Measured) -> String {
         it.rows, it.bytes_received, it.bytes_sent
     ));
     if it.interrupted {
-        lines.push("  interrupted: this is what there was until then".to_owned());
+        lines.push("  interrupted: results up to that point".to_owned());
     }
     lines.join("\n")
 }
@@ -191,7 +191,9 @@ pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
         return Exit::Done;
     }
     let left = match measured.backlog {
-        Some(backlog @ 1..) => format!(", and the {backlog} events never begun are in no figure"),
+        Some(backlog @ 1..) => {
+            format!(", and the {backlog} events that never started are not included")
+        }
         _ => String::new(),
     };
     print(&format!(

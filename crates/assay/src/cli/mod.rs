@@ -204,7 +204,7 @@ impl Instead {
 /// `assay resume`.
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The study: its name, what only its name begins with, or `latest` [default: the latest unfinished one]
+    /// The study: its name, a unique prefix of it, or `latest` [default: the latest unfinished one]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -214,7 +214,7 @@ pub(crate) struct Resume {
 /// Where servers come from.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArg {
-    /// Take servers from this source alone: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
+    /// Take servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
     /// [default: one that has all versions of a product, else the best for each]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Option<String>,
@@ -255,7 +255,7 @@ pub(crate) struct Studies {
 /// `assay report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// The study: its name, what only its name begins with, or `latest` [default: the latest]
+    /// The study: its name, a unique prefix of it, or `latest` [default: the latest]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -381,7 +381,7 @@ enum NoTime {}
 
 fn no_time(_: &str) -> Result<NoTime, &'static str> {
     Err(
-        "a study has no time for each test: `--budget 10m` is the time of all, `--slice 100ms` that of a slice",
+        "a study has no time for each test: `--budget 10m` limits the whole study, `--slice 100ms` one slice",
     )
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Load {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Tables; they replace those of an earlier load, but nothing else that is called sbtest1, sbtest2, ...
+    /// Tables; they replace those that assay or sysbench has made, but nothing else called sbtest1, sbtest2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) tables: u32,
 
@@ -26,7 +26,7 @@ pub(crate) struct Load {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Drop whatever is called sbtest1, sbtest2, ..., even if it is no table of an earlier load
+    /// Drop whatever is called sbtest1, sbtest2, ..., even if neither assay nor sysbench has made it
     #[arg(long)]
     pub(crate) replace: bool,
 

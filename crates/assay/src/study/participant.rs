@@ -138,7 +138,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     for product in Product::ALL {
         if let Some(differing) = different_makers(&participants, product) {
             let all = provisioner.has_all(&specs, product)?.map_or_else(
-                || "no source at hand has all of them".to_owned(),
+                || "no available source has all of them".to_owned(),
                 |source| format!("`--source {source}` has all of them"),
             );
             env.progress.note(&format!("note: the builds differ: {differing}; {all}"));

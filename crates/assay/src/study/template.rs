@@ -254,7 +254,7 @@ fn making(env: &Environment, template: &Path) -> Result<Claim> {
             return Ok(claim);
         }
         env.interrupt.check()?;
-        env.progress.update("waiting for another assay that makes the same data");
+        env.progress.update("waiting for another assay that is preparing the same data");
         std::thread::sleep(LOOK_EVERY);
     }
 }

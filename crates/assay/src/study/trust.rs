@@ -8,7 +8,7 @@ use assay_plan::check_system;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Distrust {
     /// It names a program, a source tree or a server, and nothing says that the user named it.
-    #[error("study `{study}` was not begun here, and names {what}: `{system}`")]
+    #[error("study `{study}` was not started here by you, and it names {what}: `{system}`")]
     Elsewhere {
         /// The study.
         study: String,
@@ -49,12 +49,12 @@ impl Hint for Distrust {
     fn hints(&self) -> Vec<String> {
         vec![match self {
             Self::Elsewhere { study, .. } => format!(
-                "if you know what it names, begin the study anew: `assay report {study}` says how, under \"again\""
+                "if you trust what it names, start a new study: `assay report {study}` says how, under \"again\""
             ),
             Self::Options { .. } => "slices under other options are never mixed: resume it with the assay that began \
-                 it, or begin a new study; options that no assay set were put into the ledger by hand"
+                 it, or begin a new study; if no assay sets these options, somebody edited the ledger"
                 .to_owned(),
-            Self::Product { .. } => "no assay wrote that: begin a new study".to_owned(),
+            Self::Product { .. } => "the ledger was edited: begin a new study".to_owned(),
         }]
     }
 }
