@@ -42,8 +42,8 @@ impl Reason {
 }
 
 /// The sentence on tests that share a reason.
-fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
-    let threshold = share(threshold);
+fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
+    let threshold = share(threshold(&record.study));
     match reason {
         Reason::Slices => format!(
             "the interval is too wide; {} would narrow it: a longer `--budget`, or a quieter machine",
@@ -62,11 +62,16 @@ fn sentence(reason: Reason, doubts: &[Doubt], threshold: f64) -> String {
              another `--threshold` does"
         ),
         Reason::FewBlocks => format!(
-            "measured in {} blocks that a verdict needs: a longer `--budget`",
-            blocks(doubts)
+            "measured in {} blocks that a verdict needs: {}",
+            blocks(doubts),
+            if record.finished {
+                "a longer `--budget`".to_owned()
+            } else {
+                format!("`assay resume {}`", record.study.id)
+            }
         ),
         Reason::Smoke => format!(
-            "preset smoke sees changes over {threshold} only: `--preset quick` sees smaller ones"
+            "preset smoke calls no change under {threshold}, and few above: `--preset quick` decides more"
         ),
         Reason::SinglePair => "a single measurement tells nothing of its uncertainty".to_owned(),
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
@@ -107,7 +112,7 @@ fn blocks(doubts: &[Doubt]) -> String {
 /// Why one test is undecided; none where it is not.
 pub(crate) fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let doubt = cell.doubt?;
-    Some(sentence(Reason::of(doubt), &[doubt], threshold(&record.study)))
+    Some(sentence(Reason::of(doubt), &[doubt], record))
 }
 
 /// One line for the tests that are undecided for the same reason: `3 tests: why: names`.
@@ -133,7 +138,7 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         Some(format!(
             "{}{of}: {} ({})",
             count(cells.len() as u64, "test"),
-            sentence(reason, &doubts, threshold(&record.study)),
+            sentence(reason, &doubts, record),
             names(record, cells.iter().map(|(.., cell)| *cell))
         ))
     };

@@ -123,7 +123,7 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
 /// Names of settings that a note has at most.
 const NAMES: usize = 4;
 
-/// What nobody asked for and no option removes, but for builds, of which the report warns anyway.
+/// What nobody asked for and no option removes, but for builds, of which the report tells anyway.
 pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
     let mut words = Vec::new();
     for (kind, entries) in by_kind(findings, AuditClass::Expected) {

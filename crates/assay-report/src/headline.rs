@@ -18,7 +18,7 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         lines.extend(twin_lines(record, judgement));
     }
     lines.extend(warnings(record, judgement).into_iter().map(|it| format!("warning: {it}")));
-    lines.extend(note(record).map(|it| format!("note: {it}")));
+    lines.extend(notes(record).into_iter().map(|it| format!("note: {it}")));
     lines.push(basis(record, judgement));
     lines
 }
@@ -50,14 +50,14 @@ fn twin_lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
 
 /// What a reader must know before believing the answer, besides the audit.
 pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let mut warnings: Vec<String> = builds(record).into_iter().collect();
+    let mut warnings: Vec<String> = makers(record).into_iter().collect();
     warnings.extend(data_differ(record));
     warnings.extend(trouble::warnings(record, judgement));
     let disturbed: BTreeSet<_> =
         judgement.cells.iter().filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
     if !disturbed.is_empty() {
         warnings.push(format!(
-            "the machine was busy all the time in {} of {}: slices in machine trouble are judged there",
+            "the machine was busy all the time in {} of {}: all slices were disturbed, so disturbed slices count",
             disturbed.len(),
             count(record.study.cells.len() as u64, "test")
         ));
@@ -120,19 +120,17 @@ pub(crate) fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Optio
     let (half, all) = detectable(judgement, systems)?;
     // A larger number is nothing that anybody could use.
     let is_blind = |part: f64| part > 1.0;
+    let seen = "the smallest change this study could have seen is";
+    let [of_half, of_all] = [half, all].map(share);
     Some(match (is_blind(half), is_blind(all)) {
         (true, _) => {
             "in half of the tests this study could not have seen even a doubling".to_owned()
         }
-        (false, true) => format!(
-            "the smallest change this study could have seen is {} in half of the tests, more than a doubling in some",
-            share(half)
-        ),
-        (false, false) => format!(
-            "the smallest change this study could have seen is {} in half of the tests, {} in all",
-            share(half),
-            share(all)
-        ),
+        (false, true) => {
+            format!("{seen} {of_half} in half of the tests, more than a doubling in some")
+        }
+        (false, false) if of_half == of_all => format!("{seen} {of_all}"),
+        (false, false) => format!("{seen} {of_half} in half of the tests, {of_all} in all"),
     })
 }
 
@@ -181,19 +179,19 @@ pub(crate) fn median(summary: &SystemSummary) -> Option<String> {
     Some(format!("median over tests: {}", told(summary.median.filter(|_| summary.cells() > 1)?)?))
 }
 
-/// What differs though nobody asked for it, and no option removes it; builds have a warning.
-pub(crate) fn note(record: &StudyRecord) -> Option<String> {
+/// What differs though nobody asked for it, and needs no caution: releases of one maker, and what no option removes.
+pub(crate) fn notes(record: &StudyRecord) -> Vec<String> {
     let what = findings::unremovable(&record.audit);
-    (!what.is_empty()).then(|| {
+    let unremovable = (!what.is_empty()).then(|| {
         format!("differs between the versions, and no option changes it: {}", what.join(", "))
-    })
+    });
+    releases(record).into_iter().chain(unremovable).collect()
 }
 
 fn stamp(record: &StudyRecord) -> Option<String> {
     let what = findings::suspicious(&record.audit);
-    (!what.is_empty()).then(|| {
-        format!("suspicious: the systems differ in what matters, unasked: {}", what.join(", "))
-    })
+    (!what.is_empty())
+        .then(|| format!("suspicious: settings that matter differ: {}", what.join(", ")))
 }
 
 /// The release a build was made for: its compiler and libraries come with it.
@@ -202,21 +200,32 @@ fn builder(system: &System) -> (&str, &str) {
     (&build.source, build.channel.split('-').next().unwrap_or_default())
 }
 
-fn builds(record: &StudyRecord) -> Option<String> {
+/// Builds of several makers: a reason for caution.
+fn makers(record: &StudyRecord) -> Option<String> {
+    let what = "compilers and flags change too, so not versions alone are compared";
+    (!is_one_maker(record)).then(|| builds_differ(record, what))
+}
+
+/// Builds of several releases of one maker: every user who upgrades gets them.
+fn releases(record: &StudyRecord) -> Option<String> {
     let first = builder(record.systems.first()?);
     let differ = record.systems.iter().any(|system| builder(system) != first);
-    differ.then(|| {
-        let systems = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
-        let each: Vec<String> = systems
-            .map(|(index, system)| format!("{} from {}", label(record, index), origin(system)))
-            .collect();
-        let is_one_source = record.systems.iter().all(|system| builder(system).0 == first.0);
-        let what = match is_one_source {
-            true => "compiler and libraries change together with the version",
-            false => "compilers and flags change too, so not versions alone are compared",
-        };
-        format!("the builds differ ({}): {what}", each.join(", "))
-    })
+    let what = "compiler and libraries change together with the version";
+    (differ && is_one_maker(record)).then(|| builds_differ(record, what))
+}
+
+fn is_one_maker(record: &StudyRecord) -> bool {
+    let mut makers = record.systems.iter().map(|system| builder(system).0);
+    let first = makers.next();
+    makers.all(|maker| Some(maker) == first)
+}
+
+fn builds_differ(record: &StudyRecord, what: &str) -> String {
+    let systems = record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
+    let each: Vec<String> = systems
+        .map(|(index, system)| format!("{} from {}", label(record, index), origin(system)))
+        .collect();
+    format!("the builds differ ({}): {what}", each.join(", "))
 }
 
 /// On how much the answer rests.

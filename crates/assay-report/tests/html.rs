@@ -95,6 +95,17 @@ fn every_link_leads_to_a_place_on_the_page() {
 }
 
 #[test]
+fn the_answer_stands_above_the_warnings_and_these_above_the_tables() {
+    let mut study = record(&["11.8"]);
+    study.finished = false;
+    let page = page(&study);
+    let at = |what: &str| page.find(what).unwrap();
+    assert!(at("class=\"sentence\"") < at("class=\"warning\""));
+    assert!(at("class=\"why\"") < at("class=\"warning\""));
+    assert!(at("class=\"warning\"") < at("<table"));
+}
+
+#[test]
 fn nothing_comes_from_outside() {
     for study in studies() {
         let page = page(&study);

@@ -217,7 +217,7 @@ fn machine_trouble_is_told_by_its_kind() {
     for format in [Format::Text, Format::Markdown, Format::Html] {
         let unbroken = in_format(&study, format).replace("\n  ", " ").replace('\u{a0}', " ");
         let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
-        for told in [busy, steal, counts, "judged there"] {
+        for told in [busy, steal, counts, "all slices were disturbed, so disturbed slices count"] {
             assert!(text.contains(told), "no `{told}` in {format:?}:\n{text}");
         }
     }
@@ -227,6 +227,54 @@ fn machine_trouble_is_told_by_its_kind() {
     assert_eq!(keys(&cell["troubled_by"]), ["clock_jump", "other_process", "steal"]);
     // Little of it is no warning.
     assert!(!in_format(&record(&["11.8"]), Format::Text).contains("warning: the hypervisor"));
+}
+
+/// A reason for caution is only what no upgrade of one maker's packages brings with it.
+#[test]
+fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
+    let mut study = record(&["11.8"]);
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("note: the builds differ"), "{text}");
+    assert!(!text.contains("warning:"), "{text}");
+    study.systems[1].prefix.build.source = "maven".into();
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("warning: the builds differ"), "{text}");
+    assert!(!text.contains("note: the builds differ"), "{text}");
+}
+
+#[test]
+fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
+    let mut study = record(&["11.8"]);
+    study.slices.retain(|slice| slice.block < 2);
+    let group = &json(&study)["groups"][0];
+    assert!(group["median_low"].is_null() && group["median_high"].is_null(), "{group}");
+    let text = in_format(&study, Format::Text);
+    assert!(!text.contains("median over tests"), "{text}");
+    assert!(text.contains("(no interval)"), "{text}");
+    assert!(text.contains("a longer `--budget`"), "{text}");
+    study.finished = false;
+    let text = in_format(&study, Format::Text);
+    assert!(text.contains("`assay resume 20261118-0a1b`"), "{text}");
+    assert!(!text.contains("--budget`"), "{text}");
+}
+
+#[test]
+fn smoke_does_not_say_what_it_would_see() {
+    let mut study = record(&["11.8"]);
+    study.study.preset = assay_model::Preset::Smoke;
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    assert!(text.contains("preset smoke calls no change under 10 %"), "{text}");
+    assert!(!text.contains("sees changes over"), "{text}");
+}
+
+/// One number is not told twice.
+#[test]
+fn the_smallest_change_of_one_test_is_one_number() {
+    let mut study = record(&["11.8"]);
+    study.study.cells.truncate(1);
+    let text = in_format(&study, Format::Text).replace("\n  ", " ");
+    assert!(text.contains("the smallest change this study could have seen is "), "{text}");
+    assert!(!text.contains("in half of the tests"), "{text}");
 }
 
 #[test]

@@ -9,11 +9,15 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::effect::Reduced;
 use crate::robust::{mean, median, variance};
+use crate::rules::BLOCKS_MIN;
 use crate::sequential::ALPHA;
 use crate::{CellJudgement, GroupSummary};
 
 /// Resamples of the block bootstrap.
 const RESAMPLES: usize = 2000;
+
+/// Distances between logarithms that rounding makes.
+const NO_DISTANCE: f64 = 1e-9;
 
 /// A test of a group.
 struct Member<'a> {
@@ -62,8 +66,7 @@ fn summary(
     })
 }
 
-/// The median over all tests of a system that did not fail; without an interval where a single block tells nothing of
-/// its uncertainty.
+/// The median over all tests of a system that did not fail; without an interval where there are too few blocks for one.
 pub(crate) fn median_of_system(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -92,12 +95,15 @@ fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimat
 }
 
 /// Resamples blocks, the same for all tests of the group: instances shift nearly all tests together.
+///
+/// None with fewer blocks than a verdict needs: two blocks have three resamples, whose spread says hardly anything.
 fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
         members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
     blocks.dedup();
-    if blocks.len() < 2 {
+    let fewest = members.iter().map(|member| member.reduced.blocks.len()).min()?;
+    if fewest < BLOCKS_MIN as usize {
         return None;
     }
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -112,14 +118,23 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let quantile = |share: f64| {
         medians.get((share * (medians.len() - 1) as f64).round() as usize).map(|m| m.ln())
     };
-    let fewest = members.iter().map(|member| member.reduced.blocks.len()).min()?;
-    let widen = widening(fewest)?;
     let centre = value.ln();
-    Some(Estimate {
-        value,
-        low: (centre + widen * (quantile(ALPHA / 2.0)? - centre).min(0.0)).exp(),
-        high: (centre + widen * (quantile(1.0 - ALPHA / 2.0)? - centre).max(0.0)).exp(),
-    })
+    let widen = widening(fewest)?;
+    let [below, above] = both_sides(
+        widen * (centre - quantile(ALPHA / 2.0)?),
+        widen * (quantile(1.0 - ALPHA / 2.0)? - centre),
+    );
+    Some(Estimate { value, low: (centre - below).exp(), high: (centre + above).exp() })
+}
+
+/// The distances to either end of an interval: where the resamples lie on one side only, the other is as uncertain.
+fn both_sides(below: f64, above: f64) -> [f64; 2] {
+    let is_none = |distance: f64| distance < NO_DISTANCE;
+    match (is_none(below), is_none(above)) {
+        (true, false) => [above, above],
+        (false, true) => [below, below],
+        _ => [below.max(0.0), above.max(0.0)],
+    }
 }
 
 /// By how much the spread of resampled means is too small for so few blocks: the sample variance is short of
@@ -139,4 +154,51 @@ fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
         .map(|(_, centre)| *centre)
         .collect();
     if centres.is_empty() { member.log().exp() } else { mean(&centres).exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::reduce;
+    use crate::series::Series;
+
+    /// The interval of the median over tests with these logarithms, one for each block.
+    fn interval(tests: &[&[f64]]) -> Option<Estimate> {
+        let reduced: Vec<Reduced> = tests
+            .iter()
+            .map(|blocks| (0..).zip(blocks.iter().map(|log| vec![*log; 4])).collect::<Series>())
+            .map(|series| reduce(&series).unwrap())
+            .collect();
+        let members: Vec<Member> = reduced
+            .iter()
+            .map(|reduced| Member {
+                rqps: Estimate::without_interval(reduced.log().exp()),
+                reduced,
+            })
+            .collect();
+        let values: Vec<f64> = members.iter().map(|member| member.rqps.value).collect();
+        median_interval(&members, median(&values).unwrap(), 7)
+    }
+
+    #[test]
+    fn few_blocks_give_no_interval() {
+        for blocks in 1..BLOCKS_MIN as usize {
+            let logs = &[-0.1, 0.02, 0.0][..blocks];
+            assert_eq!(interval(&[logs, logs, logs]), None, "{blocks}");
+        }
+        assert!(interval(&[&[-0.1, 0.02, 0.0, 0.01][..]; 3]).is_some());
+    }
+
+    #[test]
+    fn an_interval_has_two_sides_though_all_resamples_lie_on_one() {
+        let [below, above] = [both_sides(0.0, 0.1), both_sides(0.1, -0.02)];
+        assert_eq!([below, above], [[0.1, 0.1], [0.1, 0.1]]);
+        assert_eq!(both_sides(0.03, 0.1), [0.03, 0.1]);
+        // The middle test does not change; one of the others crosses it, and only upwards.
+        let still = [0.0; 4];
+        let crossing = [-0.3, -0.3, -0.3, 0.7];
+        let told = interval(&[&still[..], &crossing, &[0.9; 4]]).unwrap();
+        assert!(told.low < 0.99 && told.high > 1.01, "{told:?}");
+        assert!((told.low * told.high - 1.0).abs() < 1e-9, "{told:?}");
+    }
 }

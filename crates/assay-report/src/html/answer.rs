@@ -24,7 +24,7 @@ pub(crate) struct Answer {
     /// What the A/A twin says.
     pub(crate) twins: Vec<String>,
     /// What differs and is part of what is compared.
-    pub(crate) note: Option<String>,
+    pub(crate) notes: Vec<String>,
     /// On how much it rests.
     pub(crate) basis: String,
 }
@@ -75,7 +75,7 @@ impl Answer {
                     unbroken(&sentence_of(&headline::twin_line(record, judgement, summary)))
                 })
                 .collect(),
-            note: headline::note(record).map(|note| sentence_of(&note)),
+            notes: headline::notes(record).iter().map(|note| sentence_of(note)).collect(),
             basis: unbroken(&sentence_of(&headline::basis(record, judgement))),
         }
     }

@@ -7,7 +7,7 @@ use assay_verdict::Judgement;
 
 use crate::findings::{self, Kind};
 use crate::label::label;
-use crate::number::{count, duration, share, thousands};
+use crate::number::{count, duration, share};
 use crate::trouble;
 use crate::words::{command, minute, origin, rfc3339};
 
@@ -68,14 +68,14 @@ pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
         };
         let several = record.study.setups.iter().any(|setup| setup.data() != content.data);
         let of = if several { format!(" of {}", content.data) } else { String::new() };
-        let rows = thousands(content.rows as f64);
+        let rows = count(content.rows, "row");
         lines.push(if equal {
             let on = if all().count() > 1 { "the same on all systems" } else { "on one system" };
-            format!("{state}{of}: {rows} rows, checksum {}, {on}", content.checksum)
+            format!("{state}{of}: {rows}, checksum {}, {on}", content.checksum)
         } else {
             let each = all().map(|it| {
                 let name = label(record, it.system);
-                format!("{name} has {} rows, checksum {}", thousands(it.rows as f64), it.checksum)
+                format!("{name} has {}, checksum {}", count(it.rows, "row"), it.checksum)
             });
             format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
         });

@@ -299,7 +299,7 @@ fn legend(
     // A reader would take such an interval for a verdict.
     if judgement.cells.iter().any(leaves_out_one_undecided) {
         legend.push(
-            "  undecided although the interval leaves out 1: the risk of error is shared by all tests and blocks"
+            "  undecided although the interval excludes 1: the verdict allows for many tests and looks"
                 .to_owned(),
         );
     }

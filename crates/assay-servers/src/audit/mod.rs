@@ -13,7 +13,7 @@ use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_
 
 use crate::intent::version_number;
 use crate::options::{Standing, Version, table};
-use rules::{Rule, is_ignored, spelling};
+use rules::{Own, Rule, is_ignored, spelling};
 
 /// What a server says of itself, by name; what is not a server's variable has a word and a dot before its name.
 pub type Settings = BTreeMap<String, String>;
@@ -286,12 +286,21 @@ fn judge(
             return None;
         }
         (AuditClass::Expected, format!("a version that lacks the option {why}"))
+    } else if let Some(own) = rule.own.as_ref().filter(|own| is_own(own, systems, &readings)) {
+        (AuditClass::Expected, own.why.to_owned())
     } else if is_unknown {
         (AuditClass::Harmless, format!("only some of the versions have it: {}", rule.why))
     } else {
         (rule.class, rule.why.to_owned())
     };
     Some(finding(&format!("{scope}{name}"), values, class, &why))
+}
+
+/// Whether each system has the default of its product.
+fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool {
+    systems.iter().zip(readings).all(|(system, reading)| {
+        reading.as_ref().is_some_and(|it| it.meaning == (own.value)(system.spec.product))
+    })
 }
 
 /// How it is put that a version without an option does what the option asks of others.

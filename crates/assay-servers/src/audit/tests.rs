@@ -146,7 +146,18 @@ fn products_are_compared_in_what_both_have() {
     ]);
     let specs = [&spec(Product::MariaDb, &[]), &spec(Product::Postgres, &[])];
     let found = audit_of(specs, [&mariadb, &postgres]);
+    assert_eq!(classes(&found), [("transaction_isolation", AuditClass::Expected)]);
+    // No default of its product.
+    let mut serializable = postgres.clone();
+    serializable.settings.insert("transaction_isolation".to_owned(), "serializable".to_owned());
+    let found = audit_of(specs, [&mariadb, &serializable]);
     assert_eq!(classes(&found), [("transaction_isolation", SUSPICIOUS)]);
+}
+
+#[test]
+fn a_cache_of_threads_for_new_connections_does_not_matter() {
+    let found = audit(&[("thread_cache_size", "9")], &[("thread_cache_size", "100")], &[]);
+    assert_eq!(classes(&found), [("thread_cache_size", AuditClass::Harmless)]);
 }
 
 #[test]

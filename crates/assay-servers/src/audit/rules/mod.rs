@@ -6,7 +6,7 @@ mod ignored;
 mod postgres;
 mod server;
 
-use assay_model::AuditClass;
+use assay_model::{AuditClass, Product};
 use assay_model::AuditClass::{Harmless, Suspicious};
 
 pub(super) use ignored::is_ignored;
@@ -22,6 +22,8 @@ pub(super) struct Rule {
     pub(super) class: AuditClass,
     /// What a server does that has none of the variables, where that is known.
     pub(super) without: Option<&'static str>,
+    /// What each product has by its nature, where that differs.
+    pub(super) own: Option<Own>,
     /// Why it matters, or does not.
     pub(super) why: &'static str,
     /// Where the facts can be read.
@@ -34,9 +36,17 @@ pub(super) struct Variable {
     pub(super) meaning: fn(&str, &Settings) -> String,
 }
 
+/// A default that each product has by its nature.
+pub(super) struct Own {
+    /// In the rule's terms.
+    pub(super) value: fn(Product) -> &'static str,
+    /// Why it is kept.
+    pub(super) why: &'static str,
+}
+
 impl Rule {
     const fn trap(name: &'static str, why: &'static str, source: &'static str) -> Self {
-        Self { name, from: &[], class: Suspicious, without: None, why, source }
+        Self { name, from: &[], class: Suspicious, without: None, own: None, why, source }
     }
 
     const fn harmless(name: &'static str, why: &'static str, source: &'static str) -> Self {
@@ -46,6 +56,11 @@ impl Rule {
     /// Of versions without it: what they do.
     const fn else_(self, without: &'static str) -> Self {
         Self { without: Some(without), ..self }
+    }
+
+    /// With a default of each product that the intent keeps.
+    const fn own(self, own: Own) -> Self {
+        Self { own: Some(own), ..self }
     }
 
     /// Known under other names.

@@ -1,6 +1,8 @@
 //! Rules about what all products do: sessions, character sets, connections, planning, logging. Data.
 
-use super::{Rule, Variable, plain};
+use assay_model::Product;
+
+use super::{Own, Rule, Variable, plain};
 
 const CHARSET: &str = "the character set decides what comparing and sorting strings costs";
 const COLLATION: &str = "the collation decides what comparing and sorting strings costs";
@@ -20,6 +22,16 @@ const ISOLATION: &[Variable] = &[
     },
     plain("tx_isolation"),
 ];
+
+/// The intent leaves it as it is.
+const OWN_ISOLATION: Own = Own {
+    value: |product| match product {
+        Product::Postgres => "READ-COMMITTED",
+        Product::MariaDb | Product::MySql => "REPEATABLE-READ",
+    },
+    why: "each product has its default isolation level, which belongs to the comparison of products, \
+          which was asked for",
+};
 
 /// Gone since MySQL 8.4.0; offered by default since MySQL 5.7 and MariaDB 11.4.1.
 const TLS: &[Variable] = &[
@@ -115,7 +127,8 @@ pub(super) const RULES: &[Rule] = &[
         "isolation levels differ in locks taken and versions kept",
         BOTH,
     )
-    .from(ISOLATION),
+    .from(ISOLATION)
+    .own(OWN_ISOLATION),
     Rule::trap("autocommit", "it decides how many statements a transaction has", BOTH),
     Rule::trap("sql_mode", "statements may be checked or run differently", BOTH),
     Rule::trap("log_bin", "the binary log costs CPU and writes at every commit", BOTH),
@@ -125,7 +138,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("query_cache_type", QUERY_CACHE, BOTH).else_("OFF"),
     Rule::trap("query_cache_size", QUERY_CACHE, BOTH).else_("0"),
     Rule::trap("thread_handling", CONNECTION, BOTH),
-    Rule::trap("thread_cache_size", CONNECTION, BOTH),
+    Rule::harmless(
+        "thread_cache_size",
+        "it saves starting threads for new connections; those of a study stay open",
+        BOTH,
+    ),
     Rule::trap("thread_pool_size", CONNECTION, MARIADB),
     Rule::trap("large_pages", "huge pages make memory accesses cheaper", BOTH),
     Rule::trap("general_log", LOGGED, BOTH),
