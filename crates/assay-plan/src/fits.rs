@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec};
 
 use crate::config_file::asked;
-use crate::{Error, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
+use crate::{DISK, Error, MEMORY, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
 
 /// The setup with the most data: servers are configured for it.
 #[must_use]
@@ -26,6 +26,32 @@ pub fn check_memory(
 ) -> Result<(), Error> {
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
     check_machine(largest(&study.setups), &study.setups, systems, study.experiment, machine)
+}
+
+/// Checks that an audit fits: an empty template of each system, and one server at a time with a small table.
+///
+/// # Errors
+/// [`Error::TooLittle`].
+pub fn check_audit(
+    study: &Study,
+    systems: &[&SystemSpec],
+    data: DataSet,
+    machine: MachineFacts,
+) -> Result<(), Error> {
+    let largest = largest(&study.setups);
+    let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
+    let caches = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(largest)));
+    let table = loaded_mb(Setup { clients: 1, tables: data.tables, rows: data.rows });
+    let needs = |what, need_mb, have_mb| match need_mb > have_mb {
+        true => Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }),
+        false => Ok(()),
+    };
+    let Some(cache) = caches.max() else { return Ok(()) };
+    needs(MEMORY, cache + SERVER_BASE_MB, machine.memory_mb * 7 / 10)?;
+    let templates = started.collect::<HashSet<_>>().len() as u64;
+    // The log that is not used is a hole in its file, but for the server that runs.
+    let disk = (templates + 1) * EMPTY_DATA_MB + redo_log_mb(largest) + table;
+    needs(DISK, disk, machine.disk_mb)
 }
 
 /// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
@@ -68,9 +94,9 @@ pub(crate) fn check_machine(
         2 * distinct * sizes.iter().sum::<u64>() + resident * copy
     };
     let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
-        ("memory", memory_need(largest), memory_have)
+        (MEMORY, memory_need(largest), memory_have)
     } else if disk_need(None) > machine.disk_mb {
-        ("disk space", disk_need(None), machine.disk_mb)
+        (DISK, disk_need(None), machine.disk_mb)
     } else {
         return Ok(());
     };
@@ -115,3 +141,41 @@ const EMPTY_DATA_MB: u64 = 100;
 
 /// Memory a server takes besides its buffer pool, MB.
 const SERVER_BASE_MB: u64 = 200;
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Hint as _;
+
+    use super::*;
+    use crate::{Request, plan};
+
+    const SMALL: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 3274 };
+
+    fn request() -> Request {
+        Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])
+    }
+
+    #[test]
+    fn what_is_missing_comes_with_what_frees_it() {
+        let disk = plan(&request(), MachineFacts { disk_mb: 500, ..SMALL }).unwrap_err();
+        assert!(
+            disk.is_of_disk() && disk.hints().concat().contains("`assay cache clean --unused 1h`")
+        );
+        let memory = plan(&request(), MachineFacts { memory_mb: 100, ..SMALL }).unwrap_err();
+        assert!(!memory.is_of_disk() && memory.hints().concat().contains("fewer systems"));
+    }
+
+    #[test]
+    fn an_audit_needs_less_than_a_study() {
+        assert!(plan(&request(), SMALL).unwrap_err().is_of_disk());
+        let large = MachineFacts { disk_mb: 500_000, ..SMALL };
+        let plan = plan(&request(), large).unwrap();
+        let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
+        let data = DataSet { tables: 1, rows: 100_000 };
+        assert_eq!(check_audit(&plan.study, &specs, data, SMALL), Ok(()));
+        let tiny = MachineFacts { disk_mb: 500, ..SMALL };
+        assert!(check_audit(&plan.study, &specs, data, tiny).unwrap_err().is_of_disk());
+        let tiny = MachineFacts { memory_mb: 100, ..SMALL };
+        assert!(!check_audit(&plan.study, &specs, data, tiny).unwrap_err().is_of_disk());
+    }
+}

@@ -84,7 +84,9 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
         Product::ALL.into_iter().find(|product| product.word() == word)
     };
     let product = known.or(elsewhere).or_else(near)?;
-    let meant = format!("{product}@{version}");
+    // All of a series is the series.
+    let any = [".x", ".X", ".*"].into_iter().find_map(|any| version.strip_suffix(any));
+    let meant = format!("{product}@{}", any.unwrap_or(version));
     if meant != name && is_system_name(&meant) {
         return Some(format!("did you mean `{meant}`"));
     }
@@ -128,6 +130,8 @@ mod tests {
             ("MariaDB@10.11", "`mariadb@10.11`"),
             ("maria@10.11+innodb_doublewrite=OFF", "`mariadb@10.11+innodb_doublewrite=OFF`"),
             ("mariabd@10.11", "`mariadb@10.11`"),
+            ("mariadb@10.11.x", "`mariadb@10.11`"),
+            ("mysql@8.0.*", "`mysql@8.0`"),
             ("mysql8.0", "`mysql@8.0`"),
             ("mysql:8.0.33/rocksdb", "`mysql@8.0.33/rocksdb`"),
             ("pg@16", "`postgres@16`"),

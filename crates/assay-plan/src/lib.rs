@@ -21,7 +21,7 @@ mod tests_glob;
 mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
-pub use fits::{check_memory, largest};
+pub use fits::{check_audit, check_memory, largest};
 pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
@@ -144,6 +144,28 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the disk is what is too small.
+    #[must_use]
+    pub fn is_of_disk(&self) -> bool {
+        matches!(self, Self::TooLittle { what, .. } if *what == DISK)
+    }
+}
+
+/// What a machine may have too little of.
+const DISK: &str = "disk space";
+
+/// See [`DISK`].
+const MEMORY: &str = "memory";
+
+/// What to do about too little of it.
+const MORE_DISK: &str = "`assay cache clean --unused 1h` frees what was not used for an hour, \
+                         `--cache-dir DIR` takes a directory on another disk, and fewer systems need less";
+
+/// What to do about too little of it.
+const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches where options set them, \
+                           such as `innodb_buffer_pool_size`";
+
 fn told(why: &Refusal) -> String {
     match why {
         Refusal::Reserved => "assay controls the server's paths, port and user".to_owned(),
@@ -186,8 +208,11 @@ impl Hint for Error {
                 vec!["leave the option out".to_owned()]
             }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
-            Self::TooLittle { rows_that_fit, .. } if *rows_that_fit > 0 => {
-                vec![format!("`--rows {rows_that_fit}` would fit")]
+            Self::TooLittle { what, rows_that_fit, .. } => {
+                let rows =
+                    (*rows_that_fit > 0).then(|| format!("`--rows {rows_that_fit}` would fit"));
+                let rest = if *what == DISK { MORE_DISK } else { MORE_MEMORY };
+                rows.into_iter().chain([rest.to_owned()]).collect()
             }
             _ => Vec::new(),
         }

@@ -64,7 +64,7 @@ pub fn parse_count(text: &str) -> Result<u32, Error> {
 pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
     let fail = || Error::Quantity {
         value: text.to_owned(),
-        what: "a number of clients such as `8`, or a range such as `1-8`",
+        what: "a number of clients from 1 to 1024, such as `8`, or a range of them, such as `1-8`",
     };
     // What is out of range is told as such by the plan.
     if let Ok(count) = text.parse() {

@@ -147,7 +147,8 @@ fn check_version(version: &str) -> Result<(), String> {
     if version.is_empty() {
         return Err("the version is missing".to_owned());
     }
-    let well_formed = version.starts_with(|c: char| c.is_ascii_digit())
+    // Each part is a number, and what may follow one: `8.0.36-28`, `19~beta1`, but not `10.11.x`.
+    let well_formed = version.split('.').all(|it| it.starts_with(|c: char| c.is_ascii_digit()))
         && version.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '~'));
     if well_formed { Ok(()) } else { Err(format!("`{version}` is not a version")) }
 }
@@ -230,6 +231,8 @@ mod tests {
             "mariadb",
             "mariadb@",
             "mariadb@latest",
+            "mariadb@10.11.x",
+            "mariadb@10.11.",
             "mariadb@10.11/",
             "mariadb@10.11/heap",
             "mariadb@10.11+x",

@@ -286,6 +286,9 @@ impl Error {
 
     fn hint_with_names(&self) -> Option<String> {
         match self {
+            Self::NoSource { word, known } => source_meant(word)
+                .filter(|meant| known.iter().any(|it| it == meant))
+                .map(|meant| format!("did you mean `{meant}`")),
             Self::ClientMissing { program, package } => {
                 Some(format!("install the package `{package}`: `{program}` fetches this server"))
             }
@@ -301,6 +304,18 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The source that is called otherwise elsewhere.
+fn source_meant(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "mvn" | "jar" => "maven",
+        "deb" | "debian" | "apt-get" | "dpkg" => "apt",
+        "pypi" | "pip3" | "python" => "pip",
+        "npmjs" | "node" => "npm",
+        "tar" | "tgz" | "tarballs" => "tarball",
+        _ => return None,
+    })
 }
 
 fn list(intro: &str, items: &[String]) -> String {
@@ -407,5 +422,20 @@ impl Hint for Error {
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_by_other_names_are_understood() {
+        let of = |word: &str| {
+            let known = vec!["apt".to_owned(), "maven".to_owned()];
+            Error::NoSource { word: word.to_owned(), known }.hints().concat()
+        };
+        assert_eq!(of("mvn"), "did you mean `maven`");
+        assert!(of("pypi").contains("name of a package"));
     }
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, Tables};
 use assay_model::{DataSet, IdKey, Microbenchmark, Product, StartFrom, StatementMode, System};
-use assay_plan::Request;
+use assay_plan::{MachineFacts, Request};
 use assay_report::Compared;
 use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
 use assay_wire::Control;
 
 use crate::cli::{Audit, ShapeWord};
+use crate::compare::on_disk;
 use crate::exit::Exit;
 use crate::machine_lock;
 use crate::progress::Progress;
@@ -34,7 +35,12 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
     let request =
         Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
-    let plan = assay_plan::plan(&request, machine)?;
+    // An audit needs less than a study.
+    let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
+    let plan = assay_plan::plan(&request, unlimited)?;
+    let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
+    assay_plan::check_audit(&plan.study, &specs, DATA, machine)
+        .map_err(|error| on_disk(error, &env.cache_dir))?;
     let participants = participants(&plan, &env)?;
     machine_lock::warn_if_measuring("this audit");
     let stage = Stage::new(&env)?;

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::cli::{CacheClean, CacheCommand, ShapeArg};
 use crate::exit::Exit;
 use crate::machine_lock::MachineLock;
+use crate::paths::check_there;
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::server::environment;
@@ -31,6 +32,13 @@ impl Hint for StillRunning {
 
 /// Carries out one of the commands.
 pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
+    // To look at it makes none.
+    if let Some(named) = cache_dir {
+        check_there(
+            named,
+            "`--cache-dir` and `ASSAY_CACHE` name a cache that is there; without them it is the user's",
+        )?;
+    }
     let progress = Progress::new(false);
     let env = environment(cache_dir, true, false, &progress)?;
     match command {

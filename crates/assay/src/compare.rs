@@ -20,6 +20,10 @@ pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> 
     from_request(&args.request(), &args.measuring, cache_dir)
 }
 
+/// What to name instead of a study file that is none.
+const STUDY_FILES: &str =
+    "name a study file, such as those in `studies/`; `docs/study-files.md` says what is in one";
+
 /// `assay run`: the same from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     let text = if args.study_file.as_os_str() == "-" {
@@ -27,6 +31,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         std::io::stdin().read_to_string(&mut text).context("cannot read the study from stdin")?;
         text
     } else {
+        paths::check_file(&args.study_file, STUDY_FILES)?;
         fs_err::read_to_string(&args.study_file)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
@@ -44,7 +49,8 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
 fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.output)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
-    let plan = assay_plan::plan(request, machine_facts(&cache_dir)?)?;
+    let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
+    let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
 }
@@ -160,6 +166,15 @@ fn measure(
         return Ok(exit);
     }
     written
+}
+
+/// Too little disk is that of a directory: which, the plan does not know.
+pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
+    if !error.is_of_disk() {
+        return error.into();
+    }
+    let context = format!("the disk of the cache, `{}`, is too full", data.display());
+    anyhow::Error::from(error).context(context)
 }
 
 /// What the plan needs to know of this machine.

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use anstyle::AnsiColor;
 use assay_model::{Hint, printable_lines};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
@@ -32,7 +33,7 @@ use crate::progress::{print, print_marked};
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return print_usage(&error),
+        Err(error) => return print_usage(error),
     };
     log_to_stderr();
     let result = match &cli.command {
@@ -60,17 +61,37 @@ fn main() -> ExitCode {
 }
 
 /// Help, or what is wrong with the command line: words of the user's, which need not be harmless.
-fn print_usage(error: &clap::Error) -> ExitCode {
+fn print_usage(error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let text = error.render().to_string();
+    let (text, hint) = usage_text(error);
     let text = text.trim_end();
     match text.strip_prefix("error: ") {
         Some(text) => print_marked("error", AnsiColor::Red, text),
         None => print(text),
     }
+    if let Some(hint) = hint {
+        print("");
+        print_marked("hint", AnsiColor::Cyan, hint);
+    }
     Exit::Error.into()
+}
+
+/// An option that there is not is a mistake, never a value: no tip to pass it as one.
+fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return (error.render().to_string(), None);
+    }
+    error.remove(ContextKind::Suggested);
+    let hint = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(option)) => cli::option_hint(option),
+        _ => None,
+    };
+    if hint.is_some() {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    (error.render().to_string(), hint)
 }
 
 /// The log is for looking into what happened; what it quotes may come from anywhere.
@@ -122,6 +143,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<study::StillMeasured>(cause));
             hints.extend(of::<study::Distrust>(cause));
             hints.extend(of::<paths::NotMade>(cause));
+            hints.extend(of::<paths::NoHome>(cause));
+            hints.extend(of::<paths::WrongPlace>(cause));
             hints.extend(of::<report::NoFormat>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));

@@ -7,17 +7,23 @@ use assay_model::Hint;
 
 /// The cache of servers and templates.
 pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
-    absolute(given, "XDG_CACHE_HOME", ".cache", "assay")
+    absolute(given, CACHE, ".cache", "assay")
 }
 
 /// The ledger file.
 pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
-    absolute(given, "XDG_DATA_HOME", ".local/share", "assay/ledger.db")
+    let file = absolute(given, LEDGER, ".local/share", "assay/ledger.db")?;
+    if file.is_dir() {
+        let hint =
+            "`--ledger` and `ASSAY_LEDGER` name a file, such as `ledger.db` in that directory";
+        return Err(WrongPlace { path: file, what: IS_DIRECTORY, hint }.into());
+    }
+    Ok(file)
 }
 
 /// What outlives a command but is no result: servers left running.
 pub(crate) fn state_dir() -> Result<PathBuf> {
-    absolute(None, "XDG_STATE_HOME", ".local/state", "assay")
+    absolute(None, STATE, ".local/state", "assay")
 }
 
 /// The user's own catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` among the configuration; none if neither is
@@ -26,7 +32,8 @@ pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("ASSAY_CATALOG") {
         return Ok(Some(PathBuf::from(named)));
     }
-    let path = absolute(None, "XDG_CONFIG_HOME", ".config", "assay/catalog.toml")?;
+    // Nobody has one where there is no home.
+    let Ok(path) = absolute(None, CONFIG, ".config", "assay/catalog.toml") else { return Ok(None) };
     Ok(path.is_file().then_some(path))
 }
 
@@ -62,7 +69,65 @@ pub(crate) fn made_state_dir() -> Result<PathBuf> {
     Ok(dir)
 }
 
-fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) -> Result<PathBuf> {
+/// Variables that name a base directory, and what else names the place below it.
+type Variable = (&'static str, &'static str);
+
+const CACHE: Variable = ("XDG_CACHE_HOME", "`ASSAY_CACHE`");
+const LEDGER: Variable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
+const STATE: Variable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
+const CONFIG: Variable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
+
+/// Nothing says where a directory of assay's is.
+#[derive(Debug, thiserror::Error)]
+#[error("neither `{}` nor `HOME` names a directory", .0.0)]
+pub(crate) struct NoHome(Variable);
+
+impl Hint for NoHome {
+    fn hints(&self) -> Vec<String> {
+        vec![format!("set `HOME` to your home directory, or {} to a place of your own", self.0.1)]
+    }
+}
+
+/// Something is not what it was named for.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` {what}", path.display())]
+pub(crate) struct WrongPlace {
+    path: PathBuf,
+    what: &'static str,
+    hint: &'static str,
+}
+
+impl Hint for WrongPlace {
+    fn hints(&self) -> Vec<String> {
+        vec![self.hint.to_owned()]
+    }
+}
+
+const IS_DIRECTORY: &str = "is a directory";
+
+/// Refuses a file that is not there, and a directory, with what to do instead.
+pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+    if path.is_dir() {
+        return Err(WrongPlace { path: path.to_owned(), what: IS_DIRECTORY, hint });
+    }
+    check_there(path, hint)
+}
+
+/// Refuses a path that is not there.
+pub(crate) fn check_there(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
+    // What cannot be looked at is told by who reads it.
+    match path.try_exists() {
+        Ok(false) => Err(WrongPlace { path: path.to_owned(), what: "does not exist", hint }),
+        _ => Ok(()),
+    }
+}
+
+fn absolute(
+    given: Option<&Path>,
+    variable: Variable,
+    below_home: &str,
+    name: &str,
+) -> Result<PathBuf> {
     let path = match given {
         Some(path) => path.to_owned(),
         None => base(variable, below_home)?.join(name),
@@ -70,13 +135,12 @@ fn absolute(given: Option<&Path>, variable: &str, below_home: &str, name: &str) 
     std::path::absolute(&path).with_context(|| format!("`{}` is not a path", path.display()))
 }
 
-fn base(variable: &str, below_home: &str) -> Result<PathBuf> {
-    if let Some(dir) = std::env::var_os(variable).map(PathBuf::from).filter(|dir| dir.is_absolute())
+fn base(variable: Variable, below_home: &str) -> Result<PathBuf> {
+    if let Some(dir) =
+        std::env::var_os(variable.0).map(PathBuf::from).filter(|dir| dir.is_absolute())
     {
         return Ok(dir);
     }
-    let home = std::env::home_dir()
-        .filter(|home| home.is_absolute())
-        .with_context(|| format!("neither `{variable}` nor `HOME` names a directory"))?;
+    let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(NoHome(variable))?;
     Ok(home.join(below_home))
 }

@@ -60,8 +60,14 @@ impl Tally {
         tally
     }
 
-    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty when there is nothing to count.
+    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty when there is nothing to count. Plain, as part of a line
+    /// that is made harmless as a whole.
     pub(crate) fn words(self) -> String {
+        anstream::adapter::strip_str(&self.styled()).to_string()
+    }
+
+    /// The same in colours.
+    fn styled(self) -> String {
         let parts = [
             ("▼", self.slower, "slower", AnsiColor::Red.on_default()),
             ("▲", self.faster, "faster", AnsiColor::Green.on_default()),
@@ -156,7 +162,7 @@ impl Progress {
         bar.set_length(budget_s.ceil() as u64);
         bar.set_position(used_s.min(*budget_s) as u64);
         let time = format!("{} of {}", minutes(*used_s), minutes(*budget_s));
-        let known = so_far.words();
+        let known = so_far.styled();
         let gap = if known.is_empty() { "" } else { "  " };
         bar.set_message(format!("{time}  {known}{gap}{}", printable(what)));
     }
@@ -249,8 +255,9 @@ mod tests {
     #[test]
     fn only_what_there_is_is_counted() {
         let tally = Tally { slower: 3, open: 16, ..Tally::default() };
-        let plain = anstream::adapter::strip_str(&tally.words()).to_string();
-        assert_eq!(plain, "▼ 3 slower  ? 16 open");
+        assert_eq!(tally.words(), "▼ 3 slower  ? 16 open");
+        assert_eq!(on_lines(&format!("so far {}", tally.words())), "so far ▼ 3 slower  ? 16 open");
+        assert!(tally.styled().contains('\u{1b}'));
         assert_eq!(Tally::default().words(), "");
     }
 }

@@ -16,6 +16,7 @@ use crate::{paths, study_id};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
+    check(&args.output)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let ledger = Ledger::open_read_only(&file)?;
     let found = study_id::find(&ledger, args.study.as_deref(), |_| true)?;
@@ -35,6 +36,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
 
 /// Lists the studies of the ledger.
 pub(crate) fn studies(args: &Studies) -> Result<Exit> {
+    check(&args.output)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // No ledger yet is no study yet, unless it was named.
     let is_new = args.ledger.file.is_none() && !file.exists();

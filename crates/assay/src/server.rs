@@ -191,7 +191,8 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     progress.finish();
     let commands = commands(spec.product, &kept, server_password.as_deref());
     let in_words = |it: &Kept| {
-        let port = it.port.map_or_else(String::new, |port| format!("\nport {port} of 127.0.0.1"));
+        let port =
+            it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
         format!(
             "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
             it.name,

@@ -132,6 +132,16 @@ fn habits_of_other_tools() {
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
     }
+    refused(&with(&["--duration", "10"]), "unexpected argument '--duration'", "hint: a study has");
+    refused(
+        &with(&["--mysql-host=h"]),
+        "unexpected argument '--mysql-host'",
+        "hint: a server that",
+    );
+    refused(&with(&["--budget", "-5m"]), "`-5m` is not a time", "");
+    refused(&with(&["--clients", "1-2000"]), "from 1 to 1024", "");
+    let (_, _, stderr) = assay(&with(&["--nosuch", "10"]));
+    assert!(stderr.contains("'--nosuch'") && !stderr.contains("-- --nosuch"), "{stderr}");
     refused(&with(&["--threads", "1-1024"]), "32768 tests times setups", "");
     refused(&with(&["-o", "report.pdf"]), "no format with the extension `.pdf`", "`.html`");
     refused(&with(&["--cache-dir", "/proc/x"]), "cache directory", "`ASSAY_CACHE`");
@@ -210,6 +220,41 @@ fn urls_that_cannot_be_read() {
     assert!(stderr.contains("127.0.0.1:1") && !stderr.contains("secret"), "{stderr}");
 }
 
+/// The error names the path as it was typed.
+#[test]
+fn places_that_are_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let path = missing.to_str().unwrap();
+    let told = format!("`{path}` does not exist");
+    let directory = format!("mysql@dir:{path}");
+    let repository = format!("mysql@git:{path}#x");
+    refused(&["audit", &directory, "mysql@8.0", "--offline"], &told, "hint: `PRODUCT@dir");
+    refused(&["server", "get", &repository], &told, "hint: `PRODUCT@git:PATH#REF`");
+    let page = missing.join("x.html");
+    refused(&["report", "-o", page.to_str().unwrap()], "cannot be written", "");
+    refused(&["studies", "-o", page.to_str().unwrap()], "cannot be written", "");
+    let folder = folder.path().to_str().unwrap();
+    refused(&["studies", "--ledger", folder], "is a directory", "hint: `--ledger`");
+    refused(&["cache", "list", "--cache-dir", path], &told, "hint: `--cache-dir`");
+    assert!(!missing.exists());
+}
+
+#[test]
+fn without_a_home_the_error_says_what_to_set() {
+    for (args, variable) in
+        [(&["cache", "list"][..], "`ASSAY_CACHE`"), (&["studies"], "`ASSAY_LEDGER`")]
+    {
+        let mut command = Command::cargo_bin("assay").unwrap();
+        command.args(args).env_clear().env("HOME", "relative");
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        let told = stderr.contains("nor `HOME` names") && stderr.contains("hint: set `HOME`");
+        assert!(told && stderr.contains(variable), "{stderr}");
+    }
+}
+
 #[test]
 fn study_files_with_mistakes() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,7 +263,12 @@ fn study_files_with_mistakes() {
         .unwrap();
     let path = file.to_str().unwrap();
     refused(&["run", path], "study.toml:1:10", "did you mean `quick`");
-    refused(&["run", "/no/such/file.toml"], "/no/such/file.toml", "");
+    refused(
+        &["run", "/no/such/file.toml"],
+        "`/no/such/file.toml` does not exist",
+        "hint: name a study",
+    );
+    refused(&["run", "."], "`.` is a directory", "hint: name a study file");
 }
 
 #[test]

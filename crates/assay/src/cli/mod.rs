@@ -1,5 +1,6 @@
 //! The command line as typed. Words only: `request` gives what the plan needs.
 
+mod habits;
 mod tools;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use assay_plan::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use habits::option_hint;
 pub(crate) use tools::{
     Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart,
     ServerStop, Tests,
@@ -95,12 +97,13 @@ pub(crate) struct Compare {
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
 
-    /// Time the study may take, such as `10m` [default: by preset]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s)]
+    /// Time the study may take, such as `10m`; two blocks are measured even if it is too short [default: by preset]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 
     /// Smallest change of practical interest
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
+    #[arg(allow_hyphen_values = true)]
     threshold: f64,
 
     /// Let the base take part twice: what is called between it and itself is a false alarm
@@ -130,15 +133,17 @@ pub(crate) struct Compare {
     placement: Option<PlacementWord>,
 
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     seed: u64,
 
     /// Measured part of every slice, such as `100ms` [default: by preset and test]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
+    #[arg(allow_hyphen_values = true)]
     slice: Option<f64>,
 
     /// Measured part of every slice of a write [default: `--slice`, else by preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
+    #[arg(allow_hyphen_values = true)]
     write_slice: Option<f64>,
 
     /// Fresh instances of every system this many times [default: by preset]
@@ -184,8 +189,9 @@ pub(crate) struct Instead {
     #[arg(long, value_enum)]
     set: Option<SetWord>,
 
-    /// Time the study may take, such as `10m`, instead of that of the file
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s)]
+    /// Time the study may take, such as `10m`, instead of that of the file; two blocks are measured even if it is too
+    /// short
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
 

@@ -186,6 +186,7 @@ pub(crate) enum CacheCommand {
 pub(crate) struct CacheClean {
     /// Remove servers and data that were last used longer ago than this
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "720h")]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) unused: f64,
 
     /// Remove everything that no running assay uses

@@ -17,7 +17,8 @@ use assay_wire::Stop;
 use super::template::TEMPLATES;
 use super::{Environment, trust};
 use crate::attach::{connect_options, listed};
-use crate::open_files;
+use crate::open_files::{self, OF_A_MEASURED_CLIENT};
+use crate::paths;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
 const CONNECTIONS_SPARE: u32 = 64;
@@ -58,7 +59,7 @@ impl Stage {
         // The running program itself, even if its file has been replaced meanwhile.
         let program = PathBuf::from("/proc/self/exe");
         let args = vec![OsString::from("supervise")];
-        let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let runtime_dir = runtime_dir(std::env::var_os("XDG_RUNTIME_DIR"));
         let run_root = assay_servers::run_root(runtime_dir.as_deref());
         Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
     }
@@ -71,6 +72,11 @@ impl Stage {
         assay_servers::collect_unheld(&self.templates, |name| name.starts_with(UNFINISHED))?;
         Ok(())
     }
+}
+
+/// The session's directory. A session may have ended, and its directory with it.
+fn runtime_dir(named: Option<OsString>) -> Option<PathBuf> {
+    named.map(PathBuf::from).filter(|it| it.is_dir())
 }
 
 /// What the systems of a study have in common.
@@ -99,7 +105,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
     let intent = intent(&plan.study);
-    open_files::raise(most_clients(&plan.study), plan.systems.len())?;
+    open_files::raise(most_clients(&plan.study), OF_A_MEASURED_CLIENT, plan.systems.len())?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
@@ -175,7 +181,7 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
 /// what the ledger has. What it names must have passed [`trust::check_systems`].
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
-    open_files::raise(most_clients(&record.study), record.systems.len())?;
+    open_files::raise(most_clients(&record.study), OF_A_MEASURED_CLIENT, record.systems.len())?;
     let provisioner = provisioner(env)?;
     let intent = intent(&record.study);
     let mut participants = Vec::with_capacity(record.systems.len());
@@ -300,7 +306,7 @@ fn attach(
 pub(crate) fn provisioner(env: &Environment) -> Result<Provisioner> {
     let options = Options { offline: env.offline, accept_expired_index: env.accept_expired_index };
     let provisioner = Provisioner::new(&env.cache_dir, options)?;
-    Ok(match crate::paths::own_catalog()? {
+    Ok(match paths::own_catalog()? {
         Some(path) => provisioner.with_catalog(&path)?,
         None => provisioner,
     })
@@ -314,6 +320,7 @@ pub(crate) fn fetch(
     agreed: Option<&str>,
     env: &Environment,
 ) -> Result<Prefix> {
+    check_origin(spec)?;
     env.progress.update(&format!("{name}: looking for it"));
     let mut tell = |step| env.progress.update(&fetching(name, &step));
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
@@ -325,6 +332,23 @@ pub(crate) fn fetch(
     let what = format!("is {} {} from {}{why}", prefix.product, prefix.version, place.trim());
     env.progress.done(name, &what);
     Ok(prefix)
+}
+
+/// Refuses a directory or repository of this machine that is not there.
+fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
+    match &spec.origin {
+        Origin::Dir(path) => {
+            paths::check_there(path, "`PRODUCT@dir:PATH` names the directory of a server")
+        }
+        Origin::Git(reference) => {
+            let place = reference.rsplit_once('#').map_or(reference.as_str(), |(place, _)| place);
+            let hint =
+                "`PRODUCT@git:PATH#REF` names a git repository, and a branch, tag or commit of it";
+            // With a colon it may be on another machine.
+            if place.contains(':') { Ok(()) } else { paths::check_there(place.as_ref(), hint) }
+        }
+        Origin::Version(_) | Origin::Url(_) => Ok(()),
+    }
 }
 
 fn fetching(name: &str, step: &Fetching) -> String {
@@ -349,4 +373,24 @@ fn fetching(name: &str, step: &Fetching) -> String {
 /// Names of the tables of a data set.
 pub(crate) fn tables(data: DataSet) -> Vec<String> {
     (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_directory_that_is_gone_is_not_used() {
+        assert_eq!(runtime_dir(Some("/proc/no/such".into())), None);
+        assert_eq!(runtime_dir(Some("/proc".into())), Some("/proc".into()));
+    }
+
+    #[test]
+    fn only_paths_of_this_machine_must_be_there() {
+        let is_refused =
+            |words: &str| check_origin(&assay_plan::parse_system(words).unwrap()).is_err();
+        assert!(is_refused("mysql@dir:/proc/no/such") && is_refused("mysql@git:/proc/no/such#x"));
+        assert!(!is_refused("mysql@dir:/proc") && !is_refused("mysql@git:/proc#x"));
+        assert!(!is_refused("mysql@git:https://h/x.git#v1") && !is_refused("mysql@git:me@h:x#v1"));
+    }
 }
