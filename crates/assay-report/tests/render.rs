@@ -267,6 +267,23 @@ fn smoke_does_not_say_what_it_would_see() {
     assert!(!text.contains("sees changes over"), "{text}");
 }
 
+#[test]
+fn one_row_is_no_rows() {
+    let mut study = record(&["11.8"]);
+    let data = study.study.setups[0].data();
+    study.data = [(0, 1), (1, 2)]
+        .map(|(system, rows)| assay_model::DataContent {
+            system,
+            data,
+            start_from: assay_model::StartFrom::Fresh,
+            rows,
+            checksum: "c".into(),
+        })
+        .into();
+    let text = in_format(&study, Format::Text).replace("\n   ", "");
+    assert!(text.contains("has 1 row, checksum") && text.contains("has 2 rows,"), "{text}");
+}
+
 /// One number is not told twice.
 #[test]
 fn the_smallest_change_of_one_test_is_one_number() {

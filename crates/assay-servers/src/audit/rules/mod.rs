@@ -6,8 +6,8 @@ mod ignored;
 mod postgres;
 mod server;
 
-use assay_model::{AuditClass, Product};
 use assay_model::AuditClass::{Harmless, Suspicious};
+use assay_model::{AuditClass, Product};
 
 pub(super) use ignored::is_ignored;
 
