@@ -1,6 +1,6 @@
 //! What can go wrong while loading data or driving work.
 
-use assay_model::Hint;
+use assay_model::{Engine, Hint};
 use assay_wire::{Error as WireError, code_of_state};
 
 use crate::survey::Unfit;
@@ -43,6 +43,12 @@ pub enum Error {
     /// Tables or other objects that are not those of an earlier load; each with what it is.
     #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
+    /// Tables that assay or sysbench has not made, and whose rows a test would change; each with what it is.
+    #[error("this test changes rows, and neither assay nor sysbench has made these tables: {}", some_of(.0))]
+    OtherTables(Vec<String>),
+    /// The server has no such storage engine.
+    #[error("the server has no storage engine `{}`", .0.word())]
+    NoEngine(Engine),
     /// Another table refers to one that is to be dropped.
     #[error("cannot replace `{table}`: a foreign key of `{by}` refers to it")]
     Referenced {
@@ -138,6 +144,10 @@ impl Hint for Error {
             (Self::Foreign(_), _) => {
                 "`assay load URL --replace` drops all of them, with what they hold"
             }
+            (Self::OtherTables(_), _) => {
+                "name a database in the URL that `assay load` has filled, or a test that only reads"
+            }
+            (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {
                 "drop the foreign key, or name another database in the URL"
             }

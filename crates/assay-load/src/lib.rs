@@ -23,7 +23,7 @@ pub use fill::{LoadProgress, LoadReport, Tables, fill};
 pub use live::SoFar;
 pub use oversee::Watch;
 pub use session::{Bound, Finished, Session, Work};
-pub use survey::{Survey, Unfit, survey};
+pub use survey::{Survey, Unfit, check_engine, survey};
 pub use tally::latencies;
 
 /// What a fallible operation of this crate returns.

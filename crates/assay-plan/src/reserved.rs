@@ -29,7 +29,10 @@ pub enum Refusal {
 
 pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
     let by_name = match product {
-        Product::MariaDb | Product::MySql => mysql(&plain(name)),
+        Product::MariaDb | Product::MySql => match plain(name).as_str() {
+            "plugin_load" | "plugin_load_add" if are_engines(value) => None,
+            name => mysql(name),
+        },
         Product::Postgres => postgres(&name.replace('-', "_").to_ascii_lowercase()),
     };
     by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(value.to_owned())))
@@ -45,6 +48,12 @@ fn plain(name: &str) -> String {
         name = rest;
     }
     name.to_owned()
+}
+
+/// Whether all plugins that a value names are storage engines, by the names of their files. Others may listen.
+fn are_engines(value: &str) -> bool {
+    let files = value.split([';', ',']).map(|plugin| plugin.rsplit('=').next().unwrap_or(plugin));
+    files.into_iter().all(|file| file.trim().starts_with("ha_"))
 }
 
 fn mysql(name: &str) -> Option<Refusal> {
@@ -79,7 +88,8 @@ fn leads_away(value: &str) -> bool {
     })
 }
 
-/// Directories, sockets, ports, users, logs, and what makes another program of the server. An entry with `_` at its end
+/// Directories, sockets, ports, users, logs, and what makes another program of the server: plugins too, as some of them
+/// listen. An entry with `_` at its end
 /// stands for all names that begin so. Files whose names may be relative are not here: they lie in the data directory.
 const RESERVED_MYSQL: &[&str] = &[
     "admin_",
@@ -91,6 +101,7 @@ const RESERVED_MYSQL: &[&str] = &[
     "daemonize",
     "datadir",
     "defaults_",
+    "early_plugin_load",
     "extra_port",
     "grant_tables",
     "help",
@@ -102,11 +113,14 @@ const RESERVED_MYSQL: &[&str] = &[
     "log_error_services",
     "log_syslog",
     "login_path",
+    "mysqlx",
     "mysqlx_",
     "networking",
     "no_defaults",
     "pid_file",
     "plugin_dir",
+    "plugin_load",
+    "plugin_load_",
     "port",
     "print_defaults",
     "replica_load_tmpdir",
@@ -120,7 +134,7 @@ const RESERVED_MYSQL: &[&str] = &[
 ];
 
 /// Beginnings of these names that are options of their own.
-const COMPLETE_MYSQL: &[&str] = &["lc_messages", "mysqlx"];
+const COMPLETE_MYSQL: &[&str] = &["lc_messages"];
 
 /// As above. An entry with `_` in front stands for all names that end so: commands that the server executes, and code
 /// that its procedural languages run, such as `plperl.on_init`.
@@ -167,6 +181,12 @@ mod tests {
             ("secure-file-priv", ""),
             ("skip_grant_tables", "1"),
             ("mysqlx_port", "1"),
+            ("mysqlx", "ON"),
+            ("loose_mysqlx", "ON"),
+            ("plugin_load_add", "mysqlx.so"),
+            ("plugin-load", "libmemcached.so"),
+            ("plugin_load", "ha_rocksdb.so;x=mysqlx.so"),
+            ("early_plugin_load", "ha_rocksdb.so"),
             ("wsrep_sst_method", "x"),
             ("log_error", "x"),
             ("user", "root"),
@@ -238,7 +258,7 @@ mod tests {
             ("innodb_ft_server_stopword_table", "db/stopwords"),
             ("default_time_zone", "Europe/Berlin"),
             ("plugin_load_add", "ha_rocksdb.so"),
-            ("mysqlx", "OFF"),
+            ("plugin_load", "rocksdb=ha_rocksdb.so;ha_archive.so"),
             ("lc_messages", "de_DE"),
             ("hot_cache.key_buffer_size", "1M"),
             ("port_open_timeout", "1"),

@@ -141,6 +141,11 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
+/// A part of a query by its name alone: its value may be a password.
+fn named(part: &str) -> &str {
+    part.split_once('=').map_or(part, |(name, _)| name)
+}
+
 /// The socket that a query names: by its path, or, for Postgres, by its directory and number.
 fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<PathBuf>, String> {
     let (mut socket, mut directory, mut number) = (None, None, None);
@@ -154,9 +159,9 @@ fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<Pat
             Some(("port", port)) if of_postgres => number = Some(port_number(port)?),
             _ if of_postgres => {
                 let known = "neither `socket=PATH` nor a part of `host=DIRECTORY&port=PORT`";
-                return Err(format!("`{part}` is {known}"));
+                return Err(format!("`{}` is {known}", named(part)));
             }
-            _ => return Err(format!("`{part}` is not `socket=PATH`")),
+            _ => return Err(format!("`{}` is not `socket=PATH`", named(part))),
         }
     }
     match (socket, directory) {
@@ -271,6 +276,7 @@ mod tests {
             ("mysql://me:secret@host/db?socket=/s", "both"),
             ("mysql://me:secret@host/db?ssl=1", "socket=PATH"),
             ("mysql://me:secret@/db?host=/d", "socket=PATH"),
+            ("mysql://me@h/db?password=secret", "`password` is not `socket=PATH`"),
             ("postgres://me:secret@/db?ssl=1", "host=DIRECTORY"),
             ("postgres://me:secret@/db?host=h", "not the path"),
             ("postgres://me:secret@/db?port=1", "without"),

@@ -149,8 +149,7 @@ impl Tree {
         entry: &Entry,
         content: &mut dyn Read,
     ) -> Result<(), Refusal> {
-        self.left.entries =
-            (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
+        self.count()?;
         let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out"))?;
         if is_too_long(&path) {
             return Err(Refusal::Rule("its name is too long"));
@@ -183,8 +182,15 @@ impl Tree {
         }
     }
 
+    /// Counts an entry or a directory.
+    fn count(&mut self) -> Result<(), Refusal> {
+        self.left.entries =
+            (self.left.entries.checked_sub(1)).ok_or(Refusal::Rule("too many entries"))?;
+        Ok(())
+    }
+
     /// Makes a directory and those above it, none of which may be a link.
-    fn directory(&self, relative: &Path) -> Result<(), Refusal> {
+    fn directory(&mut self, relative: &Path) -> Result<(), Refusal> {
         let mut path = self.root.clone();
         for component in relative.components() {
             path.push(component);
@@ -192,6 +198,8 @@ impl Tree {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => return Err(Refusal::Rule("it goes through a link or a file")),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // A name may imply many of them.
+                    self.count()?;
                     std::fs::DirBuilder::new().mode(0o755).create(&path)?;
                 }
                 Err(error) => return Err(error.into()),
@@ -221,7 +229,7 @@ impl Tree {
         Ok(())
     }
 
-    fn hard_link(&self, target: &Path, path: &Path) -> Result<(), Refusal> {
+    fn hard_link(&mut self, target: &Path, path: &Path) -> Result<(), Refusal> {
         let parent = target.parent().ok_or(Refusal::Rule("it links to the root"))?;
         self.directory(parent)?;
         let target = self.root.join(target);
@@ -526,6 +534,7 @@ mod tests {
         refused(&[file("a", &half), file("b", &half)], "too many bytes");
         let many: Vec<_> = (0..11).map(|number| file(&number.to_string(), "")).collect();
         refused(&many, "too many entries");
+        refused(&[file("1/2/3/4/5/6/7/8/9/10/a", "")], "too many entries");
     }
 
     #[test]

@@ -109,6 +109,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
     let there = assay_load::survey(&options, url.product, data.tables)?;
+    assay_load::check_engine(&options, engine)?;
     if args.replace {
         there.refuse_referenced()?;
     } else {

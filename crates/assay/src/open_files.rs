@@ -3,9 +3,11 @@
 use assay_model::Hint;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files of one client: its socket, its timer, what waits for both; and the counters of its thread and of the one that
-/// serves it, which are looked at during a study.
-const OF_A_CLIENT: u64 = 5;
+/// Files of one client: its socket, its timer, what waits for both.
+pub(crate) const OF_A_CLIENT: u64 = 3;
+
+/// The same, and the counters of its thread and of the one that serves it, which a study reads.
+pub(crate) const OF_A_MEASURED_CLIENT: u64 = 5;
 
 /// Files that are open whatever is measured.
 const SPARE: u64 = 256;
@@ -34,8 +36,12 @@ impl Hint for TooFewFiles {
 
 /// Raises the soft limit to what so many clients of each of so many servers need; servers that are started later
 /// inherit it. To be called before anything is started.
-pub(crate) fn raise(clients: u32, servers: usize) -> Result<(), TooFewFiles> {
-    let ours = u64::from(clients) * OF_A_CLIENT * servers as u64 + SPARE;
+pub(crate) fn raise(
+    clients: u32,
+    files_of_a_client: u64,
+    servers: usize,
+) -> Result<(), TooFewFiles> {
+    let ours = u64::from(clients) * files_of_a_client * servers as u64 + SPARE;
     let needed = ours.max(u64::from(clients) + OF_A_SERVER);
     let limits = getrlimit(Resource::Nofile);
     match raised(limits.current, limits.maximum, needed) {

@@ -80,6 +80,8 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     }
     control.query("CREATE VIEW sbtest2 AS SELECT precious FROM sbtest1").unwrap();
     server.refused(&["load", "--tables", "2", "--rows", "100"], "`assay load URL --replace`");
+    server.refused(&["load", "--engine", "rocksdb"], "`assay load URL --replace`");
+    server.refused(&["bench", "--test", "scan"], "`sbtest1` is no table of assay or sysbench");
     let compare = ["compare", &server.url, "mariadb@10.11", "--offline", "--preset", "smoke"];
     let (code, _, stderr) = said(server.place.run_to_end(&compare));
     assert_eq!(code, Some(2), "{stderr}");
@@ -91,6 +93,12 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     let (code, _, stderr) = server.run(&["load", "--tables", "2", "--rows", "100", "--replace"]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("dropping existing tables: sbtest1, sbtest2"), "{stderr}");
+    server.refused(&["load", "--engine", "rocksdb"], "no storage engine `rocksdb`");
+    control.query("ALTER TABLE sbtest1 ADD precious INT").unwrap();
+    let rows = control.query("SELECT COUNT(*) FROM sbtest1").unwrap();
+    server.refused(&["bench", "--test", "delete"], "this test changes rows");
+    assert_eq!(control.query("SELECT COUNT(*) FROM sbtest1").unwrap(), rows);
+    control.query("ALTER TABLE sbtest1 DROP precious").unwrap();
     let (code, _, stderr) = server.run(&["load", "--tables", "2", "--table-size", "200"]);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("dropping existing tables: sbtest1, sbtest2"), "{stderr}");

@@ -3,7 +3,7 @@
 mod mysql;
 mod postgres;
 
-use assay_model::Product;
+use assay_model::{Engine, Product};
 use assay_wire::{ConnectOptions, Control};
 
 use crate::{Error, Result};
@@ -121,6 +121,24 @@ pub fn survey(options: &ConnectOptions, product: Product, tables: u32) -> Result
     Ok(Survey { product, schema, objects })
 }
 
+/// Fails where a server has no such storage engine: to be asked before anything is dropped.
+///
+/// # Errors
+/// [`Error::NoEngine`]; else when the server cannot be asked.
+pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
+    if engine == Engine::Heap {
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT engine FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND engine = '{}'",
+        engine.word()
+    );
+    match ask(&mut connect(options)?, &sql)?.is_empty() {
+        true => Err(Error::NoEngine(engine)),
+        false => Ok(()),
+    }
+}
+
 fn connect(options: &ConnectOptions) -> Result<Control> {
     Control::connect(options).map_err(|source| Error::Connect { client: 0, source })
 }
@@ -146,6 +164,17 @@ impl Survey {
         let said = |it: &Object| it.foreign.as_ref().map(|why| format!("`{}` {why}", it.name));
         let foreign: Vec<String> = self.objects.iter().filter_map(said).collect();
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
+    }
+
+    /// Fails as [`Survey::refuse_foreign`], for work that would change rows of a user's own.
+    ///
+    /// # Errors
+    /// [`Error::OtherTables`] with each object that is something else.
+    pub fn refuse_other_tables(&self) -> Result<()> {
+        self.refuse_foreign().map_err(|error| match error {
+            Error::Foreign(objects) => Error::OtherTables(objects),
+            other => other,
+        })
     }
 
     /// Fails where a table that stays refers to one that would be dropped.

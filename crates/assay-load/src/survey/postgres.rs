@@ -40,7 +40,7 @@ pub(super) fn survey(control: &mut Control, tables: u32) -> Result<(String, Vec<
     Ok((quoted(Product::Postgres, schema), objects))
 }
 
-/// The tables, and what has the name of one of their indexes though it is none.
+/// The tables, what has the name of one of their indexes though it is none, and types, whose names tables share.
 fn query(tables: u32) -> String {
     let names = list("sbtest", tables);
     let others = [list("k_", tables), list("xid", tables)].join(", ");
@@ -60,7 +60,11 @@ fn query(tables: u32) -> String {
          WHERE n.nspname = current_schema() AND (c.relname IN ({names}) OR c.relname IN ({others}) \
            AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid \
                            WHERE i.indexrelid = c.oid AND t.relname IN ({names}))) \
-         ORDER BY c.relname"
+         UNION ALL \
+         SELECT t.typname, 'c', '', false, false, false, false, NULL \
+         FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace \
+         WHERE n.nspname = current_schema() AND t.typname IN ({names}) AND t.typrelid = 0 \
+         ORDER BY 1"
     )
 }
 

@@ -1,7 +1,7 @@
 //! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
 
-use assay_load::{Error, Tables, Unfit, fill, survey};
-use assay_model::{DataSet, IdKey, Product, SystemSpec};
+use assay_load::{Error, Tables, Unfit, check_engine, fill, survey};
+use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
@@ -38,7 +38,7 @@ const MARIADB: [InTheWay; 7] = [
     },
 ];
 
-const POSTGRES: [InTheWay; 8] = [
+const POSTGRES: [InTheWay; 10] = [
     InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious integer null)" },
     InTheWay { make: &["CREATE VIEW sbtest2 AS SELECT 1"], said: "`sbtest2` is a view" },
     InTheWay { make: &["CREATE SEQUENCE sbtest2"], said: "`sbtest2` is a sequence" },
@@ -46,6 +46,8 @@ const POSTGRES: [InTheWay; 8] = [
         make: &["CREATE TABLE k_2 (a int)"],
         said: "`k_2` has the columns (a integer null)",
     },
+    InTheWay { make: &["CREATE TYPE sbtest2 AS ENUM ('a')"], said: "`sbtest2` is a type" },
+    InTheWay { make: &["CREATE DOMAIN sbtest2 AS int"], said: "`sbtest2` is a type" },
     InTheWay {
         make: &[
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
@@ -98,6 +100,8 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
             if makes(&format!("TABLE {table} ("))
                 || makes(&format!("VIEW {table} "))
                 || makes(&format!("SEQUENCE {table}"))
+                || makes(&format!("TYPE {table} "))
+                || makes(&format!("DOMAIN {table} "))
             {
                 control.query(&format!("DROP TABLE {table}")).unwrap();
             }
@@ -166,6 +170,33 @@ fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
     assert_eq!(unfit(&bed.options), Unfit::ReadOnly);
     bed.control.query("SET GLOBAL read_only = OFF").unwrap();
     load(&bed.options, Product::MariaDb).unwrap();
+}
+
+/// A foreign key in a database that the user may not look into: the server itself refuses.
+#[test]
+fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
+    let mut bed = Bed::new();
+    load(&bed.options, Product::MariaDb).unwrap();
+    for sql in [
+        "CREATE DATABASE hidden",
+        "CREATE TABLE hidden.orders (id INT, FOREIGN KEY (id) REFERENCES test.sbtest1 (id))",
+        "CREATE USER app IDENTIFIED BY ''",
+        "GRANT ALL ON test.* TO app",
+    ] {
+        bed.control.query(sql).unwrap();
+    }
+    let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
+    let before = bed.rows("CHECKSUM TABLE test.sbtest1");
+    assert!(load(&app, Product::MariaDb).is_err());
+    assert_eq!(bed.rows("CHECKSUM TABLE test.sbtest1"), before);
+}
+
+#[test]
+fn an_engine_that_a_server_lacks_is_told_before_anything_is_dropped() {
+    let bed = Bed::new();
+    check_engine(&bed.options, Engine::InnoDb).unwrap();
+    let error = check_engine(&bed.options, Engine::RocksDb).unwrap_err();
+    assert!(matches!(error, Error::NoEngine(Engine::RocksDb)), "{error}");
 }
 
 /// The table of the first schema is dropped and made, though another schema has one of that name, too.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
-use assay_model::{DataSet, Microbenchmark, Product, Setup, StatementMode, limits};
+use assay_model::{Class, DataSet, Microbenchmark, Product, Setup, StatementMode, limits};
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -65,9 +65,12 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(&args.test)?;
-    open_files::raise(args.clients, 1)?;
+    open_files::raise(args.clients, open_files::OF_A_CLIENT, 1)?;
     let options = connect_options(&url, interrupt.stop());
     let data = data_set(args, url.product, &options)?;
+    if test.class() == Class::Write {
+        assay_load::survey(&options, url.product, data.tables)?.refuse_other_tables()?;
+    }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
     let work = Work { product: url.product, test, setup, statements, seed: args.seed };
@@ -210,7 +213,9 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     }
     let mut sizes = Vec::new();
     for table in 1..=tables {
-        let found = control.query(&format!("SELECT MAX(id) FROM sbtest{table}"))?;
+        let found = control
+            .query(&format!("SELECT MAX(id) FROM sbtest{table}"))
+            .with_context(|| format!("`sbtest{table}` is no table of assay or sysbench"))?;
         sizes.push(found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0));
     }
     let rows = rows(args.rows, &sizes)?;
