@@ -6,6 +6,7 @@ use assay_model::{Engine, Login, Origin, Product, SystemSpec, login, without_log
 
 use crate::habits::system_hint;
 use crate::reserved::check_option;
+use crate::url::without_password;
 use crate::{Error, parse_url};
 
 /// Reads a system name, or the URL of a server that is running already.
@@ -61,6 +62,11 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             origin: Origin::Url(url.to_string()),
             overrides: Vec::new(),
         });
+    }
+    // A URL with a slip of the finger may hold a password.
+    if name.split_once('@').is_some_and(|(product, _)| product.contains([':', '/'])) {
+        let why = "it does not begin with `mysql://` or `postgres://`".to_owned();
+        return Err(Error::Url { url: without_password(name), why });
     }
     // It is kept and shown.
     let name = &without_logins(name);
@@ -274,6 +280,15 @@ mod tests {
             panic!("accepted")
         };
         assert_eq!(hint.as_deref(), Some("did you mean `mariadb@10.11`"));
+    }
+
+    #[test]
+    fn a_url_with_a_slip_shows_no_password() {
+        for name in ["mysql:/me:secret@h/db", "mysql//me:secret@h/db", "me:secret@h"] {
+            let error = parse_system(name).unwrap_err();
+            assert!(matches!(error, Error::Url { .. }), "{error}");
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
     }
 
     #[test]

@@ -201,8 +201,19 @@ fn decoded(text: &str) -> Result<String, String> {
     bytes.map(Into::into).map_err(|_| "what its `%` stand for is not UTF-8".to_owned())
 }
 
-/// Whatever may be a password is replaced.
-fn without_password(text: &str) -> String {
+/// What is no place but may be a password is replaced.
+pub(crate) fn without_password(text: &str) -> String {
+    let (before, query) = text.split_once('?').unwrap_or((text, ""));
+    let shown = |part: &str| match part.split_once('=') {
+        Some((name, _)) if !["socket", "host", "port"].contains(&name) => format!("{name}=..."),
+        _ => part.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').filter(|it| !it.is_empty()).map(shown).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{}{mark}{}", without_login(before), query.join("&"))
+}
+
+fn without_login(text: &str) -> String {
     let begin = text.find("://").map_or(0, |at| at + 3);
     let (head, rest) = text.split_at(begin);
     let Some(end) = rest.rfind('@') else { return text.to_owned() };

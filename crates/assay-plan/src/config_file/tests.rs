@@ -153,7 +153,8 @@ fn a_line_that_cannot_be_read_is_named() {
 
 #[test]
 fn the_last_of_equal_options_counts_and_what_the_study_says_most() {
-    let text = "[mysqld]\nsync-binlog=0\nplugin-load-add=ha_a\nloose_sync_binlog=1\nplugin-load-add=ha_b";
+    let text =
+        "[mysqld]\nsync-binlog=0\nplugin-load-add=ha_a\nloose_sync_binlog=1\nplugin-load-add=ha_b";
     let lines = read("mysql@8.0", text).unwrap();
     let options = |request: SystemRequest| -> Vec<String> {
         let options = request.started_from(&lines).options;
@@ -165,7 +166,10 @@ fn the_last_of_equal_options_counts_and_what_the_study_says_most() {
     assert_eq!(options(in_words), ["plugin_load_add=ha_a", "plugin_load_add=ha_b"]);
     let asked = vec![("sync_binlog".to_owned(), "7".to_owned())];
     let in_study = SystemRequest { options: asked, ..SystemRequest::of("mysql@8.0") };
-    assert_eq!(options(in_study), ["plugin_load_add=ha_a", "plugin_load_add=ha_b", "sync_binlog=7"]);
+    assert_eq!(
+        options(in_study),
+        ["plugin_load_add=ha_a", "plugin_load_add=ha_b", "sync_binlog=7"]
+    );
 }
 
 proptest! {

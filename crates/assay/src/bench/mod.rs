@@ -171,7 +171,7 @@ fn test(name: &str) -> Result<Microbenchmark> {
         [test] => Ok(*test),
         several => {
             let names: Vec<String> = several.iter().map(|test| format!("`{test}`")).collect();
-            anyhow::bail!("`{name}` are several tests; one is wanted: {}", names.join(", "))
+            anyhow::bail!("`{name}` matches several tests; name one: {}", names.join(", "))
         }
     }
 }

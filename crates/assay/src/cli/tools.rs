@@ -72,7 +72,7 @@ pub(crate) struct Bench {
 
     /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can.
     /// Events that cannot begin soon after the time are reported as the backlog
-    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
     pub(crate) rate: Option<f64>,
 
     /// Print a line on stderr every so many seconds, with `--quiet` too
