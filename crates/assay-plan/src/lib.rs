@@ -168,10 +168,10 @@ const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches whe
 
 fn told(why: &Refusal) -> String {
     match why {
-        Refusal::Reserved => "assay controls the server's paths, port and user".to_owned(),
+        Refusal::Reserved => "assay controls the server's paths, port, user and plugins".to_owned(),
         Refusal::ShortFor(long) => {
             format!(
-                "it may be short for `{long}`, and assay controls the server's paths, port and user"
+                "it may be short for `{long}`, and assay controls the server's paths, port, user and plugins"
             )
         }
         Refusal::LeadsAway(value) => format!("`{value}` leads out of the server's own directory"),
