@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use fs_err as fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The crates whose tests meet the rights of a user: they get, start and measure servers.
-const OF_USERS: [&str; 3] = ["assay-provision", "assay-servers", "assay"];
+/// The tests that meet the rights of a user, by crate: they get servers, start them and work with them.
+const OF_USERS: [(&str, &[&str]); 3] = [
+    ("assay-provision", &["assay_provision", "get", "tarballs"]),
+    ("assay-servers", &["assay_servers", "server", "postgres", "port", "crash"]),
+    ("assay", &["commands", "load_and_bench", "secrets", "usage"]),
+];
 
 /// User and group `nobody`.
 const NOBODY: u32 = 65534;
@@ -96,21 +100,27 @@ fn test_programs() -> Result<Vec<TestProgram>> {
     let mut found = Vec::new();
     for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let message: Value = serde_json::from_slice(line).context("cargo's messages")?;
-        let (program, manifest) = (&message["executable"], &message["manifest_path"]);
         if message["profile"]["test"] != true {
             continue;
         }
-        let (Some(program), Some(manifest)) = (program.as_str(), manifest.as_str()) else {
+        let word = |value: &'_ Value| value.as_str().map(str::to_owned);
+        let (Some(program), Some(manifest), Some(test)) = (
+            word(&message["executable"]),
+            word(&message["manifest_path"]),
+            word(&message["target"]["name"]),
+        ) else {
             continue;
         };
-        let package = Path::new(manifest).parent().context("a manifest without a folder")?;
-        if package.file_name().is_some_and(|name| OF_USERS.iter().any(|it| name == *it)) {
+        let package = Path::new(&manifest).parent().context("a manifest without a folder")?;
+        let is_wanted = |(name, tests): &(&str, &[&str])| {
+            package.ends_with(name) && tests.contains(&test.as_str())
+        };
+        if OF_USERS.iter().any(is_wanted) {
             found.push(TestProgram { program: program.into(), package: package.to_owned() });
         }
     }
-    if found.is_empty() {
-        bail!("cargo named no test programs");
-    }
+    let wanted: usize = OF_USERS.iter().map(|(_, tests)| tests.len()).sum();
+    ensure!(found.len() == wanted, "cargo named {} of {wanted} test programs", found.len());
     Ok(found)
 }
 
