@@ -20,7 +20,7 @@ const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
 
 /// Long enough to be interrupted in the middle.
-const LONG: [&str; 12] = [
+const LONG: [&str; 14] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8",
@@ -32,6 +32,8 @@ const LONG: [&str; 12] = [
     "5m",
     "--blocks",
     "3",
+    "--rounds",
+    "10",
     "--offline",
 ];
 
