@@ -25,8 +25,9 @@ const MIGRATIONS: [&str; 3] = [
 
 const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// How long to wait for another process to end its transaction; those of assay take milliseconds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long to wait for another process to end its transaction; those of assay take milliseconds, or seconds where the
+/// disk is busy.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open file, and the bounds on what it may make its reader do.
 pub(crate) type Opened = (Connection, Patience);
