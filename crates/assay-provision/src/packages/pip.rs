@@ -33,8 +33,17 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     );
     // What would be installed, and by which checksum; nothing is.
     let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
-    client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat())?;
-    let sum = sha256(&read_some(&report)?, client.name)?;
+    let planned = client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat());
+    let sum = match planned {
+        Ok(_) => sha256(&read_some(&report)?, client.name)?,
+        // Wrappers take this for an installation: pyenv's updates its own directory when pip is done, and fails where
+        // that is another user's. With a report, pip itself did not.
+        Err(error @ Error::Client { .. }) => {
+            let report = read_some(&report).map_err(Error::from);
+            report.and_then(|report| sha256(&report, client.name)).or(Err(error))?
+        }
+        Err(error) => return Err(error),
+    };
     let into = client.directories.into.to_owned();
     let destination = into.display().to_string();
     let download = ["download", "--dest", &destination, &wanted];
