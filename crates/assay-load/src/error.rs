@@ -72,7 +72,7 @@ pub enum Error {
     #[error("a client thread ended unexpectedly")]
     ClientLost,
     /// Events did not end in the time allowed, and their connections were closed.
-    #[error("the server did not finish in time; {clients} clients were cut off")]
+    #[error("the server did not finish in time; clients cut off: {clients}")]
     CutOff {
         /// How many clients were in such an event.
         clients: u32,

@@ -4,6 +4,7 @@
 //! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
+mod counted;
 mod data;
 mod estimate;
 mod hint;
@@ -17,6 +18,7 @@ mod slice;
 mod study;
 mod system;
 
+pub use counted::counted;
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Experiment, PlannedCell, Preset, Setup, Study};
+use assay_model::{Experiment, PlannedCell, Preset, Setup, Study, counted};
 
 use crate::quantity::duration_text;
 use crate::size::loaded_mb;
@@ -64,8 +64,8 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
     let what = format!(
         "one pass over {} on {} takes about {}",
-        counted(study.cells.len(), "test"),
-        counted(systems, "system"),
+        counted(study.cells.len() as u64, "test"),
+        counted(systems as u64, "system"),
         about(start_s + once_s),
     );
     if study.experiment == Experiment::Sequential {
@@ -92,7 +92,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         let only = if blocks == 1 { "shows" } else { "show" };
         return format!(
             "{what}; {} of preset smoke only {only} that everything works: use `--preset quick` for verdicts",
-            counted(blocks as usize, "block"),
+            counted(blocks, "block"),
         );
     }
     let affordable = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
@@ -102,7 +102,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         "{what}; {} is enough for {} of {rounds} passes; on a quiet machine, changes of about {:.0} % or more can be \
          decided in half of the tests; smaller ones may stay undecided",
         about(left_s),
-        counted(blocks as usize, "block"),
+        counted(blocks, "block"),
         (100.0 * smallest).ceil(),
     )
 }
@@ -116,10 +116,6 @@ fn smallest_change(study: &Study, blocks: u32, rounds: u32) -> f64 {
     let [.., of_fit] = STUDENT;
     let student = STUDENT.get((blocks as usize).saturating_sub(2)).unwrap_or(&of_fit);
     student / of_fit * (OF_BLOCKS / blocks + of_pairs).sqrt() / 100.0
-}
-
-fn counted(number: usize, one: &str) -> String {
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
 fn about(seconds: f64) -> String {

@@ -20,9 +20,10 @@ pub(crate) struct Opened<'a> {
 pub(crate) enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
-    /// Packages of other sources with one version of the server, in the order of preference, and why places
-    /// before them could not be looked into.
-    Packages(Vec<Packaged<'a>>, Vec<Error>),
+    /// Packages of other sources with one version of the server, in the order of preference.
+    Packages(Vec<Packaged<'a>>),
+    /// Tarballs that may be at a vendor's, in the order of preference, and the error if it has none.
+    Tarballs(Vec<Packaged<'a>>, Error),
 }
 
 impl Provisioner {
@@ -66,7 +67,7 @@ impl Provisioner {
         let (tarballs, packages): (Vec<_>, Vec<_>) =
             known().partition(|it| is_unverified_tarball(*it));
         if let Some(found) = best(packages, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found, unread));
+            return Ok(Chosen::Packages(found));
         }
         // What follows matters only because nothing released has it, so one that fails spoils no
         // other.
@@ -86,10 +87,16 @@ impl Provisioner {
         let tarballs = tarballs
             .into_iter()
             .chain(guessed.iter().flat_map(Package::packaged).filter(is_wanted));
-        if let Some(found) = best(tarballs, wanted, spec.engine) {
-            return Ok(Chosen::Packages(found, unread));
-        }
-        look(rest, &mut all);
+        let found = best(tarballs, wanted, spec.engine);
+        let is_listed = known().any(|it| it.version.version == *wanted);
+        let found = match found {
+            Some(found) if is_listed => return Ok(Chosen::Packages(found)),
+            None => {
+                look(rest, &mut all);
+                None
+            }
+            found => found,
+        };
         let mut available = survey(product, &all);
         available.extend(known().map(|it| offered(product, it)));
         available.sort_by(|a, b| compare(&a.version, &b.version));
@@ -98,7 +105,11 @@ impl Provisioner {
         let mut available: Vec<String> = verified.map(|it| it.version.clone()).collect();
         available.dedup();
         let (wanted, from) = (wanted.to_owned(), from.map(str::to_owned));
-        Err(Error::NoVersion { product, wanted, from, available, unread })
+        let error = Error::NoVersion { product, wanted, from, available, unread };
+        match found {
+            Some(found) => Ok(Chosen::Tarballs(found, error)),
+            None => Err(error),
+        }
     }
 }
 

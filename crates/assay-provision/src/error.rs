@@ -349,6 +349,19 @@ fn why(errors: &[Error]) -> String {
     list("; not looked into:", &errors)
 }
 
+/// What to do about a version that nothing has, each hint once.
+fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
+    let mut hints = vec![format!(
+        "`assay server list --available {product}` lists all that can be had, and from where"
+    )];
+    for hint in unread.iter().flat_map(Error::hints) {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    hints
+}
+
 const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-dir`";
 
 impl Hint for Error {
@@ -387,13 +400,7 @@ impl Hint for Error {
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
             }
-            Self::NoVersion { product, unread, .. } => {
-                let all = format!(
-                    "`assay server list --available {product}` lists all that can be had, and from where"
-                );
-                let unread = unread.iter().take(1).flat_map(Self::hints);
-                return std::iter::once(all).chain(unread).collect();
-            }
+            Self::NoVersion { product, unread, .. } => return where_else(*product, unread),
             Self::NoSource { .. } => {
                 "it may also be the name of a package, as `assay server list --available PRODUCT` shows them"
             }

@@ -201,9 +201,12 @@ impl Provisioner {
                 let prefix = self.fetch_release(&apt, spec, &opened, &root, progress)?;
                 (prefix, opened.refreshed.expired.is_some())
             }
-            Chosen::Packages(packages, unread) => {
-                let fetched = self.fetch_first(&sources, spec, &packages, progress);
-                (fetched.map_err(|error| worth_telling(wanted, error, unread))?, false)
+            Chosen::Packages(packages) => {
+                (self.fetch_first(&sources, spec, &packages, progress)?, false)
+            }
+            Chosen::Tarballs(tarballs, none) => {
+                let fetched = self.fetch_first(&sources, spec, &tarballs, progress);
+                (fetched.map_err(|error| not_at_the_vendor(error, none))?, false)
             }
         };
         let directory = prefix.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -377,14 +380,16 @@ fn as_available(prefix: Prefix) -> Available {
     Available { product, version, source, channel, released, verified: true }
 }
 
-/// Of why the last place to look did not have a series, and why those before could not be looked into: what the
-/// user can act on at once. An exact version of a vendor's is looked for there.
-fn worth_telling(wanted: &str, error: Error, unread: Vec<Error>) -> Error {
-    let is_series = wanted.split('.').count() < 3;
-    let is_lack = is_series && matches!(error, Error::Download { .. } | Error::NotPublished { .. });
-    let mut unread = unread.into_iter().filter(|_| is_lack);
-    let expired = unread.find(|it| matches!(it, Error::ExpiredIndex { .. }));
-    expired.unwrap_or(error)
+/// Why nothing has a version that its vendor was asked for last. `none` has the places before it.
+fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
+    match (&lack, &mut none) {
+        (Error::Download { .. }, Error::NoVersion { unread, .. }) => {
+            unread.push(lack);
+            none
+        }
+        (Error::NotPublished { .. }, Error::NoVersion { unread, .. }) if !unread.is_empty() => none,
+        _ => lack,
+    }
 }
 
 #[cfg(test)]
@@ -392,15 +397,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expired_index_is_told_rather_than_what_a_vendor_lacks() {
+    fn what_a_vendor_lacks_is_told_with_what_there_is() {
         let lack = || Error::Download { url: "u".to_owned(), detail: "d".to_owned() };
-        let expired = || Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() };
-        let told = |unread| worth_telling("9.7", lack(), unread);
-        assert!(matches!(told(vec![lack(), expired()]), Error::ExpiredIndex { .. }));
-        assert!(matches!(told(vec![lack()]), Error::Download { .. }));
-        let exact = worth_telling("9.7.1", lack(), vec![expired()]);
-        assert!(matches!(exact, Error::Download { .. }));
-        let wrong = worth_telling("9.7", Error::malformed("archive", "torn"), vec![expired()]);
+        let none = || {
+            let unread =
+                vec![Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() }];
+            let (wanted, available) = ("9.7".to_owned(), vec!["8.0.33".to_owned()]);
+            Error::NoVersion { product: Product::MySql, wanted, from: None, available, unread }
+        };
+        let told = not_at_the_vendor(lack(), none());
+        let words = told.to_string();
+        for part in ["there are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
+            assert!(words.contains(part), "{words}");
+        }
+        let hints = assay_model::Hint::hints(&told).concat();
+        assert!(hints.contains("--accept-expired-index") && hints.contains("network"), "{hints}");
+        let wrong = not_at_the_vendor(Error::malformed("archive", "torn"), none());
         assert!(matches!(wrong, Error::Malformed { .. }));
     }
 }

@@ -1,11 +1,10 @@
 //! The settings that differ between systems, on their own: `assay audit`.
 
-use assay_model::{AuditClass, AuditFinding, System, printable, printable_json};
+use assay_model::{AuditClass, AuditFinding, System, counted, printable, printable_json};
 use serde::Serialize;
 
 use crate::findings::{by_kind, shown};
 use crate::json::{self, AuditPart, SystemPart};
-use crate::number::count;
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
@@ -48,8 +47,8 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
     let mut text = format!(
         "{}: {} and {} compared; of the differences {} suspicious, {} expected, {} harmless\n",
         printable(&names.join(", ")),
-        count(compared.settings as u64, "setting"),
-        count(compared.plans as u64, "plan"),
+        counted(compared.settings as u64, "setting"),
+        counted(compared.plans as u64, "plan"),
         of_class(AuditClass::Suspicious),
         of_class(AuditClass::Expected),
         of_class(AuditClass::Harmless),

@@ -1,11 +1,11 @@
 //! Why tests are undecided, and what would help, in words.
 
-use assay_model::{StudyRecord, Verdict};
+use assay_model::{StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Doubt, Judgement, threshold};
 
 use crate::headline::compared;
 use crate::label::label;
-use crate::number::{count, share};
+use crate::number::share;
 
 /// Names of tests that a line has at most.
 const NAMES: usize = 5;
@@ -137,7 +137,7 @@ pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> 
         let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
         Some(format!(
             "{}{of}: {} ({})",
-            count(cells.len() as u64, "test"),
+            counted(cells.len() as u64, "test"),
             sentence(reason, &doubts, record),
             names(record, cells.iter().map(|(.., cell)| *cell))
         ))

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{DataContent, Experiment, Origin, StudyRecord, System, Verdict};
+use assay_model::{DataContent, Experiment, Origin, StudyRecord, System, Verdict, counted};
 use assay_verdict::{Judgement, SystemSummary, threshold};
 
 use crate::label::label;
-use crate::number::{count, duration, share, told};
+use crate::number::{duration, share, told};
 use crate::words::{base_index, origin};
 use crate::{findings, trouble};
 
@@ -59,7 +59,7 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
         warnings.push(format!(
             "the machine was busy all the time in {} of {}: all slices were disturbed, so disturbed slices count",
             disturbed.len(),
-            count(record.study.cells.len() as u64, "test")
+            counted(record.study.cells.len() as u64, "test")
         ));
     }
     if !record.finished {
@@ -108,10 +108,10 @@ pub(crate) fn twin_line(
 ) -> String {
     let base = label(record, base_index(record));
     let calls = summary.slower + summary.faster;
-    let tests = count(summary.cells(), "test");
+    let tests = counted(summary.cells(), "test");
     let smallest = smallest_change(judgement, &[summary.system])
         .map_or_else(String::new, |words| format!("; {words}"));
-    let calls = count(calls, "false call");
+    let calls = counted(calls, "false call");
     format!("A/A twin: {calls} in {tests} of {base} against itself{smallest}")
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
 fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
     let name = label(record, summary.system);
     let base = label(record, base_index(record));
-    let tests = count(summary.cells(), "test");
+    let tests = counted(summary.cells(), "test");
     let mut counts = [
         (summary.slower, "slower"),
         (summary.faster, "faster"),
@@ -160,8 +160,8 @@ fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
     if summary.faster > summary.slower {
         counts.swap(0, 1);
     }
-    let mut counted = counts.into_iter().filter(|(count, _)| *count > 0);
-    let Some((number, word)) = counted.next() else {
+    let mut found = counts.into_iter().filter(|(count, _)| *count > 0);
+    let Some((number, word)) = found.next() else {
         return format!("{name} was not compared with {base}");
     };
     let first = match word {
@@ -169,7 +169,7 @@ fn verdict_line(record: &StudyRecord, summary: &SystemSummary) -> String {
         "same" => format!("{name} is the same as {base} in {number} of {tests}"),
         _ => format!("{name} against {base}: {word} in {number} of {tests}"),
     };
-    let rest: String = counted.map(|(number, word)| format!(", {word} in {number}")).collect();
+    let rest: String = found.map(|(number, word)| format!(", {word} in {number}")).collect();
     let median = median(summary).map_or_else(String::new, |it| format!(" ({it})"));
     format!("{first}{rest}{median}")
 }
@@ -242,12 +242,12 @@ pub(crate) fn basis(record: &StudyRecord, judgement: &Judgement) -> String {
     let smallest = smallest_change(judgement, &compared(record)).filter(|_| !has_twin);
     let smallest = smallest.map_or_else(String::new, |words| format!("; {words}"));
     let how = match record.study.experiment {
-        Experiment::Interleaved => format!("in {}{}", count(blocks, "block"), of_servers(record)),
+        Experiment::Interleaved => format!("in {}{}", counted(blocks, "block"), of_servers(record)),
         Experiment::Sequential => "one system after the other, each test once".to_owned(),
     };
     format!(
         "{} {how}, {}; changes under {} do not count{smallest}{false_alarms}",
-        count(slices, "slice"),
+        counted(slices, "slice"),
         duration(record.elapsed_s()),
         share(threshold(&record.study)),
     )

@@ -137,14 +137,6 @@ fn change(ratio: f64, digits: usize) -> String {
     if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
 }
 
-/// How many of something: `1 test`, `2,000 tests`.
-pub(crate) fn count(number: impl Into<u64>, one: &str) -> String {
-    match number.into() {
-        1 => format!("1 {one}"),
-        many => format!("{} {one}s", thousands(many as f64)),
-    }
-}
-
 /// A ratio for a sentence, never without its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or in
 /// words alone where the interval is too wide for a number. None where nothing is known of the uncertainty.
 pub(crate) fn told(estimate: Estimate) -> Option<String> {
@@ -229,8 +221,6 @@ mod tests {
         assert_eq!(duration(3600.0), "1 h");
         assert_eq!(duration(0.31), "0.3 s");
         assert_eq!(duration(0.004), "0.1 s");
-        assert_eq!(count(1_u32, "test"), "1 test");
-        assert_eq!(count(2000_u32, "test"), "2,000 tests");
     }
 
     #[test]

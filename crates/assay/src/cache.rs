@@ -202,5 +202,8 @@ fn moment(time: SystemTime) -> String {
 }
 
 fn megabytes(bytes: u64) -> String {
-    format!("{:.1} MB", bytes as f64 / f64::from(1 << 20))
+    match bytes as f64 / f64::from(1 << 20) {
+        some if some >= 0.05 || bytes == 0 => format!("{some:.1} MB"),
+        _ => "<0.1 MB".to_owned(),
+    }
 }

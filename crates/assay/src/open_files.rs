@@ -1,6 +1,6 @@
 //! How many files this process and the servers that it starts may have open.
 
-use assay_model::Hint;
+use assay_model::{Hint, counted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files of one client: its socket, its timer, what waits for both.
@@ -17,7 +17,7 @@ const OF_A_SERVER: u64 = 850;
 
 /// The hard limit is too low.
 #[derive(Debug, thiserror::Error)]
-#[error("{clients} clients need {needed} open files, but this process may open only {limit}")]
+#[error("{} would need {needed} open files, but this process may open only {limit}", counted(*.clients, "client"))]
 pub(crate) struct TooFewFiles {
     clients: u32,
     needed: u64,

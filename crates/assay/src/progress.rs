@@ -200,11 +200,6 @@ fn write_line(line: &str) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
-/// `1 test`, `5 tests`.
-pub(crate) fn counted(number: u64, one: &str) -> String {
-    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
-}
-
 /// `1.2 s`, `40 ms`.
 pub(crate) fn seconds(elapsed: Duration) -> String {
     match elapsed.as_secs_f64() {
@@ -244,7 +239,6 @@ mod tests {
         assert_eq!(minutes(3720.0), "1:02:00");
         let of_ms = |ms| seconds(Duration::from_millis(ms));
         assert_eq!([of_ms(4), of_ms(99), of_ms(1234)], ["4 ms", "99 ms", "1.2 s"]);
-        assert_eq!([counted(1, "test"), counted(2, "test")], ["1 test", "2 tests"]);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The answer in words: what a reader must know first.
 
-use assay_model::{StudyRecord, Verdict};
+use assay_model::{StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, Judgement, SystemSummary};
 
 use super::chart::{Dots, Scale};
 use super::figure::{Ratio, setup_words};
 use crate::label::label;
-use crate::number::count;
 use crate::words::{base_index, origin, symbol};
 use crate::{findings, headline};
 
@@ -169,7 +168,7 @@ fn sentence(record: &StudyRecord, summary: &SystemSummary) -> String {
         return format!("Not compared with {base}.");
     };
     let word = verdict.word();
-    let tests = count(cells, "test");
+    let tests = counted(cells, "test");
     let first = match verdict {
         Verdict::Slower | Verdict::Faster => {
             format!("{} than {base} in {number} of {tests}", capital(word))

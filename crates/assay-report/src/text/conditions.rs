@@ -1,13 +1,13 @@
 //! Under which conditions it was measured, and how to do it again.
 
 use assay_model::{
-    AuditClass, AuditFinding, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord,
+    AuditClass, AuditFinding, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord, counted,
 };
 use assay_verdict::Judgement;
 
 use crate::findings::{self, Kind};
 use crate::label::label;
-use crate::number::{count, duration, share};
+use crate::number::{duration, share};
 use crate::trouble;
 use crate::words::{command, minute, origin, rfc3339};
 
@@ -68,14 +68,14 @@ pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
         };
         let several = record.study.setups.iter().any(|setup| setup.data() != content.data);
         let of = if several { format!(" of {}", content.data) } else { String::new() };
-        let rows = count(content.rows, "row");
+        let rows = counted(content.rows, "row");
         lines.push(if equal {
             let on = if all().count() > 1 { "the same on all systems" } else { "on one system" };
             format!("{state}{of}: {rows}, checksum {}, {on}", content.checksum)
         } else {
             let each = all().map(|it| {
                 let name = label(record, it.system);
-                format!("{name} has {}, checksum {}", count(it.rows, "row"), it.checksum)
+                format!("{name} has {}, checksum {}", counted(it.rows, "row"), it.checksum)
             });
             format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
         });
@@ -176,8 +176,8 @@ fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     format!(
         "  slices: {}; {} started; {}",
         trouble::slices(record, judgement),
-        count(record.instances.len() as u64, "server"),
-        count(errors, "retried error"),
+        counted(record.instances.len() as u64, "server"),
+        counted(errors, "retried error"),
     )
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
-use assay_model::{Class, DataSet, Microbenchmark, Product, Setup, StatementMode, limits};
+use assay_model::{Class, DataSet, Microbenchmark, Product, Setup, StatementMode, counted, limits};
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -74,7 +74,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
     let work = Work { product: url.product, test, setup, statements, seed: args.seed };
-    progress.update(&format!("connecting {} clients", setup.clients));
+    progress.update(&format!("connecting {}", counted(setup.clients, "client")));
     let session = Session::open(&options, &work, None)?;
     Ok(Prepared { session, test, setup })
 }

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use assay_model::{
     Block, CellId, Class, DataSet, PlannedCell, Slice, SliceOutcome, StartFrom, Study, StudyRecord,
+    counted,
 };
 use assay_plan::{round_s, start_s};
 
 use super::Unfinished;
 use super::calibrate::ROUNDS_MIN;
 use super::recorder::Recorder;
-use crate::progress::{Tally, counted, minutes};
+use crate::progress::{Tally, minutes};
 
 /// Hands out the blocks of a study.
 pub(crate) struct Schedule {
