@@ -118,7 +118,7 @@ pub enum Error {
 
 /// Log lines below the message, when there are any.
 fn tail(log: &str) -> String {
-    if log.is_empty() { String::new() } else { format!("; its log ends with\n{log}") }
+    if log.is_empty() { String::new() } else { format!("; its log says\n{log}") }
 }
 
 impl Hint for Error {

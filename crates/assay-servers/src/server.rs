@@ -410,18 +410,42 @@ fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
 }
 
-/// What a log ends with, indented, after the last errors in it; empty when there is nothing.
+/// What matters of a log, indented: the last errors in it, or what it ends with where it has none or tells of a crash;
+/// empty when there is nothing.
 pub(crate) fn log_tail(log: &Path) -> String {
+    tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
+}
+
+fn tail_of(text: &str) -> String {
     const ERRORS: usize = 4;
     const LINES: usize = 12;
-    let bytes = fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let (before, last) = lines.split_at(lines.len().saturating_sub(LINES));
-    // A server that gives up may tell at length how it tidies up.
-    let mut errors: Vec<_> =
-        before.iter().rev().filter(|line| line.contains("[ERROR]")).take(ERRORS).collect();
-    errors.reverse();
-    let told = errors.into_iter().chain(last);
-    told.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    let is_error = |line: &&str| ["[ERROR]", "FATAL:", "PANIC:"].iter().any(|it| line.contains(it));
+    let last = |lines: Vec<&str>, most: usize| {
+        let from = lines.len().saturating_sub(most);
+        let told = lines.into_iter().skip(from).map(|line| format!("  {line}"));
+        told.collect::<Vec<_>>().join("\n")
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let errors: Vec<_> = lines.clone().filter(is_error).collect();
+    if errors.is_empty() || text.contains("got signal") {
+        last(lines.collect(), LINES)
+    } else {
+        last(errors, ERRORS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tail_of;
+
+    #[test]
+    fn a_log_is_told_by_its_errors() {
+        let noise = "[Note] tidying up\n".repeat(20);
+        let text = format!("[ERROR] no memory\n{noise}[ERROR] aborting\n");
+        assert_eq!(tail_of(&text), "  [ERROR] no memory\n  [ERROR] aborting");
+        assert_eq!(tail_of(&noise).lines().count(), 12);
+        let crash = format!("[ERROR] mysqld got signal 11\n{noise}");
+        assert_eq!(tail_of(&crash).lines().count(), 12);
+        assert_eq!(tail_of(""), "");
+    }
 }

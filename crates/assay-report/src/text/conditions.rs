@@ -1,7 +1,8 @@
 //! Under which conditions it was measured, and how to do it again.
 
 use assay_model::{
-    AuditClass, AuditFinding, CpuPlacement, IdKey, StartFrom, StatementMode, StudyRecord, counted,
+    AuditClass, AuditFinding, CpuPlacement, IdKey, Origin, StartFrom, StatementMode, StudyRecord,
+    counted,
 };
 use assay_verdict::Judgement;
 
@@ -45,6 +46,11 @@ pub(crate) fn again(record: &StudyRecord) -> Vec<String> {
             lines.push("  assay run study.toml, with this in the file:".to_owned());
             lines.extend(recipe.lines().map(|line| format!("    {line}").trim_end().to_owned()));
         }
+    }
+    if record.systems.iter().any(|system| matches!(system.spec.origin, Origin::Url(_))) {
+        lines.push(
+            "  (passwords are not kept: put them in the URLs, or in `ASSAY_PASSWORD`)".to_owned(),
+        );
     }
     lines.push(format!("  assay report {}  (from the ledger)", record.study.id));
     lines
