@@ -9,22 +9,23 @@ mod data;
 mod estimate;
 mod hint;
 pub mod limits;
-mod microbenchmark;
 mod prefix;
 mod printable;
+mod script;
 mod secret;
 mod setup;
 mod slice;
 mod study;
 mod system;
+mod test;
 
 pub use counted::counted;
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
-pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{printable, printable_json, printable_lines};
+pub use script::{Distribution, Fill, Script, Step, Table};
 pub use secret::{Login, login, may_be_secret, without_logins};
 pub use setup::{Preset, Setup};
 pub use slice::{
@@ -36,6 +37,9 @@ pub use study::{
     Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use system::{Engine, Origin, Product, SystemSpec};
+pub use test::{
+    Class, Definition, Group, Habits, Pacing, Role, Schema, StartFrom, Test, TestSet, Unit,
+};
 
 /// Version of the workload definition (statements, parameters, data, order, counting).
 ///

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Microbenchmark, Setup};
+use crate::{Setup, Test, Unit};
 
-/// What is measured: one microbenchmark under one setup. Every system is measured in every cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// What is measured: one test under one setup. Every system is measured in every cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct CellId {
-    /// The microbenchmark.
-    pub test: Microbenchmark,
+    /// The test.
+    pub test: Test,
     /// Clients, tables, rows.
     pub setup: Setup,
 }
@@ -141,7 +141,7 @@ pub enum SliceOutcome {
 }
 
 /// One system, one cell, one uninterrupted measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slice {
     /// Index into [`crate::StudyRecord::systems`].
     pub system: usize,
@@ -172,27 +172,26 @@ pub struct Slice {
 impl Slice {
     /// Operations per second of the measured part, none when nothing was measured.
     ///
-    /// Queries per second, except for `scan`, where it is `(rows / 1000) / mean event latency`: thousands of rows
-    /// per second of one scanning client, as published since 19 April 2025.
+    /// What an operation is, the test's [`Unit`] says.
     #[must_use]
     pub fn ops_per_second(&self) -> Option<f64> {
-        let ns = if self.is_scan() { self.work.event_ns_sum } else { self.work.elapsed_ns };
+        let ns = match self.cell.test.unit {
+            Unit::ThousandRows => self.work.event_ns_sum,
+            Unit::Query => self.work.elapsed_ns,
+        };
         let ops = self.ops();
         (ns > 0 && ops > 0.0).then(|| ops / (ns as f64 / 1e9))
     }
 
-    /// Operations of all clients in the measured part: queries, or for `scan` thousands of rows read.
+    /// Operations of all clients in the measured part.
     #[must_use]
     pub fn ops(&self) -> f64 {
-        if self.is_scan() {
-            self.work.events as f64 * f64::from(self.cell.setup.rows) / 1000.0
-        } else {
-            self.work.queries() as f64
+        match self.cell.test.unit {
+            Unit::ThousandRows => {
+                self.work.events as f64 * f64::from(self.cell.setup.rows) / 1000.0
+            }
+            Unit::Query => self.work.queries() as f64,
         }
-    }
-
-    fn is_scan(&self) -> bool {
-        self.cell.test.kind == crate::Kind::Scan
     }
 }
 

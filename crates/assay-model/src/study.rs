@@ -94,7 +94,7 @@ pub struct System {
 }
 
 /// A cell of the plan.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedCell {
     /// What is measured.
     pub id: CellId,
@@ -109,7 +109,7 @@ pub struct PlannedCell {
 }
 
 /// What is asked: fixed before the first measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
     /// Short unique name.
     pub id: String,
@@ -165,7 +165,7 @@ pub struct Instance {
 }
 
 /// A block as it was planned: what an interrupted study has still to do of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Block {
     /// Which, from 0.
     pub number: u32,
@@ -229,7 +229,7 @@ pub struct AuditFinding {
 }
 
 /// Everything the ledger holds about one study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyRecord {
     /// What was asked.
     pub study: Study,

@@ -1,29 +1,8 @@
 //! Random distributions over a range of integers, as sysbench defines them.
 
-use crate::random::Stream;
+use assay_model::Distribution;
 
-/// A shape, not yet bound to a range.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Distribution {
-    /// All values alike.
-    Uniform,
-    /// A bell around the middle: the mean of twelve uniforms.
-    Gaussian,
-    /// A quarter of the draws in a bell over the whole range, the rest in the central hundredth
-    /// (the default of sysbench 1.0.20).
-    Special,
-    /// Low values preferred: a share 1 - `h` of the draws falls on the lowest share `h` of the
-    /// range.
-    Pareto {
-        /// Strictly between 0 and 1; sysbench's default is 0.2.
-        h: f64,
-    },
-    /// The j-th lowest value has probability proportional to j^-s.
-    Zipfian {
-        /// The exponent, 0 or more; sysbench's default is 0.8.
-        s: f64,
-    },
-}
+use crate::random::Stream;
 
 /// Uniforms averaged for one draw of a bell.
 const BELL_DRAWS: u32 = 12;

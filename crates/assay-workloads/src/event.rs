@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use assay_model::{Fill, Table};
+
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
 use crate::rows::push_decimal;
-use crate::step::{Fill, Table};
 
 /// The operations of one event in flat buffers that are reused: no allocation once they have grown.
 #[derive(Debug, Default)]
@@ -158,7 +159,7 @@ impl Client {
     /// Client `number` (from 0) of a study with that seed.
     #[must_use]
     pub fn new(program: Arc<Program>, seed: u64, number: u32) -> Self {
-        let key = mix(mix_word(seed, &program.test.name()), u64::from(number));
+        let key = mix(mix_word(seed, &program.name), u64::from(number));
         Self { program, key, number }
     }
 

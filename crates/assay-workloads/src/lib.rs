@@ -6,22 +6,22 @@
 //! requests, whatever their speed.
 
 mod content;
-mod counts;
+mod digest;
 mod distribution;
 mod event;
+mod outline;
 mod program;
 mod random;
 mod rows;
 mod schema;
-mod step;
-mod summary;
+mod suite;
 
 pub use content::{ContentQuery, content_query, row_checksum};
-pub use counts::{QueryCounts, queries_per_event};
-pub use distribution::{Distribution, Sampler, Zipf};
+pub use distribution::{Sampler, Zipf};
 pub use event::{Argument, Client, EventBuf, Operation};
+pub use outline::outline;
 pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
 pub use schema::{cache_queries, create_index, create_table};
-pub use summary::{outline, summary};
+pub use suite::{WARMS_LOAD, WARMS_READS, all_tests, define, test_by_name, tests_of};

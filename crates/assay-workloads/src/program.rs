@@ -1,13 +1,12 @@
 //! A microbenchmark made ready for one product and one setup: its statements and the recipe of its
 //! events.
 
-use assay_model::{Kind, Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{
+    Definition, Distribution, Fill, Product, Setup, StatementMode, Step, Table,
+    Test,
+};
 
-use crate::distribution::{Distribution, Sampler};
-use crate::step::{Fill, Step, Table, steps};
-
-/// The exponent of `update-zipf`.
-const ZIPF_EXPONENT: f64 = 0.8;
+use crate::distribution::Sampler;
 
 /// What a parameter is bound as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +42,8 @@ pub struct Statement {
 /// systems of a product.
 #[derive(Debug, Clone)]
 pub struct Program {
-    pub(crate) test: Microbenchmark,
+    /// Of the test: part of the seed of everything that is drawn.
+    pub(crate) name: String,
     pub(crate) recipe: Vec<Recipe>,
     pub(crate) tables: u32,
     pub(crate) rows: u32,
@@ -73,33 +73,35 @@ pub(crate) struct Pattern {
 }
 
 impl Program {
-    /// The program of `test` for servers of `product` that hold the data of `setup`. Both modes draw
+    /// The program of the first role of `test` for servers of `product` that hold the data of `setup`. Both modes draw
     /// the same values.
     #[must_use]
-    pub fn new(
+    pub fn new(product: Product, test: Test, setup: Setup, statements: StatementMode) -> Self {
+        Self::of_role(test.definition(), 0, product, setup, statements)
+    }
+
+    /// The program of a role, by number. There is nothing to do for a role that the test does not have.
+    pub(crate) fn of_role(
+        test: &Definition,
+        role: usize,
         product: Product,
-        test: Microbenchmark,
         setup: Setup,
         statements: StatementMode,
     ) -> Self {
+        let script = test.roles.get(role).map(|role| &role.script);
         let tables = setup.tables.max(1);
-        // `update-one` is `update-nonindex` on a table believed to have one row.
-        let rows = if test.kind == Kind::UpdateOne { 1 } else { setup.rows.max(1) };
-        let distribution = match test.kind {
-            Kind::UpdateZipf => Distribution::Zipfian { s: ZIPF_EXPONENT },
-            _ => Distribution::Uniform,
-        };
+        let rows = script.and_then(|script| script.rows).unwrap_or(setup.rows).max(1);
+        let draw = script.map_or(Distribution::Uniform, |script| script.draw);
         let mut program = Self {
-            test,
+            name: test.name.clone(),
             recipe: Vec::new(),
             tables,
             rows,
-            draw: Sampler::new(distribution, 1, rows),
+            draw: Sampler::new(draw, 1, rows),
             statements: Vec::new(),
         };
-        for mut step in steps(product, test) {
-            step.text |= statements == StatementMode::Text;
-            program.add(product, step);
+        for step in script.iter().flat_map(|script| &script.steps) {
+            program.add(product, step, step.text || statements == StatementMode::Text);
         }
         program
     }
@@ -110,19 +112,19 @@ impl Program {
         &self.statements
     }
 
-    fn add(&mut self, product: Product, step: Step) {
+    fn add(&mut self, product: Product, step: &Step, as_text: bool) {
         let tables = if step.table == Table::None { 1 } else { self.tables };
         let texts: Vec<String> = (1..=tables)
-            .map(|table| step.sql.replace("sbtest", &format!("sbtest{table}")))
+            .map(|table| step.sql(product).replace("sbtest", &format!("sbtest{table}")))
             .collect();
         self.recipe.push(Recipe {
             first_statement: self.statements.len(),
             table: step.table,
             times: step.times,
-            patterns: step.text.then(|| texts.iter().map(|text| Pattern::new(text)).collect()),
+            patterns: as_text.then(|| texts.iter().map(|text| Pattern::new(text)).collect()),
             fill: step.fill.clone(),
         });
-        let mode = if step.text { Mode::Text } else { Mode::Prepared };
+        let mode = if as_text { Mode::Text } else { Mode::Prepared };
         let params: Vec<ParamType> = step.fill.iter().flat_map(param_types).collect();
         self.statements.extend(texts.into_iter().map(|text| Statement {
             sql: if product == Product::Postgres { number_marks(&text) } else { text },

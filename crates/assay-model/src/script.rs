@@ -1,0 +1,110 @@
+//! What a client sends, as data: the steps of one event.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Product;
+
+/// The events of a client: alike but for what is drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// One event, in order.
+    pub steps: Vec<Step>,
+    /// How rows are drawn.
+    pub draw: Distribution,
+    /// Rows of a table that are drawn from; none: all.
+    pub rows: Option<u32>,
+}
+
+/// A statement of an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Text with `?` for parameters; `sbtest` stands for the table.
+    pub sql: String,
+    /// The text for Postgres, where it differs.
+    pub postgres: Option<String>,
+    /// Which table.
+    pub table: Table,
+    /// What fills the `?`, in order.
+    pub fill: Vec<Fill>,
+    /// How often in a row, on the same table, with fresh parameters.
+    pub times: u32,
+    /// Whether it is sent as text even where prepared statements are used.
+    pub text: bool,
+}
+
+/// The table of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Table {
+    /// None: `BEGIN`, `COMMIT`.
+    None,
+    /// Drawn uniformly once per event and step.
+    Drawn,
+    /// That of the step before.
+    Same,
+    /// Fixed: client number modulo tables, plus 1.
+    OfClient,
+}
+
+/// One or more parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// This many draws of the script's distribution over the rows, as `id` or as `k`.
+    Drawn(u32),
+    /// The last draw once more.
+    Again,
+    /// The last draw plus this.
+    Plus(u32),
+    /// This many consecutive ids just above the middle of the table.
+    Hot(u32),
+    /// A fresh string of this many groups of digits.
+    Digits(usize),
+}
+
+/// The shape of a random distribution over rows, as sysbench defines it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// All values alike.
+    Uniform,
+    /// A bell around the middle: the mean of twelve uniforms.
+    Gaussian,
+    /// A quarter of the draws in a bell over the whole range, the rest in the central hundredth (the default of
+    /// sysbench 1.0.20).
+    Special,
+    /// Low values preferred: a share 1 - `h` of the draws falls on the lowest share `h` of the range.
+    Pareto {
+        /// Strictly between 0 and 1; sysbench's default is 0.2.
+        h: f64,
+    },
+    /// The j-th lowest value has probability proportional to j^-s.
+    Zipfian {
+        /// The exponent, 0 or more; sysbench's default is 0.8.
+        s: f64,
+    },
+}
+
+impl Step {
+    /// The text for a product, with `?` for parameters.
+    #[must_use]
+    pub fn sql(&self, product: Product) -> &str {
+        match (product, &self.postgres) {
+            (Product::Postgres, Some(sql)) => sql,
+            _ => &self.sql,
+        }
+    }
+}
+
+impl Fill {
+    /// How many parameters it fills.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        match self {
+            Self::Drawn(count) | Self::Hot(count) => count,
+            Self::Again | Self::Plus(_) | Self::Digits(_) => 1,
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A test, defined in one place: what it is called, what it does, what it sends. Everything else knows definitions,
+//! never a particular test.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::Script;
+
+/// Whether a test changes data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// Leaves the data as it was; slices are bounded by time.
+    Read,
+    /// Changes the data; slices are bounded by a number of events, so that all systems have the same history.
+    Write,
+}
+
+/// Which data an instance must start from before a test may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StartFrom {
+    /// Loaded and maintained, nothing written since: `.pre` tests and the eight writes that come first.
+    Fresh,
+    /// After a fixed number of events of those eight writes, then maintained: the reads after, `delete`, `insert`.
+    Aged,
+}
+
+/// A published selection of microbenchmarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum TestSet {
+    /// March 2025, without `.pre` and without read-only-{simple,sum,order,distinct,count}.
+    #[serde(rename = "27")]
+    Set27,
+    /// Since April 2025, without `.pre`. The default.
+    #[serde(rename = "32")]
+    Set32,
+    /// April 2024 to March 2025, with 15 `.pre`.
+    #[serde(rename = "42")]
+    Set42,
+    /// All.
+    #[serde(rename = "47")]
+    Set47,
+}
+
+impl TestSet {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
+
+    /// How many tests the set has: also its name.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a set is never empty")]
+    pub fn len(self) -> usize {
+        match self {
+            Self::Set27 => 27,
+            Self::Set32 => 32,
+            Self::Set42 => 42,
+            Self::Set47 => 47,
+        }
+    }
+}
+
+/// Tests that are summed up together, in tables as published.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Where it stands among the groups.
+    pub rank: u32,
+    /// The word used in every output format.
+    pub word: String,
+    /// What the group is, in words, for headings.
+    pub title: String,
+}
+
+/// What is counted as the operations of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Queries of all clients, by the wall clock.
+    Query,
+    /// Thousands of rows scanned by one client, by the latency of its events: `(rows / 1000) / mean event latency`, as
+    /// published since 19 April 2025.
+    ThousandRows,
+}
+
+/// The tables that a test works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schema {
+    /// sysbench's `sbtest1` to `sbtest<tables>`, each with the setup's rows.
+    Sbtest,
+}
+
+/// How a role's clients follow one event by the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// At once.
+    Closed,
+    /// At so many events per second of all its clients together, whatever the latency.
+    Rate(f64),
+}
+
+/// Clients that do the same. The roles of a test work at the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Role {
+    /// What each of them sends.
+    pub script: Script,
+    /// How many there are; none: the setup's clients.
+    pub clients: Option<u32>,
+    /// How events follow each other.
+    pub pacing: Pacing,
+}
+
+/// What the planner must know of a test's events.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Habits {
+    /// Its slices are longer than those of other tests, because an event takes tens of milliseconds.
+    pub is_long: bool,
+    /// Rows that an event changes.
+    pub rows_per_event: u32,
+    /// Its events use up the rows that they change, so that only so many can run.
+    pub uses_up_rows: bool,
+    /// A test that is about as fast, where its own rate is not known beforehand.
+    pub as_fast_as: Option<String>,
+    /// Runs for the time of a read, although it writes, where posts are reproduced: so the published harness had it.
+    pub is_timed_as_published: bool,
+    /// Is run once, unreported, before it is measured where posts are reproduced, to have its data in memory.
+    pub warms_itself: bool,
+}
+
+/// A test as data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// The published name: `scan`, `read-only_range=10`, `point-query.pre`.
+    pub name: String,
+    /// Its group, where a set has none of its own for it.
+    pub group: Group,
+    /// Its groups in sets that group it otherwise.
+    pub groups: Vec<(TestSet, Group)>,
+    /// What one event does, in a line.
+    pub does: String,
+    /// Whether it changes data.
+    pub class: Class,
+    /// Which data it must start from.
+    pub start_from: StartFrom,
+    /// What is counted.
+    pub unit: Unit,
+    /// The tables that it works on.
+    pub schema: Schema,
+    /// Who works at the same time. The first role is the one that is measured.
+    pub roles: Vec<Role>,
+    /// What the planner must know.
+    pub habits: Habits,
+    /// Digest of what it sends: slices of tests with different digests are different work and are never mixed.
+    pub digest: String,
+}
+
+impl Definition {
+    /// The group in tables of the given set.
+    #[must_use]
+    pub fn group(&self, set: TestSet) -> &Group {
+        let own = self.groups.iter().find(|(of, _)| *of == set);
+        own.map_or(&self.group, |(_, group)| group)
+    }
+}
+
+/// A test that is known by its name and its digest.
+///
+/// Tests are few, and slices, which name them, are many: each definition is kept once, for as long as the process runs.
+#[derive(Clone, Copy)]
+pub struct Test(&'static Definition);
+
+type Known = BTreeMap<(String, String), Test>;
+
+impl Test {
+    /// The test with that definition. The first definition with a name and a digest stands for all of them.
+    #[must_use]
+    pub fn of(definition: Definition) -> Self {
+        static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+        let key = (definition.name.clone(), definition.digest.clone());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(key).or_insert_with(|| Self(Box::leak(Box::new(definition))))
+    }
+
+    /// The definition, which outlives everything.
+    #[must_use]
+    pub fn definition(self) -> &'static Definition {
+        self.0
+    }
+
+    fn key(&self) -> (&str, &str) {
+        (&self.0.name, &self.0.digest)
+    }
+}
+
+impl Deref for Test {
+    type Target = Definition;
+
+    fn deref(&self) -> &Definition {
+        self.0
+    }
+}
+
+impl PartialEq for Test {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Test {}
+
+impl Hash for Test {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.0, state);
+    }
+}
+
+impl PartialOrd for Test {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Test {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+impl fmt::Debug for Test {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0.name, self.0.digest)
+    }
+}
+
+impl Serialize for Test {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0.name)
+    }
+}

@@ -1,0 +1,35 @@
+//! The statements of a test, for people.
+
+use assay_model::Definition;
+
+/// The statements of one event on MariaDB and MySQL in order, `?` for parameters, on a table `sbtest`. One that comes
+/// several times in a row stands once, long lists are cut short.
+#[must_use]
+pub fn outline(test: &Definition) -> Vec<String> {
+    let short = |sql: &str| match sql.split_once(" IN (") {
+        Some((before, _)) => format!("{before} IN (?, ...)"),
+        None => sql.to_owned(),
+    };
+    let steps = test.roles.iter().flat_map(|role| &role.script.steps);
+    steps.map(|step| short(&step.sql)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::all_tests;
+
+    #[test]
+    fn every_test_has_a_line_and_statements() {
+        for test in all_tests() {
+            let line = &test.does;
+            assert!((10..120).contains(&line.chars().count()), "{test}: {line}");
+            let statements = outline(test);
+            let in_transaction = statements.first().is_some_and(|sql| sql == "BEGIN");
+            assert_eq!(line.contains("transaction"), in_transaction, "{test}: {line}");
+            let aggregates = statements.iter().any(|sql| sql.contains("SUM("));
+            let told = line.contains("SUM") || test.name.starts_with("read-write");
+            assert_eq!(told, aggregates, "{test}: {line}");
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! The 47 published microbenchmarks: their definitions, order and sets.
+
+use std::sync::LazyLock;
+
+use assay_model::{
+    Class, Definition, Distribution, Fill, Group, Habits, Pacing, Role, Schema, Script, StartFrom,
+    Step, Table, Test, TestSet, Unit,
+};
+
+use crate::digest::digest;
+use crate::rows::{C_GROUPS, PAD_GROUPS};
+
+/// All 47 in the order of the sequence of 42, with the five read-only-<kind> after the read-only that follow the writes.
+pub fn all_tests() -> &'static [Test] {
+    static ALL: LazyLock<Vec<Test>> = LazyLock::new(|| {
+        let definitions = definitions();
+        let pre = READS_BEFORE.iter().map(|name| before_writes(named(&definitions, name)));
+        let after = ORDER_47.iter().map(|name| named(&definitions, name).clone());
+        pre.chain(after).map(define).collect()
+    });
+    &ALL
+}
+
+/// The tests of a set in the order in which they run.
+#[must_use]
+pub fn tests_of(set: TestSet) -> Vec<Test> {
+    let is_in = |test: &&Test| match set {
+        TestSet::Set27 | TestSet::Set42 => !SINCE_APRIL_2025.contains(&test.name.as_str()),
+        TestSet::Set32 | TestSet::Set47 => true,
+    };
+    let tests: Vec<&Test> = match set {
+        TestSet::Set27 | TestSet::Set32 => {
+            let by_name = |name| all_tests().iter().find(|test| test.name == name);
+            ORDER_32.into_iter().filter_map(by_name).collect()
+        }
+        TestSet::Set42 | TestSet::Set47 => all_tests().iter().collect(),
+    };
+    tests.into_iter().filter(is_in).copied().collect()
+}
+
+/// The microbenchmark with that published name.
+#[must_use]
+pub fn test_by_name(name: &str) -> Option<Test> {
+    all_tests().iter().find(|test| test.name == name).copied()
+}
+
+/// A test made of its definition, whose digest is computed here.
+#[must_use]
+pub fn define(definition: Definition) -> Test {
+    let digest = digest(&definition);
+    Test::of(Definition { digest, ..definition })
+}
+
+/// What a sequential study runs, unreported, after a load; `read-only` tests are preceded by [`WARMS_READS`].
+pub const WARMS_LOAD: &str = "point-query";
+/// What a sequential study runs, unreported, before the first read on fresh and on aged data.
+pub const WARMS_READS: &str = "scan";
+
+/// Those that the sequence has before the writes too, as `.pre`.
+const READS_BEFORE: [&str; 15] = [
+    "point-query",
+    "random-points_range=10",
+    "random-points_range=100",
+    "random-points_range=1000",
+    "read-only_range=10",
+    "read-only_range=100",
+    "read-only_range=10000",
+    "points-covered-pk",
+    "points-notcovered-pk",
+    "points-covered-si",
+    "points-notcovered-si",
+    "range-covered-pk",
+    "range-notcovered-pk",
+    "range-covered-si",
+    "range-notcovered-si",
+];
+
+/// Sets 42 and 47, without `.pre`.
+const ORDER_47: [&str; 32] = [
+    "update-inlist",
+    "update-index",
+    "update-nonindex",
+    "update-one",
+    "update-zipf",
+    "write-only",
+    "read-write_range=10",
+    "read-write_range=100",
+    "read-only_range=10",
+    "read-only_range=100",
+    "read-only_range=10000",
+    "read-only-simple",
+    "read-only-sum",
+    "read-only-order",
+    "read-only-distinct",
+    "read-only-count",
+    "point-query",
+    "random-points_range=10",
+    "random-points_range=100",
+    "random-points_range=1000",
+    "hot-points",
+    "points-covered-pk",
+    "points-notcovered-pk",
+    "points-covered-si",
+    "points-notcovered-si",
+    "range-covered-pk",
+    "range-notcovered-pk",
+    "range-covered-si",
+    "range-notcovered-si",
+    "scan",
+    "delete",
+    "insert",
+];
+
+/// Sets 27 and 32: the sequence run since April 2025 (mytools, June 2026).
+const ORDER_32: [&str; 32] = [
+    "update-inlist",
+    "update-index",
+    "update-nonindex",
+    "update-one",
+    "update-zipf",
+    "write-only",
+    "read-write_range=10",
+    "read-write_range=100",
+    "scan",
+    "read-only_range=10",
+    "read-only_range=100",
+    "read-only_range=10000",
+    "read-only-simple",
+    "read-only-sum",
+    "read-only-order",
+    "read-only-distinct",
+    "read-only-count",
+    "point-query",
+    "random-points_range=10",
+    "random-points_range=100",
+    "random-points_range=1000",
+    "hot-points",
+    "points-covered-pk",
+    "points-notcovered-pk",
+    "range-covered-pk",
+    "range-notcovered-pk",
+    "points-covered-si",
+    "points-notcovered-si",
+    "range-covered-si",
+    "range-notcovered-si",
+    "delete",
+    "insert",
+];
+
+/// Not in sets 27 and 42.
+const SINCE_APRIL_2025: [&str; 5] = [
+    "read-only-simple",
+    "read-only-sum",
+    "read-only-order",
+    "read-only-distinct",
+    "read-only-count",
+];
+
+/// Ids in the list of `update-inlist`.
+const INLIST: u32 = 10;
+/// Point selects in every transaction that has any.
+const POINTS_PER_TRANSACTION: u32 = 10;
+/// What `range-*` adds to the lower end; both ends belong to the range, which is 101 values long.
+const RANGE_SPAN: u32 = 100;
+/// Ids or values in the list of `points-*` and `hot-points`.
+const POINTS: u32 = 100;
+/// The exponent of `update-zipf`.
+const ZIPF_EXPONENT: f64 = 0.8;
+/// A fresh string for the column `c`.
+const C: Fill = Fill::Digits(C_GROUPS);
+/// A fresh string for the column `pad`.
+const PAD: Fill = Fill::Digits(PAD_GROUPS);
+
+/// The 32 that are not `.pre`.
+fn definitions() -> Vec<Definition> {
+    let mut all = point_reads();
+    all.extend(range_reads());
+    all.extend(aggregates());
+    all.extend(writes());
+    all
+}
+
+fn point_reads() -> Vec<Definition> {
+    let list = |what: &str| format!("select {POINTS} {what}");
+    let points = |name: &str, does: String, columns: &str, key: &str| {
+        point_read(name, &does, in_list(columns, key, Fill::Drawn(POINTS)))
+    };
+    let mut covered_si = points(
+        "points-covered-si",
+        list("values of k, in one list: index only"),
+        "k",
+        "k",
+    );
+    covered_si.habits.warms_itself = true;
+    let random = [10, 100, 1000].map(|range| Definition {
+        groups: vec![(TestSet::Set42, point_2()), (TestSet::Set47, point_2())],
+        ..point_read(
+            &format!("random-points_range={range}"),
+            &format!("select {range} random rows by id, in one list"),
+            in_list("c", "id", Fill::Drawn(range)),
+        )
+    });
+    let hot = format!("select the same {POINTS} rows by id each time, in one list");
+    let mut all = vec![
+        point_read("point-query", "select one row by id", point()),
+        point_read("hot-points", &hot, in_list("c", "id", Fill::Hot(POINTS))),
+        points("points-covered-pk", list("ids, in one list: index only"), "id", "id"),
+        points("points-notcovered-pk", list("rows by id, in one list"), "id, c", "id"),
+        covered_si,
+        points("points-notcovered-si", list("rows by k, in one list"), "k, c", "k"),
+    ];
+    all.extend(random);
+    all
+}
+
+fn range_reads() -> Vec<Definition> {
+    let span = RANGE_SPAN + 1;
+    let range = |name: &str, does: String, columns: &str, key: &str| {
+        read(name, &does, range_1(), vec![between(columns, key, RANGE_SPAN, "")])
+    };
+    let scanned = Step {
+        table: Table::OfClient,
+        text: true,
+        ..step("SELECT * from sbtest WHERE LENGTH(c) < 0", &[])
+    };
+    let does = "select from a whole table, of which no row is returned";
+    let scan = read("scan", does, range_1(), vec![scanned]);
+    let index_only = |of: &str| format!("select a range of {span} {of}: index only");
+    let rows = |of: &str| format!("select the rows of a range of {span} {of}");
+    vec![
+        range("range-covered-pk", index_only("ids"), "id", "id"),
+        range("range-notcovered-pk", rows("ids"), "id, c", "id"),
+        range("range-covered-si", index_only("values of k"), "k", "k"),
+        range("range-notcovered-si", rows("values of k"), "k, c", "k"),
+        Definition {
+            unit: Unit::ThousandRows,
+            habits: Habits { is_long: true, ..scan.habits },
+            ..scan
+        },
+    ]
+}
+
+fn aggregates() -> Vec<Definition> {
+    let points = format!("transaction: {POINTS_PER_TRANSACTION} × a row by id, then");
+    let one_range = |kind: &str, does: &str, range: Step| {
+        let does = format!("{points} {does}");
+        read(&format!("read-only-{kind}"), &does, range_2(), transaction(reads([range])))
+    };
+    let long = 1000;
+    let counted = between("count(c)", "id", below(long), "");
+    let mut all = vec![
+        one_range("simple", &format!("the rows of a range of {long} ids"), simple_range(long)),
+        one_range("sum", &format!("SUM over a range of {long} ids"), sum_range(long)),
+        one_range("order", &format!("a range of {long} ids with ORDER BY"), order_range(long)),
+        one_range(
+            "distinct",
+            &format!("a range of {long} ids with DISTINCT"),
+            distinct_range(long),
+        ),
+        read(
+            "read-only-count",
+            &format!("select COUNT over a range of {long} ids"),
+            range_2(),
+            vec![counted],
+        ),
+    ];
+    all.extend([10, 100, 10_000].map(|range| {
+        let does = format!("{points} rows, SUM, ORDER BY, DISTINCT of {range} ids each");
+        let name = format!("read-only_range={range}");
+        let test = read(&name, &does, range_2(), transaction(reads(ranges(range))));
+        Definition { habits: Habits { is_long: range >= 10_000, ..test.habits }, ..test }
+    }));
+    all
+}
+
+fn writes() -> Vec<Definition> {
+    let mut one = write("update-one", "update c, not indexed, of the same row each time", 1, [update_c()]);
+    let mut zipf = write(
+        "update-zipf",
+        "update c, not indexed, of one row by id, of some far more often",
+        1,
+        [update_c()],
+    );
+    for role in &mut one.roles {
+        // It is `update-nonindex` on a table believed to have one row.
+        role.script.rows = Some(1);
+    }
+    for role in &mut zipf.roles {
+        role.script.draw = Distribution::Zipfian { s: ZIPF_EXPONENT };
+    }
+    let inlist = Step {
+        sql: format!("UPDATE sbtest SET c=? WHERE id IN ({})", marks(INLIST)),
+        ..step("", &[C, Fill::Drawn(INLIST)])
+    };
+    let does = format!("update c, not indexed, of {INLIST} rows by id, in one list");
+    let mut write_only = write(
+        "write-only",
+        "transaction: update k, update c, delete a row, insert it again",
+        4,
+        transaction(changes()),
+    );
+    write_only.habits.is_timed_as_published = true;
+    let mut all = vec![
+        write("update-inlist", &does, INLIST, [inlist]),
+        write("update-index", "update k, indexed, of one row by id", 1, [update_k()]),
+        write("update-nonindex", "update c, not indexed, of one row by id", 1, [update_c()]),
+        one,
+        zipf,
+        write_only,
+        after_all(
+            write("delete", "delete one row by id, if it is still there", 1, [delete()]),
+            true,
+        ),
+        after_all(
+            write("insert", "insert one row, numbered by the server", 1, [insert_numbered()]),
+            false,
+        ),
+    ];
+    all.extend([10, 100].map(|range| {
+        let does =
+            format!("transaction: the reads of read-only_range={range}, the writes of write-only");
+        let steps = transaction([reads(ranges(range)), changes()].concat());
+        write(&format!("read-write_range={range}"), &does, 4, steps)
+    }));
+    all
+}
+
+/// The two writes that come last, on aged data. Their own rate is not known before: they are like a plain update.
+fn after_all(definition: Definition, uses_up_rows: bool) -> Definition {
+    let habits = Habits {
+        uses_up_rows,
+        as_fast_as: Some("update-nonindex".to_owned()),
+        ..definition.habits
+    };
+    Definition { start_from: StartFrom::Aged, habits, ..definition }
+}
+
+/// The same test before any write.
+fn before_writes(test: &Definition) -> Definition {
+    let name = match test.name.split_once("_range=") {
+        Some((kind, range)) => format!("{kind}.pre_range={range}"),
+        None => format!("{}.pre", test.name),
+    };
+    let habits = Habits { warms_itself: false, ..test.habits.clone() };
+    Definition { name, start_from: StartFrom::Fresh, habits, ..test.clone() }
+}
+
+fn point_read(name: &str, does: &str, step: Step) -> Definition {
+    Definition {
+        groups: vec![(TestSet::Set42, point_1()), (TestSet::Set47, point_1())],
+        ..read(name, does, group(0, "point", "point queries"), vec![step])
+    }
+}
+
+fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
+    Definition {
+        name: name.to_owned(),
+        group,
+        groups: Vec::new(),
+        does: does.to_owned(),
+        class: Class::Read,
+        start_from: StartFrom::Aged,
+        unit: Unit::Query,
+        schema: Schema::Sbtest,
+        roles: vec![Role {
+            script: Script { steps, draw: Distribution::Uniform, rows: None },
+            clients: None,
+            pacing: Pacing::Closed,
+        }],
+        habits: Habits::default(),
+        digest: String::new(),
+    }
+}
+
+fn write(
+    name: &str,
+    does: &str,
+    rows_per_event: u32,
+    steps: impl IntoIterator<Item = Step>,
+) -> Definition {
+    Definition {
+        class: Class::Write,
+        start_from: StartFrom::Fresh,
+        habits: Habits { rows_per_event, ..Habits::default() },
+        ..read(name, does, group(5, "writes", "writes"), steps.into_iter().collect())
+    }
+}
+
+fn named<'a>(definitions: &'a [Definition], name: &str) -> &'a Definition {
+    let found = definitions.iter().find(|definition| definition.name == name);
+    #[expect(clippy::expect_used, reason = "the names above are of the definitions below, as tests show")]
+    found.expect("a name in an order has a definition")
+}
+
+fn group(rank: u32, word: &str, title: &str) -> Group {
+    Group { rank, word: word.to_owned(), title: title.to_owned() }
+}
+
+/// Set 42 has random-points apart.
+fn point_1() -> Group {
+    group(1, "point-1", "point queries, part 1")
+}
+
+fn point_2() -> Group {
+    group(2, "point-2", "point queries, part 2")
+}
+
+fn range_1() -> Group {
+    group(3, "range-1", "range queries without aggregation")
+}
+
+fn range_2() -> Group {
+    group(4, "range-2", "range queries with aggregation")
+}
+
+fn step(sql: &str, fill: &[Fill]) -> Step {
+    Step {
+        sql: sql.to_owned(),
+        postgres: None,
+        table: Table::Drawn,
+        fill: fill.to_vec(),
+        times: 1,
+        text: false,
+    }
+}
+
+fn transaction(steps: Vec<Step>) -> Vec<Step> {
+    let bare = |sql| Step { table: Table::None, ..step(sql, &[]) };
+    [vec![bare("BEGIN")], steps, vec![bare("COMMIT")]].concat()
+}
+
+fn reads(ranges: impl IntoIterator<Item = Step>) -> Vec<Step> {
+    let points = Step { times: POINTS_PER_TRANSACTION, ..point() };
+    std::iter::once(points).chain(ranges).collect()
+}
+
+fn ranges(range: u32) -> [Step; 4] {
+    [simple_range(range), sum_range(range), order_range(range), distinct_range(range)]
+}
+
+fn changes() -> Vec<Step> {
+    let insert = Step {
+        table: Table::Same,
+        ..step(
+            "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)",
+            &[Fill::Again, Fill::Drawn(1), C, PAD],
+        )
+    };
+    vec![update_k(), update_c(), delete(), insert]
+}
+
+fn point() -> Step {
+    step("SELECT c FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
+}
+
+fn in_list(columns: &str, key: &str, fill: Fill) -> Step {
+    let marks = marks(fill.count());
+    step(&format!("SELECT {columns} FROM sbtest WHERE {key} IN ({marks})"), &[fill])
+}
+
+/// The draw and the draw plus `span`, both ends included. May reach past the end of the table.
+fn between(columns: &str, key: &str, span: u32, tail: &str) -> Step {
+    let sql = format!("SELECT {columns} FROM sbtest WHERE {key} BETWEEN ? AND ?{tail}");
+    step(&sql, &[Fill::Drawn(1), Fill::Plus(span)])
+}
+
+/// The span of a range of exactly `range` values.
+fn below(range: u32) -> u32 {
+    range.saturating_sub(1)
+}
+
+fn simple_range(range: u32) -> Step {
+    between("c", "id", below(range), "")
+}
+
+fn sum_range(range: u32) -> Step {
+    between("SUM(k)", "id", below(range), "")
+}
+
+fn order_range(range: u32) -> Step {
+    between("c", "id", below(range), " ORDER BY c")
+}
+
+fn distinct_range(range: u32) -> Step {
+    between("DISTINCT c", "id", below(range), " ORDER BY c")
+}
+
+fn update_k() -> Step {
+    step("UPDATE sbtest SET k=k+1 WHERE id=?", &[Fill::Drawn(1)])
+}
+
+fn update_c() -> Step {
+    step("UPDATE sbtest SET c=? WHERE id=?", &[C, Fill::Drawn(1)])
+}
+
+fn delete() -> Step {
+    step("DELETE FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
+}
+
+/// The server numbers the new row: for MySQL and MariaDB an `id` of 0 asks for that.
+fn insert_numbered() -> Step {
+    Step {
+        postgres: Some("INSERT INTO sbtest (k, c, pad) VALUES (?, ?, ?)".to_owned()),
+        text: true,
+        ..step(
+            "INSERT INTO sbtest (id, k, c, pad) VALUES (0, ?, ?, ?)",
+            &[Fill::Drawn(1), C, PAD],
+        )
+    }
+}
+
+fn marks(count: u32) -> String {
+    vec!["?"; count as usize].join(", ")
+}
