@@ -17,10 +17,11 @@ use crate::{Problem, shape};
 const APPLICATION_ID: i32 = 0x4153_5359;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
+    include_str!("../migrations/0004_tests.sql"),
 ];
 
 const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;

@@ -106,7 +106,7 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Hint as _, Microbenchmark};
+    use assay_model::Hint as _;
 
     use super::*;
     use crate::parse_system;
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn scripts_stand_for_tests_that_exist() {
         for (script, test) in SCRIPTS {
-            assert!(Microbenchmark::by_name(test).is_some(), "{test}");
+            assert!(assay_workloads::test_by_name(test).is_some(), "{test}");
             assert_eq!(test_of_script(&format!("{}.lua", script.replace('_', "-"))), Some(test));
         }
         assert_eq!(test_of_script("point-query"), None);

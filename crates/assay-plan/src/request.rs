@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Kind, Login, Microbenchmark, Origin,
-    PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin,
+    PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, Test, TestSet,
+    WORKLOAD_VERSION,
 };
 
 use crate::config_file::asked;
@@ -317,7 +318,7 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
 fn cells(
     request: &Request,
     effort: &Effort,
-    tests: &[Microbenchmark],
+    tests: &[Test],
     setups: &[Setup],
 ) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
@@ -343,17 +344,17 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
 }
 
 fn planned_cell(
-    test: Microbenchmark,
+    test: Test,
     setup: Setup,
     effort: &Effort,
     request: &Request,
 ) -> PlannedCell {
-    // `write-only` runs for the time of a read where the posts are reproduced: so the harness had it.
-    let as_read = effort.experiment == Experiment::Sequential && test.kind == Kind::WriteOnly;
-    let is_write = test.class() == Class::Write && !as_read;
+    let as_read =
+        effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+    let is_write = test.class == Class::Write && !as_read;
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
-        (false, Experiment::Interleaved) => effort.slice_ms * slice_factor(test),
+        (false, Experiment::Interleaved) => effort.slice_ms * if test.habits.is_long { LONG } else { 1 },
         (false, Experiment::Sequential) => effort.slice_ms,
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
@@ -371,17 +372,11 @@ fn planned_cell(
 }
 
 /// Reads whose single event takes tens of milliseconds need longer slices than the rest.
-fn slice_factor(test: Microbenchmark) -> u32 {
-    match test.kind {
-        Kind::Scan => 3,
-        Kind::ReadOnly if test.range >= 10_000 => 3,
-        _ => 1,
-    }
-}
+const LONG: u32 = 3;
 
 /// One connection on two CPUs measures the wake-up of an idle CPU, so one client shares a CPU with its server.
-fn default_placement(test: Microbenchmark, setup: Setup) -> CpuPlacement {
-    match (setup.clients, test.class()) {
+fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
+    match (setup.clients, test.class) {
         (1, Class::Read) => CpuPlacement::OneCpu,
         (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
         _ => CpuPlacement::Free,
@@ -514,7 +509,7 @@ mod tests {
         assert_eq!(study.experiment, Experiment::Sequential);
         assert_eq!(study.setups, [Setup { clients: 1, tables: 1, rows: 50_000_000 }]);
         let seconds = |name: &str| {
-            let test = Microbenchmark::by_name(name).unwrap();
+            let test = assay_workloads::test_by_name(name).unwrap();
             study.cells.iter().find(|cell| cell.id.test == test).unwrap().slice_ms / 1000
         };
         assert_eq!(seconds("point-query"), 600);

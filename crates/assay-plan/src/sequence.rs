@@ -1,6 +1,7 @@
 //! The order of a sequential study on one instance, as the published harness had it.
 
-use assay_model::{Class, Kind, Microbenchmark, PlannedCell, StartFrom};
+use assay_model::{Class, PlannedCell, StartFrom, Test};
+use assay_workloads::{WARMS_LOAD, WARMS_READS, test_by_name};
 
 /// One step on an instance whose tables are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +9,7 @@ pub enum Step {
     /// Run a test that is not reported, so that the ones after it find their data in memory.
     Warm {
         /// What runs.
-        test: Microbenchmark,
+        test: Test,
         /// Connections.
         clients: u32,
         /// How long, seconds.
@@ -31,32 +32,37 @@ pub enum Step {
 #[must_use]
 pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let Some(first) = cells.first() else { return Vec::new() };
-    let find = |wanted: fn(Microbenchmark) -> bool| cells.iter().position(|c| wanted(c.id.test));
-    let first_pre = find(|test| test.pre);
-    let first_read_after = find(is_read_after);
-    let first_covered_si = find(|test| is_read_after(test) && test.kind == Kind::PointsCoveredSi);
+    let first_reads = [StartFrom::Fresh, StartFrom::Aged].map(|data| {
+        let is_wanted = |test: Test| test.class == Class::Read && test.start_from == data;
+        cells.iter().position(|cell| is_wanted(cell.id.test))
+    });
+    let first_warmed = cells.iter().position(|cell| cell.id.test.habits.warms_itself);
     let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
 
     let read_s = read_seconds(cells);
     let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    let warm = |kind, seconds| {
-        let test = Microbenchmark { kind, range: 100, pre: false };
-        clients.iter().map(move |&clients| Step::Warm { test, clients, seconds })
+    let warm = |test: Option<Test>, seconds| {
+        let by_clients = move |test| {
+            clients.iter().map(move |&clients| Step::Warm { test, clients, seconds })
+        };
+        test.into_iter().flat_map(by_clients)
     };
 
-    let load_warm = Microbenchmark { kind: Kind::PointQuery, range: 100, pre: false };
     // As many clients as tables, whatever the setup's: each reads in one table.
     let tables = first.id.setup.tables;
-    let mut steps =
-        vec![Step::Warm { test: load_warm, clients: tables, seconds: read_s }, maintain];
-    for index in 0..cells.len() {
+    let load_warm = test_by_name(WARMS_LOAD).into_iter();
+    let mut steps: Vec<Step> = load_warm
+        .map(|test| Step::Warm { test, clients: tables, seconds: read_s })
+        .chain([maintain])
+        .collect();
+    for (index, cell) in cells.iter().enumerate() {
         let here = Some(index);
-        if here == first_pre || here == first_read_after {
-            steps.extend(warm(Kind::Scan, read_s.min(SCAN_WARM_S)));
+        if first_reads.contains(&here) {
+            steps.extend(warm(test_by_name(WARMS_READS), read_s.min(SCAN_WARM_S)));
         }
-        if here == first_covered_si {
-            steps.extend(warm(Kind::PointsCoveredSi, read_s));
+        if here == first_warmed {
+            steps.extend(warm(Some(cell.id.test), read_s));
         }
         steps.push(Step::Measure(index));
         if here == last_early_write {
@@ -72,17 +78,13 @@ const SCAN_WARM_S: u32 = 60;
 /// Maintenance: at least, and at most, seconds; between, a second for each million rows more.
 const MAINTENANCE_S: (u64, u64) = (60, 1200);
 
-fn is_early_write(test: Microbenchmark) -> bool {
-    test.class() == Class::Write && test.start_from() == StartFrom::Fresh
-}
-
-fn is_read_after(test: Microbenchmark) -> bool {
-    test.class() == Class::Read && !test.pre
+fn is_early_write(test: Test) -> bool {
+    test.class == Class::Write && test.start_from == StartFrom::Fresh
 }
 
 /// Seconds of a read; where none is selected, of the shortest test.
 fn read_seconds(cells: &[PlannedCell]) -> u32 {
-    let is_read = |cell: &&PlannedCell| cell.id.test.class() == Class::Read;
+    let is_read = |cell: &&PlannedCell| cell.id.test.class == Class::Read;
     let read_ms = cells.iter().find(is_read).map(|cell| cell.slice_ms);
     let shortest_ms = cells.iter().map(|cell| cell.slice_ms).min();
     read_ms.or(shortest_ms).unwrap_or_default().div_ceil(1000).max(1)
@@ -113,12 +115,12 @@ mod tests {
     use super::*;
     use assay_model::{CellId, CpuPlacement, Setup, TestSet};
 
-    fn cells(tests: &[Microbenchmark], clients: &[u32], setup: (u32, u32)) -> Vec<PlannedCell> {
-        let cell = |test: Microbenchmark, clients| PlannedCell {
+    fn cells(tests: &[Test], clients: &[u32], setup: (u32, u32)) -> Vec<PlannedCell> {
+        let cell = |test: Test, clients| PlannedCell {
             id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
             warm_ms: 5000,
-            slice_ms: match test.class() {
-                Class::Write if test.kind != Kind::WriteOnly => 1_800_000,
+            slice_ms: match test.class {
+                Class::Write if !test.habits.is_timed_as_published => 1_800_000,
                 _ => 600_000,
             },
             events: None,
@@ -143,7 +145,7 @@ mod tests {
 
     #[test]
     fn set_32_is_the_sequence_of_april_2025() {
-        let steps = told(&cells(&TestSet::Set32.tests(), &[1], (1, 50_000_000)));
+        let steps = told(&cells(&tests_of(TestSet::Set32), &[1], (1, 50_000_000)));
         let expected = "(point-query 1 600), (maintain 110), update-inlist, update-index, \
             update-nonindex, update-one, update-zipf, write-only, read-write_range=10, \
             read-write_range=100, (maintain 110), (scan 1 60), scan, read-only_range=10, \
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn set_42_measures_before_and_after_the_writes() {
-        let steps = told(&cells(&TestSet::Set42.tests(), &[12], (8, 10_000_000)));
+        let steps = told(&cells(&tests_of(TestSet::Set42), &[12], (8, 10_000_000)));
         let expected = ["(point-query 8 600)", "(maintain 140)", "(scan 12 60)", "point-query.pre"];
         assert_eq!(steps[..4], expected);
         assert_eq!(steps[17..19], ["range-notcovered-si.pre", "update-inlist"]);
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn every_step_but_the_first_runs_at_all_client_counts() {
         let tests = ["read-write_range=10", "points-covered-si", "insert"]
-            .map(|name| Microbenchmark::by_name(name).unwrap());
+            .map(|name| test_by_name(name).unwrap());
         assert_eq!(
             told(&cells(&tests, &[1, 40], (8, 10_000_000))),
             [
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_not_selected_needs_no_warm_up() {
-        let by_name = |name| Microbenchmark::by_name(name).unwrap();
+        let by_name = |name| test_by_name(name).unwrap();
         let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
         assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);
         assert_eq!(
@@ -208,7 +210,7 @@ mod tests {
 
     #[test]
     fn rests_and_warm_ups_shrink_with_the_tests() {
-        let mut cells = cells(&TestSet::Set42.tests(), &[1], (1, 100_000));
+        let mut cells = cells(&tests_of(TestSet::Set42), &[1], (1, 100_000));
         for cell in &mut cells {
             cell.slice_ms = 1500;
         }

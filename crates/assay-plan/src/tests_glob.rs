@@ -1,6 +1,7 @@
-//! `--tests GLOB,...` to microbenchmarks.
+//! `--tests GLOB,...` to tests.
 
-use assay_model::{Microbenchmark, TestSet};
+use assay_model::{Test, TestSet};
+use assay_workloads::tests_of;
 use globset::{Glob, GlobSetBuilder};
 
 use crate::Error;
@@ -11,8 +12,8 @@ use crate::nearest::nearest;
 ///
 /// # Errors
 /// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing.
-pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark>, Error> {
-    let tests = set.tests();
+pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
+    let tests = tests_of(set);
     if globs.is_empty() {
         return Ok(tests);
     }
@@ -24,7 +25,7 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
             why: error.kind().to_string(),
         })?;
         let matcher = glob.compile_matcher();
-        if !tests.iter().any(|test| matcher.is_match(test.name())) {
+        if !tests.iter().any(|test| matcher.is_match(&test.name)) {
             return Err(no_such_test(text, &tests));
         }
         builder.add(glob);
@@ -32,12 +33,12 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
     let any = builder
         .build()
         .map_err(|error| Error::Glob { glob: globs.join(","), why: error.to_string() })?;
-    Ok(tests.into_iter().filter(|test| any.is_match(test.name())).collect())
+    Ok(tests.into_iter().filter(|test| any.is_match(&test.name)).collect())
 }
 
-fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
+fn no_such_test(glob: &str, tests: &[Test]) -> Error {
     let hint = habits::script_hint(glob).or_else(|| {
-        let name = nearest(glob, tests.iter().map(|test| test.name()))?;
+        let name = nearest(glob, tests.iter().map(|test| test.name.as_str()))?;
         Some(format!("did you mean `{name}`"))
     });
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), hint }
@@ -53,7 +54,7 @@ mod tests {
     fn globs_select_in_set_order() {
         let globs = ["point*".to_owned(), "scan".to_owned()];
         let names: Vec<_> =
-            select_tests(TestSet::Set32, &globs).unwrap().iter().map(|t| t.name()).collect();
+            select_tests(TestSet::Set32, &globs).unwrap().iter().map(|t| t.name.as_str()).collect();
         assert_eq!(
             names,
             [
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(hint.as_deref(), Some("did you mean `point-query`"));
         let scripts = ["oltp_point_select", "oltp_read_only"].map(str::to_owned);
         let tests = select_tests(TestSet::Set32, &scripts).unwrap();
-        let names: Vec<_> = tests.iter().map(|test| test.name()).collect();
+        let names: Vec<_> = tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(names, ["read-only_range=100", "point-query"]);
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("assay load"), "{error}");
