@@ -4,7 +4,10 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SLICE_MS, SYSTEMS, TABLES};
-use assay_model::{Block, DataSet, Instance, PlannedCell, Setup, Slice, Study, StudyEvent, System};
+use assay_model::{
+    Block, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study,
+    StudyEvent, System,
+};
 
 use crate::histogram;
 
@@ -100,6 +103,34 @@ impl Bounded for PlannedCell {
         within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
         within("slice_ms", self.slice_ms, &(0..=SLICE_MS))?;
         within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))
+    }
+}
+
+/// Roles of a test, steps of an event, and parameters and repetitions of a step, at most.
+const ROLES: usize = 16;
+const STEPS: usize = 256;
+const PARAMETERS: u32 = 100_000;
+
+impl Bounded for Definition {
+    fn check(&self) -> Result<(), String> {
+        some("roles", self.roles.len(), ROLES)?;
+        for role in &self.roles {
+            let script = &role.script;
+            within("clients", role.clients.unwrap_or(1), &CLIENTS)?;
+            within("steps", script.steps.len(), &(0..=STEPS))?;
+            for step in &script.steps {
+                let parameters = step.fill.iter().map(|fill| fill.count());
+                let all = parameters.fold(0_u32, u32::saturating_add);
+                within("parameters", all, &(0..=PARAMETERS))?;
+                within("times", step.times, &(0..=PARAMETERS))?;
+            }
+            match script.draw {
+                Distribution::Zipfian { s } => within("s", s, &(0.0..=100.0))?,
+                Distribution::Pareto { h } => within("h", h, &(0.001..=0.999))?,
+                Distribution::Uniform | Distribution::Gaussian | Distribution::Special => {}
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,12 +1,13 @@
 //! One row as it is read: every field checked, every complaint naming table and row.
 
-use assay_model::{CellId, Microbenchmark, Setup};
+use assay_model::{CellId, Setup};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError};
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
 use crate::bounds::{Bounded, COUNTER_MAX};
+use crate::tests::Tests;
 
 /// A row of a table.
 pub(crate) struct Fields<'a> {
@@ -85,10 +86,11 @@ impl<'a> Fields<'a> {
     }
 
     /// The cell that a row names.
-    pub(crate) fn cell(&self) -> Result<CellId, Problem> {
+    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
         let name: String = self.get("test")?;
-        let test = Microbenchmark::by_name(&name)
-            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown microbenchmark")))?;
+        let test = tests
+            .by_name(&name)
+            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown test")))?;
         let setup = Setup {
             clients: self.get("clients")?,
             tables: self.get("tables")?,

@@ -12,6 +12,7 @@ mod read;
 mod schema;
 mod settings;
 mod shape;
+mod tests;
 mod write;
 
 use std::path::{Path, PathBuf};

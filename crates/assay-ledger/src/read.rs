@@ -12,6 +12,7 @@ use crate::bounds;
 use crate::columns::visit_counters;
 use crate::fields::Fields;
 use crate::patience::Room;
+use crate::tests::Tests;
 use crate::{Error, Ledger, Problem};
 
 /// The last row written to the study before `run_end`, a moment.
@@ -137,7 +138,8 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     let (study, finished) = read_study(&snapshot, id)?;
     let systems = read_systems(&snapshot, id)?;
     let count = systems.len();
-    let slices = read_slices(&snapshot, id, &study.cells, count)?;
+    let tests = Tests::of(&snapshot, id)?;
+    let slices = read_slices(&snapshot, id, &tests, &study.cells, count)?;
     Ok(StudyRecord {
         host: read_host(&snapshot, id)?,
         data: read_content(&snapshot, id, count)?,
@@ -171,7 +173,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             budget_s: fields.get("budget_s")?,
             blocks: fields.get("blocks")?,
             rounds: fields.get("rounds")?,
-            cells: read_cells(connection, id)?,
+            cells: read_cells(connection, id, &Tests::of(connection, id)?)?,
             setups: fields.json("setups")?,
             experiment: fields.word("experiment")?,
             id_key: fields.word("id_key")?,
@@ -185,14 +187,18 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
     found.pop().ok_or_else(|| Problem::NoSuchStudy(id.to_owned()))
 }
 
-fn read_cells(connection: &Connection, study: &str) -> Result<Vec<PlannedCell>, Problem> {
+fn read_cells(
+    connection: &Connection,
+    study: &str,
+    tests: &Tests,
+) -> Result<Vec<PlannedCell>, Problem> {
     let sql = "SELECT number, test, clients, tables, rows, warm_ms, slice_ms, events, placement
         FROM cell WHERE study = ? ORDER BY number";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("cell", "number", row);
         let is_calibrated = fields.get::<Option<i64>>("events")?.is_some();
         fields.checked(PlannedCell {
-            id: fields.cell()?,
+            id: fields.cell(tests)?,
             warm_ms: fields.get("warm_ms")?,
             slice_ms: fields.get("slice_ms")?,
             events: is_calibrated.then(|| fields.number("events")).transpose()?,
@@ -345,6 +351,7 @@ fn read_instances(
 fn read_slices(
     connection: &Connection,
     study: &str,
+    tests: &Tests,
     cells: &[PlannedCell],
     systems: usize,
 ) -> Result<Vec<Slice>, Problem> {
@@ -353,7 +360,7 @@ fn read_slices(
     let mut seen = HashMap::new();
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [study], |row| {
         let fields = Fields::new("slice", "id", row);
-        let slice = fields.checked(read_slice(&fields, systems)?)?;
+        let slice = fields.checked(read_slice(&fields, tests, systems)?)?;
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
         };
@@ -366,10 +373,10 @@ fn read_slices(
     })
 }
 
-fn read_slice(fields: &Fields<'_>, systems: usize) -> Result<Slice, Problem> {
+fn read_slice(fields: &Fields<'_>, tests: &Tests, systems: usize) -> Result<Slice, Problem> {
     let mut slice = Slice {
         system: fields.index("system", systems)?,
-        cell: fields.cell()?,
+        cell: fields.cell(tests)?,
         block: fields.get("block")?,
         round: fields.get("round")?,
         position: fields.get("position")?,

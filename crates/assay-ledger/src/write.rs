@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, Host, Instance, Microbenchmark, PlannedCell, Slice,
-    SliceOutcome, Study, StudyEvent, System,
+    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Slice, SliceOutcome,
+    Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
 use crate::columns::visit_counters;
-use crate::{Error, Ledger, Problem};
+use crate::{Error, Ledger, Problem, tests};
 
 impl Ledger {
     /// Begins a study and its first run: what is asked, with all its cells, where, and of which systems, in the order
@@ -122,6 +122,7 @@ fn create_study(
     for (number, system) in systems.iter().enumerate() {
         add_system(&transaction, &study.id, number, system)?;
     }
+    tests::add(&transaction, &study.id, study.cells.iter().map(|cell| cell.id.test))?;
     for (number, cell) in study.cells.iter().enumerate() {
         add_cell(&transaction, &study.id, number, cell)?;
     }
@@ -192,7 +193,7 @@ fn add_cell(
         params![
             study,
             index(number)?,
-            test_name(cell.id.test)?,
+            cell.id.test.name,
             setup.clients,
             setup.tables,
             setup.rows,
@@ -253,7 +254,7 @@ fn cell_number(connection: &Connection, study: &str, cell: CellId) -> Result<i64
     let sql = "SELECT number FROM cell
         WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?";
     let setup = cell.setup;
-    let test = test_name(cell.test)?;
+    let test = &cell.test.name;
     let values = params![study, test, setup.clients, setup.tables, setup.rows];
     match connection.query_row(sql, values, |row| row.get(0)) {
         Err(rusqlite::Error::QueryReturnedNoRows) => {
@@ -333,7 +334,7 @@ fn slice_row(study: &str, slice: &Slice) -> Result<Vec<(String, Value)>, Problem
     let mut row = [
         ("study", Value::from(study.to_owned())),
         ("system", index(slice.system)?.into()),
-        ("test", test_name(slice.cell.test)?.into()),
+        ("test", slice.cell.test.name.clone().into()),
         ("clients", setup.clients.into()),
         ("tables", setup.tables.into()),
         ("rows", setup.rows.into()),
@@ -405,7 +406,7 @@ fn set_calibrated_events(
         params![
             integer("events", events)?,
             study,
-            test_name(cell.test)?,
+            cell.test.name,
             setup.clients,
             setup.tables,
             setup.rows
@@ -440,17 +441,6 @@ fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
 fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
     serde_json::to_string(value)
         .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
-}
-
-/// Names, unlike kinds and ranges, are what users and later versions know tests by.
-fn test_name(test: Microbenchmark) -> Result<String, Problem> {
-    let name = test.name();
-    match Microbenchmark::by_name(&name) {
-        Some(named) if named == test => Ok(name),
-        _ => {
-            Err(Problem::Unstorable(format!("`{name}` at range {}, which has no name", test.range)))
-        }
-    }
 }
 
 fn integer(column: &str, number: u64) -> Result<i64, Problem> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{CellId, Hint, Microbenchmark, SliceOutcome, StudyRecord};
+use assay_model::{CellId, Hint, SliceOutcome, StudyRecord, Test, TestSet};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
@@ -155,13 +155,8 @@ fn what_does_not_fit_is_refused() {
     slice.host.busy_ns = u64::MAX;
     let error = ledger.add_slice("sample", &slice).unwrap_err();
     assert!(error.to_string().contains("`host_busy_ns` of 18446744073709551615"), "{error}");
-    slice = record.slices[0].clone();
-    slice.cell.test.range = 12_345;
-    assert!(matches!(
-        ledger.add_slice("sample", &slice).unwrap_err().problem,
-        Problem::Unstorable(_)
-    ));
-    let cell = CellId { test: Microbenchmark::SET_32[0], ..record.study.cells[0].id };
+    let cell =
+        CellId { test: assay_workloads::tests_of(TestSet::Set32)[0], ..record.study.cells[0].id };
     let cell = CellId { setup: assay_model::Setup { clients: 3, tables: 99, rows: 1 }, ..cell };
     assert!(matches!(
         ledger.set_calibrated_events("sample", cell, 1).unwrap_err().problem,

@@ -9,9 +9,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Engine, IdKey, Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, Test};
 use assay_wire::Address;
 use assay_wire::{ConnectOptions, Control};
+use assay_workloads::test_by_name;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -57,7 +58,7 @@ fn main() {
 
 /// Point queries by both clients in alternation.
 fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
-    let test = Microbenchmark::by_name("point-query").unwrap();
+    let test = test_by_name("point-query").unwrap();
     let work = Work {
         product: Product::MariaDb,
         test,

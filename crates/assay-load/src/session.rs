@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use assay_model::{Microbenchmark, Product, Setup, StatementMode, WorkCounters};
+use assay_model::{Product, Setup, StatementMode, Test, WorkCounters};
 use assay_wire::{Breaker, ConnectOptions};
 use assay_workloads::Program;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
@@ -70,7 +70,7 @@ pub struct Work {
     /// Family of the server.
     pub product: Product,
     /// The test.
-    pub test: Microbenchmark,
+    pub test: Test,
     /// How many clients, on what data.
     pub setup: Setup,
     /// How statements are sent.

@@ -7,9 +7,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use assay_load::{Bound, Error, Finished, Session, Watch, Work};
-use assay_model::{Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{Product, Setup, StatementMode, Test};
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use assay_wire::{ConnectOptions, Stop};
+use assay_workloads::test_by_name;
 use tempfile::TempDir;
 
 /// What a peer does with every statement; it ends when the client is gone.
@@ -41,7 +42,7 @@ impl Peer {
     fn session(&self) -> Session {
         let work = Work {
             product: Product::MariaDb,
-            test: Microbenchmark::by_name("point-query").unwrap(),
+            test: test_by_name("point-query").unwrap(),
             setup: Setup { clients: CLIENTS, tables: 1, rows: 1000 },
             statements: StatementMode::Text,
             seed: 1,

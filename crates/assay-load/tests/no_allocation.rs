@@ -4,7 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{Engine, IdKey, Kind, Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{Engine, IdKey, Product, Setup, StatementMode, Test, TestSet};
+use assay_workloads::tests_of;
 
 struct Counting;
 
@@ -51,7 +52,7 @@ fn more_events_take_no_more_allocations() {
     };
     fill(&options, &tables, &mut |_| ()).unwrap();
     for statements in [StatementMode::Prepared, StatementMode::Text] {
-        for test in Microbenchmark::SET_32 {
+        for test in tests_of(TestSet::Set32) {
             let work = Work { product, test, setup, statements, seed: 1 };
             let mut session = Session::open(&options, &work, None).unwrap();
             let mut allocations_of = |start, events| {
@@ -59,7 +60,7 @@ fn more_events_take_no_more_allocations() {
                 session.run(start, Bound::Events(events)).unwrap();
                 ALLOCATIONS.load(Ordering::Relaxed) - before
             };
-            let few = if test.kind == Kind::Scan { 5 } else { 50 };
+            let few = if test.name() == "scan" { 5 } else { 50 };
             allocations_of(0, few);
             let (short, long) = (allocations_of(few, few), allocations_of(2 * few, 5 * few));
             // A run itself allocates a little: its order, its answers, the written histogram.

@@ -198,12 +198,27 @@ impl Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Class, Definition, Group, Habits, Schema, StartFrom};
 
-    fn slice(test: &str, clients: u32, work: WorkCounters) -> Slice {
+    fn slice(unit: Unit, clients: u32, work: WorkCounters) -> Slice {
         let setup = Setup { clients, tables: 1, rows: 100_000 };
+        let group = Group { rank: 0, word: "g".to_owned(), title: "g".to_owned() };
+        let test = Test::of(Definition {
+            name: format!("{unit:?}"),
+            group,
+            groups: Vec::new(),
+            does: String::new(),
+            class: Class::Read,
+            start_from: StartFrom::Fresh,
+            unit,
+            schema: Schema::Sbtest,
+            roles: Vec::new(),
+            habits: Habits::default(),
+            digest: String::new(),
+        });
         Slice {
             system: 0,
-            cell: CellId { test: Microbenchmark::by_name(test).unwrap(), setup },
+            cell: CellId { test, setup },
             block: 0,
             round: 0,
             position: 0,
@@ -227,8 +242,8 @@ mod tests {
             event_ns_sum: events * 500_000_000,
             ..WorkCounters::default()
         };
-        let one = slice("scan", 1, work(2, 1000));
-        let three = slice("scan", 3, work(4, 1000));
+        let one = slice(Unit::ThousandRows, 1, work(2, 1000));
+        let three = slice(Unit::ThousandRows, 3, work(4, 1000));
         assert_eq!((one.ops(), one.ops_per_second()), (200.0, Some(200.0)));
         assert_eq!((three.ops(), three.ops_per_second()), (400.0, Some(200.0)));
     }
@@ -243,7 +258,7 @@ mod tests {
             event_ns_sum: 1_000_000_000,
             ..WorkCounters::default()
         };
-        assert_eq!(slice("point-query", 2, work).ops_per_second(), Some(80.0));
-        assert_eq!(slice("scan", 1, WorkCounters::default()).ops_per_second(), None);
+        assert_eq!(slice(Unit::Query, 2, work).ops_per_second(), Some(80.0));
+        assert_eq!(slice(Unit::ThousandRows, 1, WorkCounters::default()).ops_per_second(), None);
     }
 }

@@ -191,6 +191,18 @@ impl Test {
         *known.entry(key).or_insert_with(|| Self(Box::leak(Box::new(definition))))
     }
 
+    /// Its name, which outlives everything.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        &self.0.name
+    }
+
+    /// The group in tables of the given set.
+    #[must_use]
+    pub fn group(self, set: TestSet) -> &'static Group {
+        self.0.group(set)
+    }
+
     /// The definition, which outlives everything.
     #[must_use]
     pub fn definition(self) -> &'static Definition {

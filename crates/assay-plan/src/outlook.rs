@@ -48,7 +48,7 @@ pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
 pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let phases: BTreeMap<_, Setup> = cells
         .iter()
-        .map(|cell| ((cell.id.setup.data(), cell.id.test.start_from()), cell.id.setup))
+        .map(|cell| ((cell.id.setup.data(), cell.id.test.start_from), cell.id.setup))
         .collect();
     let of_one = phases
         .values()

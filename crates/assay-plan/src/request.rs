@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin,
-    PlannedCell, Preset, Setup, StatementMode, Study, SystemSpec, Test, TestSet,
-    WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin, PlannedCell, Preset,
+    Setup, StatementMode, Study, SystemSpec, Test, TestSet, WORKLOAD_VERSION,
 };
 
 use crate::config_file::asked;
@@ -315,12 +314,7 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
 
 /// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
 /// reads that precede them.
-fn cells(
-    request: &Request,
-    effort: &Effort,
-    tests: &[Test],
-    setups: &[Setup],
-) -> Vec<PlannedCell> {
+fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
         if !data.contains(&setup.data()) {
@@ -343,18 +337,14 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
     once / 1000.0 * systems as f64
 }
 
-fn planned_cell(
-    test: Test,
-    setup: Setup,
-    effort: &Effort,
-    request: &Request,
-) -> PlannedCell {
-    let as_read =
-        effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
+    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
-        (false, Experiment::Interleaved) => effort.slice_ms * if test.habits.is_long { LONG } else { 1 },
+        (false, Experiment::Interleaved) => {
+            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
+        }
         (false, Experiment::Sequential) => effort.slice_ms,
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
@@ -484,7 +474,7 @@ mod tests {
         let cells: Vec<_> = study
             .cells
             .iter()
-            .map(|cell| (cell.id.test.name(), cell.id.setup.clients, cell.id.setup.tables))
+            .map(|cell| (cell.id.test.name.clone(), cell.id.setup.clients, cell.id.setup.tables))
             .collect();
         let cell = |test: &str, clients, tables| (test.to_owned(), clients, tables);
         assert_eq!(

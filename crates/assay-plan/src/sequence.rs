@@ -42,13 +42,6 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let read_s = read_seconds(cells);
     let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    let warm = |test: Option<Test>, seconds| {
-        let by_clients = move |test| {
-            clients.iter().map(move |&clients| Step::Warm { test, clients, seconds })
-        };
-        test.into_iter().flat_map(by_clients)
-    };
-
     // As many clients as tables, whatever the setup's: each reads in one table.
     let tables = first.id.setup.tables;
     let load_warm = test_by_name(WARMS_LOAD).into_iter();
@@ -59,10 +52,10 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     for (index, cell) in cells.iter().enumerate() {
         let here = Some(index);
         if first_reads.contains(&here) {
-            steps.extend(warm(test_by_name(WARMS_READS), read_s.min(SCAN_WARM_S)));
+            steps.extend(warm(test_by_name(WARMS_READS), &clients, read_s.min(SCAN_WARM_S)));
         }
         if here == first_warmed {
-            steps.extend(warm(Some(cell.id.test), read_s));
+            steps.extend(warm(Some(cell.id.test), &clients, read_s));
         }
         steps.push(Step::Measure(index));
         if here == last_early_write {
@@ -70,6 +63,12 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// The test once with every number of clients.
+fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
+    let once = |test| move |&clients| Step::Warm { test, clients, seconds };
+    test.into_iter().flat_map(|test| clients.iter().map(once(test))).collect()
 }
 
 /// How long `scan` warms at most, seconds.
@@ -112,6 +111,8 @@ fn client_counts(cells: &[PlannedCell]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use assay_workloads::tests_of;
+
     use super::*;
     use assay_model::{CellId, CpuPlacement, Setup, TestSet};
 
@@ -134,7 +135,7 @@ mod tests {
         let tell = |step| match step {
             Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
             Step::Maintain { seconds } => format!("(maintain {seconds})"),
-            Step::Measure(index) => cells[index].id.test.name(),
+            Step::Measure(index) => cells[index].id.test.name.clone(),
         };
         sequence(cells).into_iter().map(tell).collect()
     }

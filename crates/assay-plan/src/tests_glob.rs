@@ -54,7 +54,7 @@ mod tests {
     fn globs_select_in_set_order() {
         let globs = ["point*".to_owned(), "scan".to_owned()];
         let names: Vec<_> =
-            select_tests(TestSet::Set32, &globs).unwrap().iter().map(|t| t.name.as_str()).collect();
+            select_tests(TestSet::Set32, &globs).unwrap().iter().map(|t| t.name()).collect();
         assert_eq!(
             names,
             [

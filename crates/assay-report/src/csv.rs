@@ -80,8 +80,8 @@ fn line(record: &StudyRecord, judgement: &Judgement, index: usize) -> Vec<String
     let mut fields = vec![
         record.study.id.clone(),
         rfc3339(record.study.started_ms).unwrap_or_default(),
-        judged.cell.test.name(),
-        judged.group.word().to_owned(),
+        judged.cell.test.name.clone(),
+        judged.group.word.clone(),
         setup.clients.to_string(),
         setup.tables.to_string(),
         setup.rows.to_string(),

@@ -156,7 +156,7 @@ fn names<'a>(
         .take(NAMES)
         .map(|cell| match several_setups {
             true => format!("{} at {}", cell.cell.test, cell.cell.setup),
-            false => cell.cell.test.name(),
+            false => cell.cell.test.name.clone(),
         })
         .collect();
     if rest > 0 {

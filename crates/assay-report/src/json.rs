@@ -262,8 +262,8 @@ pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> 
 fn cell<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CellPart<'a> {
     let setup = judged.cell.setup;
     CellPart {
-        test: judged.cell.test.name(),
-        group: judged.group.word(),
+        test: judged.cell.test.name.clone(),
+        group: judged.group.word.as_str(),
         clients: setup.clients,
         tables: setup.tables,
         rows: setup.rows,
@@ -322,7 +322,7 @@ fn per_op(per_op: PerOp) -> PerOpPart {
 
 fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupPart<'a> {
     GroupPart {
-        group: summary.group.word(),
+        group: summary.group.word.as_str(),
         clients: summary.setup.clients,
         tables: summary.setup.tables,
         rows: summary.setup.rows,

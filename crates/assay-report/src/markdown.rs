@@ -60,7 +60,7 @@ fn unfolded(title: &str, text: &str) -> String {
 /// One table for each setup and group.
 fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let base = base_index(record);
-    let mut cells: Vec<(Setup, Group, CellId)> = judgement
+    let mut cells: Vec<(Setup, &'static Group, CellId)> = judgement
         .cells
         .iter()
         .filter(|judged| judged.system == base)
@@ -69,8 +69,9 @@ fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     cells.sort_by_key(|(setup, group, _)| (*setup, *group));
     let several_setups = record.study.setups.len() > 1;
     let columns = columns(record);
-    let of_group =
-        |a: &(Setup, Group, CellId), b: &(Setup, Group, CellId)| (a.0, a.1) == (b.0, b.1);
+    let of_group = |a: &(Setup, &'static Group, CellId), b: &(Setup, &'static Group, CellId)| {
+        (a.0, a.1) == (b.0, b.1)
+    };
     cells
         .chunk_by(of_group)
         .filter_map(|cells| {
@@ -81,7 +82,7 @@ fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
                 String::new()
             };
             let rows = cells.iter().map(|(_, _, cell)| row(record, judgement, *cell));
-            let (word, title) = (group.word(), group.title());
+            let Group { word, title, .. } = group;
             let name = if word == title { word.to_owned() } else { format!("{word}: {title}") };
             Some(format!("### {name}{of}\n\n{}", table(&columns, rows)))
         })
@@ -103,7 +104,7 @@ fn columns(record: &StudyRecord) -> Vec<Column> {
 
 fn row(record: &StudyRecord, judgement: &Judgement, cell: CellId) -> Vec<String> {
     let base = judgement.cell(cell, base_index(record));
-    let mut row = vec![cell.test.name(), rate(base.and_then(|base| base.qps))];
+    let mut row = vec![cell.test.name.clone(), rate(base.and_then(|base| base.qps))];
     for system in compared(record) {
         let judged = judgement.cell(cell, system);
         row.push(ratio(judged.and_then(|judged| judged.rqps)));
@@ -125,7 +126,7 @@ fn groups(record: &StudyRecord, judgement: &Judgement) -> Option<String> {
     let shown = judgement.groups.iter().filter(|summary| systems.contains(&summary.system));
     let rows: Vec<Vec<String>> = shown
         .map(|summary| {
-            let mut row = vec![summary.group.word().to_owned()];
+            let mut row = vec![summary.group.word.clone()];
             row.extend(several_setups.then(|| summary.setup.to_string()));
             row.extend(several_systems.then(|| label(record, summary.system)));
             row.push(summary.n.to_string());

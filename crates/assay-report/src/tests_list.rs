@@ -1,6 +1,6 @@
 //! The microbenchmarks of a set: `assay tests`.
 
-use assay_model::{Class, Microbenchmark, TestSet};
+use assay_model::{Class, StartFrom, Test, TestSet};
 use serde::Serialize;
 
 use crate::TextOptions;
@@ -14,7 +14,7 @@ const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTest {
     /// Which.
-    pub test: Microbenchmark,
+    pub test: Test,
     /// What one event does, in a line.
     pub does: String,
     /// The statements of one event.
@@ -30,7 +30,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 struct TestPart<'a> {
-    test: String,
+    test: &'a str,
     group: &'static str,
     class: Class,
     pre: bool,
@@ -49,8 +49,13 @@ pub fn tests_json(set: TestSet, list: &[ListedTest]) -> String {
 
 fn part(set: TestSet, listed: &ListedTest) -> TestPart<'_> {
     let ListedTest { test, does, statements } = listed;
-    let (group, class) = (test.group(set).word(), test.class());
-    TestPart { test: test.name(), group, class, pre: test.pre, does, statements }
+    let (group, class) = (test.group(set).word.as_str(), test.class);
+    TestPart { test: &test.name, group, class, pre: is_pre(*test), does, statements }
+}
+
+/// Whether it reads tables as loaded, before any write.
+fn is_pre(test: Test) -> bool {
+    test.class == Class::Read && test.start_from == StartFrom::Fresh
 }
 
 /// The tests as a table, and how they are asked for.
@@ -59,12 +64,12 @@ pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> S
     let mut table = plain_table();
     table.set_header(["test", "group", "class", "one event"].map(left));
     for ListedTest { test, does, .. } in list {
-        let class = match test.class() {
+        let class = match test.class {
             Class::Read => "read",
             Class::Write => "write",
         };
         table.add_row(
-            [test.name(), test.group(set).word().into(), class.into(), does.clone()].map(left),
+            [test.name.clone(), test.group(set).word.clone(), class.into(), does.clone()].map(left),
         );
     }
     let mut lines = trimmed(&table);
@@ -75,7 +80,7 @@ pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> S
         set.len(),
         set.len()
     ));
-    if list.iter().any(|listed| listed.test.pre) {
+    if list.iter().any(|listed| is_pre(listed.test)) {
         lines.push("  .pre: on tables as loaded, before any write".to_owned());
     }
     lines.push("  some of them: `assay compare BASE OTHER --tests 'point*,scan'`".to_owned());

@@ -80,7 +80,7 @@ pub(crate) fn causes<'a>(
         if judged.failure.is_none() && !systems.contains(&judged.system) {
             return None;
         }
-        let mut name = judged.cell.test.name();
+        let mut name = judged.cell.test.name.clone();
         if several_setups {
             name += &format!(" at {}", judged.cell.setup);
         }

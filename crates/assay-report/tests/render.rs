@@ -349,8 +349,8 @@ fn urls_are_short_in_tables() {
 fn several_setups_in_80_columns() {
     let names = ["point-query", "insert"];
     let mut study = study(&["11.8"], TestSet::Set42, &FOUR, false);
-    study.study.cells.retain(|cell| names.contains(&cell.id.test.name().as_str()));
-    study.slices.retain(|slice| names.contains(&slice.cell.test.name().as_str()));
+    study.study.cells.retain(|cell| names.contains(&cell.id.test.name()));
+    study.slices.retain(|slice| names.contains(&slice.cell.test.name()));
     let run = |started_ms| assay_model::Run { started_ms, updated_ms: started_ms + 60_000 };
     study.runs = vec![run(1_795_000_000_000), run(1_795_003_600_000)];
     insta::assert_snapshot!(text(&study, 80, false));

@@ -33,7 +33,7 @@ pub(crate) fn summaries(
     reduced: &[Option<Reduced>],
     base: usize,
 ) -> Vec<GroupSummary> {
-    let mut members: BTreeMap<(Setup, Group, usize), Vec<Member<'_>>> = BTreeMap::new();
+    let mut members: BTreeMap<(Setup, &'static Group, usize), Vec<Member<'_>>> = BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
         let key = (judged.cell.setup, judged.group, judged.system);
         let is_told = judged.system != base && judged.verdict != Verdict::Failed;
@@ -46,7 +46,7 @@ pub(crate) fn summaries(
 }
 
 fn summary(
-    (setup, group, system): (Setup, Group, usize),
+    (setup, group, system): (Setup, &'static Group, usize),
     members: &[Member],
     seed: u64,
 ) -> Option<GroupSummary> {

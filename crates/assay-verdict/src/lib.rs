@@ -44,7 +44,7 @@ pub struct CellJudgement {
     /// What was measured.
     pub cell: CellId,
     /// The published group of the test in the study's set.
-    pub group: Group,
+    pub group: &'static Group,
     /// Index into the record's systems.
     pub system: usize,
     /// Operations per second.
@@ -128,7 +128,7 @@ pub enum Doubt {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GroupSummary {
     /// The group.
-    pub group: Group,
+    pub group: &'static Group,
     /// Clients, tables, rows.
     pub setup: Setup,
     /// Index into the record's systems.

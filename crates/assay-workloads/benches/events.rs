@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_model::{Microbenchmark, Product, Setup, StatementMode};
-use assay_workloads::{Client, EventBuf, InsertBatches, Program};
+use assay_model::{Product, Setup, StatementMode, TestSet};
+use assay_workloads::{Client, EventBuf, InsertBatches, Program, tests_of};
 
 /// Shortest of several times, divided by `count`, nanoseconds.
 fn best(count: u64, mut work: impl FnMut()) -> f64 {
@@ -22,7 +22,7 @@ fn best(count: u64, mut work: impl FnMut()) -> f64 {
 
 fn main() {
     let setup = Setup { clients: 1, tables: 8, rows: 1_000_000 };
-    for test in Microbenchmark::SET_32 {
+    for test in tests_of(TestSet::Set32) {
         for mode in [StatementMode::Prepared, StatementMode::Text] {
             let program = Arc::new(Program::new(Product::MariaDb, test, setup, mode));
             let client = Client::new(program, 1, 0);

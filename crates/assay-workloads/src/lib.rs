@@ -24,4 +24,6 @@ pub use program::{Mode, ParamType, Program, Statement};
 pub use random::{Stream, mix};
 pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
 pub use schema::{cache_queries, create_index, create_table};
-pub use suite::{WARMS_LOAD, WARMS_READS, all_tests, define, test_by_name, tests_of};
+pub use suite::{
+    WARMS_LOAD, WARMS_READS, all_tests, define, test_by_name, test_of_version_1, tests_of,
+};

@@ -2,8 +2,7 @@
 //! events.
 
 use assay_model::{
-    Definition, Distribution, Fill, Product, Setup, StatementMode, Step, Table,
-    Test,
+    Definition, Distribution, Fill, Product, Setup, StatementMode, Step, Table, Test,
 };
 
 use crate::distribution::Sampler;

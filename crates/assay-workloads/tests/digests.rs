@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_model::{Microbenchmark, Product, Setup, StatementMode};
-use assay_workloads::{Argument, Client, EventBuf, Operation, Program};
+use assay_model::{Product, Setup, StatementMode, Test};
+use assay_workloads::{Argument, Client, EventBuf, Operation, Program, all_tests};
 use sha2::{Digest, Sha256};
 
 /// Of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
-fn digest(product: Product, test: Microbenchmark, mode: StatementMode) -> String {
+fn digest(product: Product, test: Test, mode: StatementMode) -> String {
     let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
     let program = Arc::new(Program::new(product, test, setup, mode));
     let mut all = Sha256::new();
@@ -38,7 +38,7 @@ fn digest(product: Product, test: Microbenchmark, mode: StatementMode) -> String
 #[test]
 fn what_is_sent_is_what_was_sent() {
     let mut lines = String::new();
-    for test in Microbenchmark::ALL {
+    for test in all_tests().iter().copied() {
         let of = |product| {
             [StatementMode::Prepared, StatementMode::Text].map(|mode| digest(product, test, mode))
         };

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{Kind, Microbenchmark, Product, Setup, StatementMode};
+use assay_model::{Product, Setup, StatementMode, Test};
 use assay_workloads::{
-    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, queries_per_event,
+    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, all_tests, test_by_name,
 };
 
 const PREPARED: StatementMode = StatementMode::Prepared;
@@ -49,13 +49,13 @@ fn rendered(program: &Arc<Program>, client: u32, sequence: u64) -> Vec<String> {
     event.operations().map(|operation| render(program, &operation)).collect()
 }
 
-fn event(test: Microbenchmark, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
+fn event(test: Test, setup: Setup, client: u32, sequence: u64) -> Vec<String> {
     let program = Program::new(Product::MariaDb, test, setup, PREPARED);
     rendered(&Arc::new(program), client, sequence)
 }
 
-fn test(name: &str) -> Microbenchmark {
-    Microbenchmark::by_name(name).unwrap()
+fn test(name: &str) -> Test {
+    test_by_name(name).unwrap()
 }
 
 /// Replaces table numbers by `#`, numbers by `N`, digit strings by `S`: what is left is the
@@ -100,39 +100,42 @@ fn statements_are_the_published_ones() {
     };
     let with_points = |parts: &[&str]| transaction(&[&[points; 10], parts].concat());
     let one = |sql: &str| vec![sql.to_owned()];
-    for test in Microbenchmark::ALL {
-        let range = test.range as usize;
-        let expected = match test.kind {
-            Kind::PointQuery => one(points),
-            Kind::RandomPoints | Kind::HotPoints => one(&list("c", "id", range)),
-            Kind::PointsCoveredPk => one(&list("id", "id", 100)),
-            Kind::PointsCoveredSi => one(&list("k", "k", 100)),
-            Kind::PointsNotcoveredPk => one(&list("id, c", "id", 100)),
-            Kind::PointsNotcoveredSi => one(&list("k, c", "k", 100)),
-            Kind::RangeCoveredPk => one(&between("id", "id")),
-            Kind::RangeCoveredSi => one(&between("k", "k")),
-            Kind::RangeNotcoveredPk => one(&between("id, c", "id")),
-            Kind::RangeNotcoveredSi => one(&between("k, c", "k")),
-            Kind::Scan => one("SELECT * from sbtest# WHERE LENGTH(c) < N"),
-            Kind::ReadOnly => with_points(&[simple, sum, order, distinct]),
-            Kind::ReadOnlySimple => with_points(&[simple]),
-            Kind::ReadOnlySum => with_points(&[sum]),
-            Kind::ReadOnlyOrder => with_points(&[order]),
-            Kind::ReadOnlyDistinct => with_points(&[distinct]),
-            Kind::ReadOnlyCount => one(&between("count(c)", "id")),
-            Kind::UpdateInlist => one(&inlist),
-            Kind::UpdateIndex => one(index),
-            Kind::UpdateNonindex | Kind::UpdateOne | Kind::UpdateZipf => one(nonindex),
-            Kind::WriteOnly => transaction(&[index, nonindex, delete, insert]),
-            Kind::ReadWrite => {
+    for test in all_tests().iter().copied() {
+        let (name, range) = match test.name().split_once("_range=") {
+            Some((name, range)) => (name, range.parse().unwrap()),
+            None => (test.name(), 100),
+        };
+        let expected = match name.trim_end_matches(".pre") {
+            "point-query" => one(points),
+            "random-points" | "hot-points" => one(&list("c", "id", range)),
+            "points-covered-pk" => one(&list("id", "id", 100)),
+            "points-covered-si" => one(&list("k", "k", 100)),
+            "points-notcovered-pk" => one(&list("id, c", "id", 100)),
+            "points-notcovered-si" => one(&list("k, c", "k", 100)),
+            "range-covered-pk" => one(&between("id", "id")),
+            "range-covered-si" => one(&between("k", "k")),
+            "range-notcovered-pk" => one(&between("id, c", "id")),
+            "range-notcovered-si" => one(&between("k, c", "k")),
+            "scan" => one("SELECT * from sbtest# WHERE LENGTH(c) < N"),
+            "read-only" => with_points(&[simple, sum, order, distinct]),
+            "read-only-simple" => with_points(&[simple]),
+            "read-only-sum" => with_points(&[sum]),
+            "read-only-order" => with_points(&[order]),
+            "read-only-distinct" => with_points(&[distinct]),
+            "read-only-count" => one(&between("count(c)", "id")),
+            "update-inlist" => one(&inlist),
+            "update-index" => one(index),
+            "update-nonindex" | "update-one" | "update-zipf" => one(nonindex),
+            "write-only" => transaction(&[index, nonindex, delete, insert]),
+            "read-write" => {
                 with_points(&[simple, sum, order, distinct, index, nonindex, delete, insert])
             }
-            Kind::Delete => one(delete),
-            Kind::Insert => one(insert),
+            "delete" => one(delete),
+            "insert" => one(insert),
+            other => panic!("{other} was not published"),
         };
         let sent: Vec<String> = event(test, SETUP, 0, 0).iter().map(|sql| shape(sql)).collect();
         assert_eq!(sent, expected, "{test}");
-        assert_eq!(sent.len() as u64, queries_per_event(test.kind).total(), "{test}");
     }
 }
 
@@ -255,9 +258,9 @@ fn events_are_pinned() {
 
 #[test]
 fn statements_are_prepared_but_for_scan_and_insert() {
-    for test in Microbenchmark::ALL {
+    for test in all_tests().iter().copied() {
         let program = Program::new(Product::MySql, test, SETUP, PREPARED);
-        let text = matches!(test.kind, Kind::Scan | Kind::Insert);
+        let text = matches!(test.name(), "scan" | "insert");
         let mode = if text { Mode::Text } else { Mode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
@@ -268,7 +271,7 @@ fn statements_are_prepared_but_for_scan_and_insert() {
 #[test]
 fn as_text_every_statement_is_the_same_and_none_is_prepared() {
     for product in [Product::MariaDb, Product::MySql] {
-        for test in Microbenchmark::ALL {
+        for test in all_tests().iter().copied() {
             let program = |mode| Arc::new(Program::new(product, test, SETUP, mode));
             let (prepared, text) = (program(PREPARED), program(StatementMode::Text));
             assert!(text.statements().iter().all(|statement| statement.mode == Mode::Text));

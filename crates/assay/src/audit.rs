@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Content, Tables};
-use assay_model::{DataSet, IdKey, Microbenchmark, Product, StartFrom, StatementMode, System};
+use assay_model::{DataSet, IdKey, Product, StartFrom, StatementMode, System, TestSet};
 use assay_plan::{MachineFacts, Request};
 use assay_report::Compared;
 use assay_servers::Server;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     stage.collect_garbage()?;
     leave_root_for(&participants, &stage)?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
-    let tests = Microbenchmark::SET_32;
+    let tests = assay_workloads::tests_of(TestSet::Set32);
     let questions = Questions {
         data: DATA,
         tests: &tests,

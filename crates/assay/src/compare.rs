@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, WORKLOAD_VERSION};
+use assay_model::{Hint, PlannedCell, Test};
 use assay_plan::{MachineFacts, Request};
 
 use crate::cli::{Compare, Measuring, Resume, RunFile};
@@ -67,8 +67,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let mut ledger = Ledger::open(&file)?;
     measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
         study::resume(&id, env, ledger, |record| {
-            let (finished, version) = (record.finished, record.study.workload_version);
-            Ok(refuse_what_cannot_go_on(id.clone(), finished, version)?)
+            Ok(refuse_what_cannot_go_on(&id, record.finished, &record.study.cells)?)
         })
     })
 }
@@ -81,14 +80,15 @@ pub(crate) enum NoResume {
     Finished(String),
     /// Its slices measured other work.
     #[error(
-        "study `{study}` measured workload version {found}, this assay has version {WORKLOAD_VERSION}: \
-         their slices are different work and are never mixed"
+        "study `{study}` measured other work under the name{} of {}: slices of different work are never mixed",
+        if .tests.len() == 1 { "" } else { "s" },
+        .tests.join(", ")
     )]
     Workload {
         /// The study.
         study: String,
-        /// Its version.
-        found: u32,
+        /// Names of the tests that this assay defines otherwise, or not at all.
+        tests: Vec<String>,
     },
 }
 
@@ -103,13 +103,24 @@ impl Hint for NoResume {
     }
 }
 
-fn refuse_what_cannot_go_on(study: String, finished: bool, found: u32) -> Result<(), NoResume> {
+fn refuse_what_cannot_go_on(
+    study: &str,
+    finished: bool,
+    cells: &[PlannedCell],
+) -> Result<(), NoResume> {
     if finished {
-        return Err(NoResume::Finished(study));
+        return Err(NoResume::Finished(study.to_owned()));
     }
-    match found {
-        WORKLOAD_VERSION => Ok(()),
-        found => Err(NoResume::Workload { study, found }),
+    let is_known = |test: Test| assay_workloads::test_by_name(test.name()) == Some(test);
+    let mut tests: Vec<String> = Vec::new();
+    for test in cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
+        if !tests.contains(&test.name) {
+            tests.push(test.name.clone());
+        }
+    }
+    match tests.is_empty() {
+        true => Ok(()),
+        false => Err(NoResume::Workload { study: study.to_owned(), tests }),
     }
 }
 

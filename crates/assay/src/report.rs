@@ -52,8 +52,8 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
         .into_iter()
         .map(|test| ListedTest {
             test,
-            does: assay_workloads::summary(test),
-            statements: assay_workloads::outline(test),
+            does: test.does.clone(),
+            statements: assay_workloads::outline(test.definition()),
         })
         .collect();
     write_stdout(&match args.shape.format {

@@ -233,7 +233,7 @@ fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let child = start(&place);
-    let is_aged = |slice: &Slice| slice.cell.test.start_from() == StartFrom::Aged;
+    let is_aged = |slice: &Slice| slice.cell.test.start_from == StartFrom::Aged;
     let is_due = |place: &Place| place.all_slices().iter().any(is_aged);
     a_template_is_lost(&place, child, "fresh", is_due, "update-index");
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
 use assay_model::*;
+use assay_workloads::all_tests;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -200,7 +201,7 @@ fn system() -> impl Strategy<Value = System> {
 fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
-    let test = select(Microbenchmark::ALL.to_vec());
+    let test = select(all_tests().to_vec());
     let lengths = (0..=SLICE_MS, 0..=SLICE_MS);
     (test, setup(), lengths, option::of(count()), placement).prop_map(
         |(test, setup, (warm_ms, slice_ms), events, placement)| PlannedCell {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, IdKey, Microbenchmark, Product, Setup, StatementMode, SystemSpec};
+use assay_model::{DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, Test};
 use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Control};
-use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row};
+use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
 
 /// Seed of data and events in all tests.
 pub(crate) const SEED: u64 = 11;
@@ -49,16 +49,11 @@ impl Bed {
     }
 
     /// Clients that execute prepared statements.
-    pub(crate) fn open(&self, test: Microbenchmark, setup: Setup) -> Session {
+    pub(crate) fn open(&self, test: Test, setup: Setup) -> Session {
         self.open_as(test, setup, StatementMode::Prepared)
     }
 
-    pub(crate) fn open_as(
-        &self,
-        test: Microbenchmark,
-        setup: Setup,
-        statements: StatementMode,
-    ) -> Session {
+    pub(crate) fn open_as(&self, test: Test, setup: Setup, statements: StatementMode) -> Session {
         let work = Work { product: self.product, ..work(test, setup, statements) };
         Session::open(&self.options, &work, None).unwrap()
     }
@@ -89,12 +84,12 @@ impl Bed {
     }
 }
 
-pub(crate) fn work(test: Microbenchmark, setup: Setup, statements: StatementMode) -> Work {
+pub(crate) fn work(test: Test, setup: Setup, statements: StatementMode) -> Work {
     Work { product: Product::MariaDb, test, setup, statements, seed: SEED }
 }
 
-pub(crate) fn test(name: &str) -> Microbenchmark {
-    Microbenchmark::by_name(name).unwrap()
+pub(crate) fn test(name: &str) -> Test {
+    test_by_name(name).unwrap()
 }
 
 /// An operation that a session will send: its SQL pattern, its integers, the table, and whether it is
@@ -108,7 +103,7 @@ pub(crate) struct Sent {
 
 /// The operations of a client's events.
 pub(crate) fn sent(
-    test: Microbenchmark,
+    test: Test,
     setup: Setup,
     client: u32,
     sequences: std::ops::Range<u64>,

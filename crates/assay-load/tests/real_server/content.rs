@@ -1,9 +1,8 @@
 //! What the tables hold, as the server and as the client see it.
 
 use assay_load::{Bound, Content, Session, Work, content};
-use assay_model::{
-    Class, DataSet, IdKey, Microbenchmark, Product, Setup, StartFrom, StatementMode,
-};
+use assay_model::{Class, DataSet, IdKey, Product, Setup, StartFrom, StatementMode, Test, TestSet};
+use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, work};
 
@@ -68,9 +67,9 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
         let bed = Bed::of(product, version);
         bed.load_keyed(id_key, DATA, SEED);
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
-        let aging = Microbenchmark::SET_32
+        let aging = tests_of(TestSet::Set32)
             .into_iter()
-            .filter(|test| test.class() == Class::Write && test.start_from() == StartFrom::Fresh);
+            .filter(|test| test.class == Class::Write && test.start_from() == StartFrom::Fresh);
         for test in aging {
             let work = Work { product, ..work(test, setup, statements) };
             let mut session = Session::open(&bed.options, &work, None).unwrap();

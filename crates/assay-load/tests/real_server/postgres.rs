@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use assay_load::{Bound, fill_cache};
-use assay_model::{Class, DataSet, IdKey, Microbenchmark, Product, Setup};
+use assay_model::{Class, DataSet, IdKey, Product, Setup, Test};
+use assay_workloads::all_tests;
 
 use crate::bed::{Bed, SEED, loaded_k, test};
 use crate::functional::{EVENTS, ID_KEYS, MODES, SETUP, all_sent, check_counters, expected_rows};
@@ -19,7 +20,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     for id_key in ID_KEYS {
         let loaded = bed.load_keyed(id_key, SETUP.data(), SEED).content;
         assert_eq!(bed.content(SETUP.data()), loaded);
-        for test in Microbenchmark::ALL.into_iter().filter(|test| test.class() == Class::Read) {
+        for test in all_tests().iter().copied().filter(|test| test.class == Class::Read) {
             let predicted = |operation| expected_rows(operation, &k_of);
             let rows: u64 = all_sent(test).iter().map(predicted).sum();
             for statements in MODES {
@@ -43,8 +44,8 @@ fn writes_leave_the_same_data_as_on_mariadb() {
         for statements in MODES {
             let contents = beds.each_ref().map(|bed| {
                 bed.load_keyed(id_key, setup.data(), SEED);
-                let writes = Microbenchmark::ALL.into_iter();
-                let writes = writes.filter(|test| test.class() == Class::Write);
+                let writes = all_tests().iter().copied();
+                let writes = writes.filter(|test| test.class == Class::Write);
                 let after = writes.map(|test| {
                     let mut session = bed.open_as(test, setup, statements);
                     let counters = session.run(0, Bound::Events(EVENTS)).unwrap();

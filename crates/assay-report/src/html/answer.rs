@@ -118,7 +118,7 @@ fn system(
         judgement.cells.iter().filter(|cell| cell.system == summary.system).collect();
     let dots = cells
         .iter()
-        .filter_map(|cell| Some((cell.cell.test.name(), cell.rqps?.value, cell.verdict)))
+        .filter_map(|cell| Some((cell.cell.test.name.clone(), cell.rqps?.value, cell.verdict)))
         .collect();
     let counts = counts(summary);
     SystemAnswer {
@@ -205,7 +205,7 @@ fn largest(record: &StudyRecord, cells: &[&CellJudgement]) -> Vec<Change> {
             anchor: anchor(record, cell),
             class: cell.verdict.word(),
             symbol: symbol(cell.verdict),
-            test: cell.cell.test.name(),
+            test: cell.cell.test.name.clone(),
             setup: several_setups.then(|| setup_words(cell.cell.setup)),
             ratio: Ratio::new(cell.rqps),
             why: cell.why.clone(),

@@ -39,8 +39,8 @@ fn row(record: &StudyRecord, summary: &GroupSummary, scale: Scale) -> GroupRow {
     let median =
         summary.median_interval.unwrap_or_else(|| Estimate::without_interval(summary.median));
     GroupRow {
-        group: summary.group.word(),
-        title: summary.group.title(),
+        group: summary.group.word.as_str(),
+        title: summary.group.title.as_str(),
         setup: setup_words(summary.setup),
         system: label(record, summary.system),
         n: summary.n,

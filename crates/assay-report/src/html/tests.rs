@@ -114,7 +114,7 @@ impl Tests {
         let others: Vec<usize> = (0..record.systems.len())
             .filter(|&index| index != base && !record.systems[index].is_twin)
             .collect();
-        let mut keys: Vec<(Setup, Group, CellId)> = judgement
+        let mut keys: Vec<(Setup, &'static Group, CellId)> = judgement
             .cells
             .iter()
             .filter(|judged| judged.system == base)
@@ -125,8 +125,8 @@ impl Tests {
         let groups: Vec<TestGroup> = keys
             .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
             .map(|cells| TestGroup {
-                word: cells[0].1.word(),
-                title: cells[0].1.title(),
+                word: cells[0].1.word.as_str(),
+                title: cells[0].1.title.as_str(),
                 setup: setup_words(cells[0].0),
                 rows: cells.iter().map(|it| row(record, judgement, it.2, &others, scale)).collect(),
             })
@@ -174,7 +174,7 @@ fn row(
     let all = base_of.into_iter().chain(judged);
     Row {
         anchor: base_of.map_or_else(String::new, |base| anchor(record, base)),
-        test: id.test.name(),
+        test: id.test.name.clone(),
         qps: figure(qps.map(|qps| qps.value)),
         qps_width: spread(qps),
         qps_key: key(qps.map(|qps| qps.value)),

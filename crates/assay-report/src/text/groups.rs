@@ -38,7 +38,7 @@ fn laid_out(
     header.extend([left("median [95 %]"), right("stddev")]);
     table.set_header(header);
     for summary in shown {
-        let mut row = vec![left(format!("  {}", summary.group.word()))];
+        let mut row = vec![left(format!("  {}", summary.group.word.as_str()))];
         row.extend(system_column.then(|| left(label(record, summary.system))));
         row.push(right(summary.n));
         row.extend([summary.min, summary.max, summary.avg].map(|v| right(format!("{v:.2}"))));

@@ -169,7 +169,7 @@ pub(crate) fn fits(lines: &[String], width: usize) -> bool {
 
 /// The table as lines, headings between the rows: of groups where there are verdicts, else of setups only.
 fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Vec<String> {
-    let mut cells: Vec<(Setup, Group, CellId)> = Vec::new();
+    let mut cells: Vec<(Setup, &'static Group, CellId)> = Vec::new();
     for judged in judgement.cells.iter().filter(|judged| judged.system == base_index(record)) {
         cells.push((judged.cell.setup, judged.group, judged.cell));
     }
@@ -196,10 +196,10 @@ fn laid_out(record: &StudyRecord, judgement: &Judgement, columns: Columns) -> Ve
 }
 
 /// What the rows below it have in common; nothing where all have it.
-fn heading(record: &StudyRecord, setup: Setup, group: Option<Group>) -> String {
+fn heading(record: &StudyRecord, setup: Setup, group: Option<&Group>) -> String {
     let title = group.map(|group| match group {
-        Group::Writes => group.word().to_owned(),
-        _ => format!("{}: {}", group.word(), group.title()),
+        Group { word, title, .. } if word == title => word.clone(),
+        Group { word, title, .. } => format!("{word}: {title}"),
     });
     let several = record.study.setups.len() > 1;
     let setup = several.then(|| setup.to_string());

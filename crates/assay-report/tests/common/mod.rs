@@ -4,6 +4,7 @@
 pub(crate) mod studies;
 
 use assay_model::*;
+use assay_workloads::test_by_name;
 
 /// A study of MariaDB 10.11 and `others`.
 pub(crate) fn record(others: &[&str]) -> StudyRecord {
@@ -17,7 +18,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
     ];
     let cells: Vec<PlannedCell> = names
         .into_iter()
-        .filter_map(Microbenchmark::by_name)
+        .filter_map(test_by_name)
         .map(|test| PlannedCell {
             id: CellId { test, setup },
             warm_ms: 10,

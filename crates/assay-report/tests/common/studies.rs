@@ -1,6 +1,7 @@
 //! Studies as large and as odd as real ones, made from the small one; no randomness.
 
 use assay_model::*;
+use assay_workloads::tests_of;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 
@@ -14,7 +15,7 @@ pub(crate) fn study(others: &[&str], set: TestSet, setups: &[Setup], twin: bool)
     study.study.setups = setups.to_vec();
     study.study.cells = setups
         .iter()
-        .flat_map(|&setup| set.tests().into_iter().map(move |test| CellId { test, setup }))
+        .flat_map(|&setup| tests_of(set).into_iter().map(move |test| CellId { test, setup }))
         .map(|id| PlannedCell { id, ..planned.clone() })
         .collect();
     if twin {
@@ -133,7 +134,7 @@ fn work(slice: &mut Slice, qps: f64) {
     slice.server.connections.context_switches = (qps * 4.1) as u64;
     slice.server.background.cpu_ns = share(0.03);
     slice.server.write_bytes =
-        if slice.cell.test.class() == Class::Write { (qps * 9000.0) as u64 } else { 0 };
+        if slice.cell.test.class == Class::Write { (qps * 9000.0) as u64 } else { 0 };
     slice.client.tasks.cpu_ns = share(0.12);
     slice.host.device_reads = 3;
 }

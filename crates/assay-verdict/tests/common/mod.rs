@@ -1,6 +1,7 @@
 //! A study record with simulated slices: the noise of a shared virtual machine, the changes of our choice.
 
 use assay_model::*;
+use assay_workloads::tests_of;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -107,7 +108,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
 
 fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
-    let cells = Microbenchmark::SET_32.map(|test| PlannedCell {
+    let cells = tests_of(TestSet::Set32).into_iter().map(|test| PlannedCell {
         id: CellId { test, setup },
         warm_ms: 10,
         slice_ms: 50,

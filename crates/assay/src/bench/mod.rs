@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
-use assay_model::{Class, DataSet, Microbenchmark, Product, Setup, StatementMode, counted, limits};
+use assay_model::{Class, DataSet, Product, Setup, StatementMode, Test, counted, limits};
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -28,7 +28,7 @@ const SHOWN_EVERY: Duration = Duration::from_secs(1);
 /// Clients that are connected and prepared, and what they are to do.
 struct Prepared {
     session: Session,
-    test: Microbenchmark,
+    test: Test,
     setup: Setup,
 }
 
@@ -68,7 +68,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     open_files::raise(args.clients, open_files::OF_A_CLIENT, 1)?;
     let options = connect_options(&url, interrupt.stop());
     let data = data_set(args, url.product, &options)?;
-    if test.class() == Class::Write {
+    if test.class == Class::Write {
         assay_load::survey(&options, url.product, data.tables)?.refuse_other_tables()?;
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
@@ -165,7 +165,7 @@ fn interval(clients: u32, elapsed: Duration, done: &SoFar, time: Duration) -> St
     )
 }
 
-fn test(name: &str) -> Result<Microbenchmark> {
+fn test(name: &str) -> Result<Test> {
     let found = assay_plan::select_tests(assay_model::TestSet::Set47, &[name.to_owned()])?;
     match found.as_slice() {
         [test] => Ok(*test),

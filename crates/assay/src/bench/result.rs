@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_load::Finished;
-use assay_model::{Microbenchmark, Setup};
+use assay_model::{Setup, Test};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ struct LatencyUs {
 
 pub(super) fn measured(
     args: &Bench,
-    test: Microbenchmark,
+    test: Test,
     setup: Setup,
     finished: &Finished,
     client_cpu_us: f64,
@@ -79,7 +79,7 @@ pub(super) fn measured(
     let quantile = |share: f64| us(latency.value_at_quantile(share));
     Ok(Measured {
         schema: SCHEMA,
-        test: test.name(),
+        test: test.name.clone(),
         clients: setup.clients,
         tables: setup.tables,
         rows_per_table: setup.rows,

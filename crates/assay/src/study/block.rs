@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, Microbenchmark, PlannedCell, Slice, SliceOutcome, Study, StudyRecord};
+use assay_model::{DataSet, PlannedCell, Slice, SliceOutcome, Study, StudyRecord, Test};
 use assay_plan::{round_order, start_order};
 use assay_servers::audit::Facts;
 
@@ -200,7 +200,7 @@ pub(crate) fn audit(
     recorder: &Recorder,
 ) -> Result<Facts> {
     let study = recorder.study();
-    let mut tests: Vec<Microbenchmark> = Vec::new();
+    let mut tests: Vec<Test> = Vec::new();
     for cell in &study.cells {
         if !tests.contains(&cell.id.test) {
             tests.push(cell.id.test);

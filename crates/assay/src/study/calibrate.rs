@@ -1,7 +1,7 @@
 //! How many events a write slice has: the same for all systems, so that they share one history.
 
 use anyhow::Result;
-use assay_model::{Class, Kind, PlannedCell, Setup, Study};
+use assay_model::{Class, PlannedCell, Setup, Study};
 pub(crate) use assay_plan::ROUNDS_MIN;
 
 use super::recorder::Recorder;
@@ -32,13 +32,13 @@ pub(crate) fn write_slices(templates: &Templates, recorder: &mut Recorder) -> Re
 
 /// Whether it is not known yet how many events a slice of the cell has.
 pub(crate) fn is_unsized(cell: &PlannedCell) -> bool {
-    cell.id.test.class() == Class::Write && cell.events.is_none()
+    cell.id.test.class == Class::Write && cell.events.is_none()
 }
 
 /// Events of a write slice of the planned length at that rate, events per second.
 pub(crate) fn events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
     let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
-    if cell.id.test.kind == Kind::Delete {
+    if cell.id.test.habits.uses_up_rows {
         let rounds = f64::from(ROUNDS_MIN);
         events = events.min(deletable(study, cell.id.setup) / (rounds * WITH_WARM));
     }
@@ -54,11 +54,11 @@ pub(crate) fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
 /// A slice with its warm part, in slices.
 const WITH_WARM: f64 = 1.25;
 
-/// Rows that all `delete` slices of one cell may remove in a block.
+/// Rows that all slices of one cell may use up in a block.
 fn deletable(study: &Study, setup: Setup) -> f64 {
-    let deletes_from_it =
-        |it: &&PlannedCell| it.id.test.kind == Kind::Delete && it.id.setup.data() == setup.data();
-    let cells = study.cells.iter().filter(deletes_from_it).count();
+    let takes_from_it =
+        |it: &&PlannedCell| it.id.test.habits.uses_up_rows && it.id.setup.data() == setup.data();
+    let cells = study.cells.iter().filter(takes_from_it).count();
     let rows = f64::from(setup.tables) * f64::from(setup.rows);
     rows * DELETED_SHARE / cells.max(1) as f64
 }
@@ -68,10 +68,10 @@ const REPEATS: u32 = 2;
 
 /// Of the rounds that a block has time for: how many good ones a cell wants, and how many it may take in all.
 ///
-/// Few for `delete`, which uses up its rows.
+/// Few for a test that uses up its rows.
 pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> (u32, u32) {
-    let most = match (cell.id.test.kind, cell.events) {
-        (Kind::Delete, Some(events)) => {
+    let most = match (cell.id.test.habits.uses_up_rows, cell.events) {
+        (true, Some(events)) => {
             let once = events as f64 * WITH_WARM;
             (deletable(study, cell.id.setup) / once) as u32 / ROUNDS_MIN * ROUNDS_MIN
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Microbenchmark, Setup, StartFrom, StatementMode, System};
+use assay_model::{DataSet, Setup, StartFrom, StatementMode, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Control;
 use assay_workloads::{Client, EventBuf, Operation, Program};
@@ -16,7 +16,7 @@ pub(crate) struct Questions<'a> {
     /// The data in the tables.
     pub(crate) data: DataSet,
     /// The microbenchmarks whose statements matter.
-    pub(crate) tests: &'a [Microbenchmark],
+    pub(crate) tests: &'a [Test],
     /// How statements are sent.
     pub(crate) statements: StatementMode,
     /// Seed of the values in statements.
@@ -97,9 +97,9 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<V
     Ok(refused)
 }
 
-/// The plans of a microbenchmark's statements, with the values of its first event.
+/// The plans of a test's statements, with the values of its first event.
 fn explain(
-    test: Microbenchmark,
+    test: Test,
     system: &System,
     asked: &Questions,
     control: &mut Control,
@@ -119,7 +119,7 @@ fn explain(
         explained.push(statement);
         let sql = String::from_utf8_lossy(sql);
         if let Some(plan) = assay_servers::explain(control, product, &sql)? {
-            plans.push(Plan { test: test.name(), statement: shortened(&pattern.sql), plan });
+            plans.push(Plan { test: test.name.clone(), statement: shortened(&pattern.sql), plan });
         }
     }
     Ok(())

@@ -52,7 +52,7 @@ pub(crate) struct Phase {
 impl Phase {
     /// The phase that a cell belongs to.
     pub(crate) fn of(cell: CellId) -> Self {
-        Self { data: cell.setup.data(), start_from: cell.test.start_from() }
+        Self { data: cell.setup.data(), start_from: cell.test.start_from }
     }
 }
 
@@ -183,7 +183,7 @@ impl Schedule {
             undecided.into_iter().filter(|cell| !self.closed.contains(cell)).collect();
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
-        let is_write = |cell: CellId| cell.test.class() == Class::Write;
+        let is_write = |cell: CellId| cell.test.class == Class::Write;
         let writing: Vec<Phase> =
             open.iter().filter(|cell| is_write(**cell)).map(|cell| Phase::of(*cell)).collect();
         let goes_on = |cell: CellId| {

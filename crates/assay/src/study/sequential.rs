@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_model::{
-    CellId, Class, DataSet, Microbenchmark, PlannedCell, Setup, Slice, SliceOutcome, StartFrom,
+    CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Test,
 };
 use assay_plan::{Step, sequence};
 use assay_wire::Control;
@@ -135,7 +135,7 @@ impl Run<'_> {
         recorder: &mut Recorder,
     ) -> Result<()> {
         let is_done = self.has(cell.id, recorder);
-        if is_done && (cell.id.test.class() == Class::Read || self.has_failed(cell.id, recorder)) {
+        if is_done && (cell.id.test.class == Class::Read || self.has_failed(cell.id, recorder)) {
             return Ok(());
         }
         let (progress, study) = (self.field.env.progress, recorder.study());
@@ -184,7 +184,7 @@ impl Run<'_> {
     /// Runs a test without recording it.
     fn warm(
         &self,
-        test: Microbenchmark,
+        test: Test,
         clients: u32,
         seconds: u32,
         server: &Instance,

@@ -167,13 +167,13 @@ impl Station {
 mod tests {
     use std::collections::BTreeSet;
 
-    use assay_model::{Microbenchmark, Setup};
+    use assay_model::Setup;
 
     use super::*;
 
     #[test]
     fn no_two_slices_of_a_test_share_an_event() {
-        let test = Microbenchmark::ALL[0];
+        let test = assay_workloads::all_tests()[0];
         let mut firsts = BTreeSet::from([OUTSIDE_BLOCKS]);
         for block in [0, 1, 999] {
             for clients in [1, 2, 1024] {

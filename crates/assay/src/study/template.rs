@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
-    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, Kind, Microbenchmark,
-    PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, TestSet, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
+    StartFrom, StatementMode, Study, System, Test, TestSet,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_wire::Control;
@@ -118,17 +118,11 @@ impl Templates {
         found.with_context(|| format!("no data of {data} was loaded"))
     }
 
-    /// Geometric mean over the systems of events per second of a write test with one client; `delete` and `insert` are
-    /// taken to be like a plain update.
+    /// Geometric mean over the systems of events per second of a write test with one client.
     pub(crate) fn rate(&self, cell: CellId) -> f64 {
-        let like = match cell.test.kind {
-            Kind::Delete | Kind::Insert => {
-                Microbenchmark { kind: Kind::UpdateNonindex, ..cell.test }
-            }
-            _ => cell.test,
-        };
+        let like = cell.test.habits.as_fast_as.as_deref().unwrap_or(cell.test.name());
         let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
-        mean_rate(templates.filter_map(|it| it.made.rates.get(&like.name()).copied()))
+        mean_rate(templates.filter_map(|it| it.made.rates.get(like).copied()))
     }
 }
 
@@ -268,7 +262,7 @@ struct Maker<'a> {
 }
 
 /// Raised when the content of template directories is made in another way.
-const TEMPLATE_VERSION: u32 = 3;
+const TEMPLATE_VERSION: u32 = 4;
 
 impl Maker<'_> {
     /// Where its template is, or will be.
@@ -279,7 +273,8 @@ impl Maker<'_> {
             &system.options.join(" "),
             system.spec.engine.word(),
             &format!("{} {} {}", self.data, self.study.id_key.word(), self.study.seed),
-            &format!("workload {WORKLOAD_VERSION} template {TEMPLATE_VERSION}"),
+            &aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" "),
+            &format!("template {TEMPLATE_VERSION}"),
         ]))
     }
 
@@ -424,13 +419,13 @@ impl Maker<'_> {
         for test in aging_tests() {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
-            rates.insert(test.name(), self.age_with(test, server)?);
+            rates.insert(test.name.clone(), self.age_with(test, server)?);
         }
         Ok(rates)
     }
 
     /// Runs a write test with one client; gives its events per second.
-    fn age_with(&self, test: Microbenchmark, server: &Instance) -> Result<f64> {
+    fn age_with(&self, test: Test, server: &Instance) -> Result<f64> {
         let DataSet { tables, rows } = self.data;
         let cell = PlannedCell {
             id: CellId { test, setup: Setup { clients: 1, tables, rows } },
@@ -488,19 +483,14 @@ pub(super) fn key(parts: &[&str]) -> String {
 }
 
 /// The eight write tests that come before the reads of the published sequence.
-fn aging_tests() -> impl Iterator<Item = Microbenchmark> {
-    TestSet::Set32
-        .tests()
+fn aging_tests() -> impl Iterator<Item = Test> {
+    assay_workloads::tests_of(TestSet::Set32)
         .into_iter()
-        .filter(|test| test.class() == Class::Write && test.start_from() == StartFrom::Fresh)
+        .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh)
 }
 
-fn aging_events(test: Microbenchmark, data: DataSet) -> u64 {
-    let rows_per_event = match test.kind {
-        Kind::UpdateInlist => 10,
-        Kind::WriteOnly | Kind::ReadWrite => 4,
-        _ => 1,
-    };
+fn aging_events(test: Test, data: DataSet) -> u64 {
+    let rows_per_event = u64::from(test.habits.rows_per_event.max(1));
     let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }

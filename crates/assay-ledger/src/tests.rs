@@ -1,0 +1,55 @@
+//! The definitions of a study's tests.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Definition, Test};
+use rusqlite::{Connection, params};
+
+use crate::Problem;
+use crate::bounds::Bounded as _;
+use crate::fields::Fields;
+use crate::read::rows;
+
+/// The tests of a study, by name.
+pub(crate) struct Tests(BTreeMap<String, Test>);
+
+impl Tests {
+    /// Those that the ledger defines for a study.
+    pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
+        let sql = "SELECT rowid, name, digest, definition FROM test WHERE study = ?";
+        let tests = rows(connection, sql, [study], |row| {
+            let fields = Fields::new("test", "rowid", row);
+            let definition: Definition = fields.checked(fields.json("definition")?)?;
+            let (name, digest): (String, String) = (fields.get("name")?, fields.get("digest")?);
+            if (&definition.name, &definition.digest) != (&name, &digest) {
+                return Err(fields.wrong("`definition` is of another test"));
+            }
+            // A test that assay knows is what assay says of it.
+            let known = assay_workloads::test_by_name(&name).filter(|it| it.digest == digest);
+            Ok((name, known.unwrap_or_else(|| Test::of(definition))))
+        })?;
+        Ok(Self(tests.into_iter().collect()))
+    }
+
+    /// A test by its name: as the study has it, or, in a study older than definitions, as all had it then.
+    pub(crate) fn by_name(&self, name: &str) -> Option<Test> {
+        let of_study = self.0.get(name).copied();
+        of_study.or_else(|| assay_workloads::test_of_version_1(name).filter(|_| self.0.is_empty()))
+    }
+}
+
+/// Writes the definitions of tests.
+pub(crate) fn add(
+    connection: &Connection,
+    study: &str,
+    tests: impl IntoIterator<Item = Test>,
+) -> Result<(), Problem> {
+    let sql = "INSERT OR IGNORE INTO test (study, name, digest, definition) VALUES (?, ?, ?, ?)";
+    for test in tests {
+        test.definition().check().map_err(Problem::Unstorable)?;
+        let definition = serde_json::to_string(test.definition())
+            .map_err(|error| Problem::Unstorable(format!("a test without JSON ({error})")))?;
+        connection.execute(sql, params![study, test.name, test.digest, definition])?;
+    }
+    Ok(())
+}
