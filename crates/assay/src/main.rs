@@ -5,6 +5,7 @@ mod audit;
 mod bench;
 mod cache;
 mod cli;
+mod command_line;
 mod compare;
 mod config_file;
 mod exit;
@@ -31,7 +32,9 @@ use crate::exit::Exit;
 use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = Cli::try_parse();
+    command_line::hide_passwords();
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) => return print_usage(error),
     };

@@ -223,24 +223,26 @@ fn url(product: Product, server: &Server) -> String {
     }
 }
 
-/// What to type to be connected by the product's own program: by the socket, then by the port.
+/// What to type to be connected by the product's own program: by the socket, then by the port. A password goes into the
+/// environment, as all users of the machine can read command lines.
 fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String> {
-    let login = password.map_or_else(String::new, |password| format!(" -p{password}"));
-    let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
+    let login = |variable| match password {
+        Some(password) => format!("{variable}={} ", quoted(password)),
+        None => String::new(),
+    };
     let socket = quoted(&kept.socket.to_string_lossy());
     match product {
         Product::MariaDb | Product::MySql => {
-            let by_socket = format!("{program} -S {socket} -u root{login} {DATABASE}");
-            let by_port =
-                |port| format!("{program} -h 127.0.0.1 -P {port} -u root{login} {DATABASE}");
+            let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
+            let program = format!("{}{program}", login("MYSQL_PWD"));
+            let by_socket = format!("{program} -S {socket} -u root {DATABASE}");
+            let by_port = |port| format!("{program} -h 127.0.0.1 -P {port} -u root {DATABASE}");
             std::iter::once(by_socket).chain(kept.port.map(by_port)).collect()
         }
         Product::Postgres => {
-            let login = password.map_or_else(String::new, |password| format!(":{password}"));
-            let by_port =
-                |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
-            let urls = std::iter::once(quoted(&kept.url)).chain(kept.port.map(by_port));
-            urls.map(|url| format!("psql {url}")).collect()
+            let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
+            let urls = std::iter::once(without_logins(&kept.url)).chain(kept.port.map(by_port));
+            urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), quoted(&url))).collect()
         }
     }
 }

@@ -80,3 +80,22 @@ fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
     let asked = |end: &str| requests.iter().any(|request| request.path.contains(end));
     assert!(asked(".tar.gz") && asked("x.git"), "{requests:?}");
 }
+
+#[test]
+fn a_password_on_the_command_line_is_hidden_from_other_users() {
+    // It answers nothing, so that the program is still there when its command line is read.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let url = format!("mysql://me:{CANARY}@127.0.0.1:{port}/sbtest");
+    let place = Place::new();
+    let mut bench = place.command(&["bench", &url, "--test", "scan"]).spawn().unwrap();
+    // Once it connects, the command line was parsed long ago.
+    let connected = silent.accept().unwrap();
+    let line = fs_err::read(format!("/proc/{}/cmdline", bench.id())).unwrap();
+    bench.kill().unwrap();
+    bench.wait().unwrap();
+    drop(connected);
+    let line = String::from_utf8_lossy(&line);
+    assert!(line.contains("bench") && line.contains("127.0.0.1"), "{line}");
+    assert!(!line.contains(CANARY), "{line}");
+}
