@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
+    assay_servers::supervise::fail_at_the_limit_of_file_sizes();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return print_usage(error),
@@ -146,6 +147,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<paths::NoHome>(cause));
             hints.extend(of::<paths::WrongPlace>(cause));
             hints.extend(of::<report::NoFormat>(cause));
+            hints.extend(of::<report::NoPlace>(cause));
+            hints.extend(of::<report::NotWritten>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));
