@@ -167,15 +167,15 @@ pub(crate) enum NoPlace {
     /// It names a file in no directory.
     #[error("`{}` cannot be written: `-o` names a file in a directory that exists", .0.display())]
     NoDirectory(PathBuf),
-    /// The kernel refuses; its answer names the path.
-    #[error("{0}")]
-    Refused(std::io::Error),
+    /// The kernel refuses.
+    #[error("`{}` cannot be written", .0.display())]
+    Refused(PathBuf, #[source] std::io::Error),
 }
 
 impl Hint for NoPlace {
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Refused(_) => {
+            Self::Refused(..) => {
                 vec!["`-o` takes a file in a directory that you can write to".to_owned()]
             }
             _ => Vec::new(),
@@ -195,20 +195,21 @@ fn check_place(path: &Path) -> Result<(), NoPlace> {
     if !directory.is_dir() {
         return Err(NoPlace::NoDirectory(path.to_owned()));
     }
+    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), source))
+}
+
+fn try_to_open(path: &Path) -> std::io::Result<()> {
     let mut options = fs_err::OpenOptions::new();
     match fs_err::symlink_metadata(path) {
-        Ok(it) if it.is_file() => options.append(true).open(path).map_err(NoPlace::Refused)?,
+        Ok(it) if it.is_file() => options.append(true).open(path).map(drop),
         // Opening a pipe would wait for its reader, and making what a link names would leave it there.
-        Ok(_) => return Ok(()),
+        Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let made = options.write(true).create_new(true).open(path);
-            let made = made.map_err(NoPlace::Refused)?;
-            fs_err::remove_file(path).map_err(NoPlace::Refused)?;
-            made
+            options.write(true).create_new(true).open(path)?;
+            fs_err::remove_file(path)
         }
-        Err(error) => return Err(NoPlace::Refused(error)),
-    };
-    Ok(())
+        Err(error) => Err(error),
+    }
 }
 
 /// Prints a list: one line each, or a JSON array.

@@ -235,14 +235,14 @@ pub(crate) fn start_on_empty(
     start: impl FnOnce(&Path) -> Result<Server, assay_servers::Error>,
 ) -> Result<Server> {
     let empty = empty_template(env, prefix, options, name)?;
-    start(&empty).or_else(|error| {
+    start(&empty).map_err(|error| {
         if is_of_options(&error) {
             let removed = fs_err::remove_dir_all(&empty)
                 .and_then(|()| fs_err::remove_file(description(&empty)));
             // What cannot be removed takes room, and nothing else.
             removed.unwrap_or_else(|error| log::info!("{error}"));
         }
-        Err(error.into())
+        error.into()
     })
 }
 
