@@ -111,6 +111,34 @@ fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
 }
 
 #[test]
+fn a_study_is_withdrawn_with_all_its_rows_unless_something_was_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, record, path) = common::sample_ledger(directory.path());
+    assert!(!ledger.withdraw("sample").unwrap());
+    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
+    let mut unmeasured = record;
+    unmeasured.study.id = "unmeasured".to_owned();
+    unmeasured.slices.clear();
+    common::write(&mut ledger, &unmeasured);
+    ledger.set_settings("unmeasured", 0, &[("a".to_owned(), "b".to_owned())].into()).unwrap();
+    assert!(ledger.withdraw("unmeasured").unwrap());
+    assert!(!ledger.withdraw("unmeasured").unwrap());
+    let ids: Vec<String> = ledger.studies().unwrap().into_iter().map(|study| study.id).collect();
+    assert_eq!(ids, ["sample"]);
+    // No row of it is left in any table.
+    drop(ledger);
+    let file = Connection::open(path).unwrap();
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    let mut tables = file.prepare(tables).unwrap();
+    let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    for table in tables.map(Result::unwrap).filter(|table| table != "study") {
+        let left = format!("SELECT count(*) FROM {table} WHERE study = 'unmeasured'");
+        let left: u32 = file.query_row(&left, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+#[test]
 fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, _) = common::sample_ledger(directory.path());

@@ -25,7 +25,9 @@ pub use fits::{check_audit, check_memory, largest};
 pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
-pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
+pub use request::{
+    MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, THRESHOLD, plan,
+};
 pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};

@@ -56,7 +56,7 @@ pub struct Request {
 }
 
 /// Smallest change of interest, unless told otherwise.
-pub(crate) const THRESHOLD: f64 = 0.02;
+pub const THRESHOLD: f64 = 0.02;
 
 /// Seed, unless told otherwise.
 pub(crate) const SEED: u64 = 1;

@@ -62,7 +62,9 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
             counted(record.study.cells.len() as u64, "test")
         ));
     }
-    if !record.finished {
+    if record.running {
+        warnings.push("the study is still running; verdicts rest on what there is".into());
+    } else if !record.finished {
         warnings.push("the study has not run to its end; verdicts rest on what there is".into());
     }
     warnings

@@ -114,9 +114,12 @@ impl Server {
             socket_dir: run_dir.join(SOCKET_DIR),
             log: run_dir.join("log"),
         };
-        fs::create_dir_all(&places.tmp_dir)?;
         fs::create_dir(&places.socket_dir)?;
-        copy_tree(template, &places.data_dir, &site.stop)?;
+        let copy = || {
+            fs::create_dir_all(&places.tmp_dir)?;
+            copy_tree(template, &places.data_dir, &site.stop)
+        };
+        copy().map_err(|error| error.in_dir(&site.data_root))?;
         let mut server = Self {
             sandbox,
             product: prefix.product,

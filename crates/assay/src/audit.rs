@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
 use crate::study::{
-    Instance, Questions, Stage, data_fact, empty_template, facts, leave_root_for, participants,
+    Instance, Questions, Stage, data_fact, facts, leave_root_for, participants, start_on_empty,
     tables,
 };
 
@@ -65,9 +65,11 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
             all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
             continue;
         }
-        let empty = empty_template(&env, &system.prefix, &system.options, &system.name)?;
-        let server = Server::start(&stage.site, &system.prefix, &system.options, &empty)
-            .with_context(|| format!("cannot start `{}`", system.name))?;
+        let System { name, prefix, options, .. } = system;
+        let server = start_on_empty(&env, prefix, options, name, |empty| {
+            Server::start(&stage.site, prefix, options, empty)
+        });
+        let server = server.with_context(|| format!("cannot start `{name}`"))?;
         let instance = Instance::Started(server);
         let content = load(&instance, system, plan.study.seed)?;
         let mut facts = facts(&instance, system, &questions)?;

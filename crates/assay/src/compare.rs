@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, WORKLOAD_VERSION};
+use assay_model::{Hint, Study, WORKLOAD_VERSION};
 use assay_plan::{MachineFacts, Request};
 
 use crate::cli::{Compare, Measuring, Resume, RunFile};
@@ -52,7 +52,26 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    if let Some(overruled) = overruled(request, &plan.study).filter(|_| !args.quiet) {
+        print(&overruled);
+    }
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
+}
+
+/// What to say where the preset knows no threshold as small as was asked for.
+fn overruled(request: &Request, study: &Study) -> Option<String> {
+    let asked = request.threshold.filter(|&asked| asked != assay_plan::THRESHOLD)?;
+    let used = assay_verdict::threshold(study);
+    let percent = |share: f64| (share * 1e5).round() / 1e3;
+    (asked < used).then(|| {
+        format!(
+            "warning: preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
+             uses it",
+            study.preset.word(),
+            percent(used),
+            percent(asked),
+        )
+    })
 }
 
 /// `assay resume`: goes on after an interruption.
@@ -156,7 +175,7 @@ fn measure(
         }
     };
     let record = report::read(ledger, &id).context("cannot read back what was measured")?;
-    let written = report::write(&record, &args.output);
+    let written = report::write_measured(&record, &args.output);
     if let Some((how, exit)) = stopped {
         // Whoever ended it may have taken the terminal along.
         if let Err(error) = written {
@@ -188,7 +207,24 @@ pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Preset;
+
     use super::*;
+
+    #[test]
+    fn a_threshold_that_smoke_does_not_use_is_told() {
+        let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let told = |preset, threshold| {
+            let request = Request { preset, threshold, ..Request::of_systems(&words) };
+            overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)
+        };
+        let smoke = told(Preset::Smoke, Some(0.03)).unwrap();
+        assert!(smoke.contains("under 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
+        assert_eq!(told(Preset::Smoke, Some(0.2)), None);
+        assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
+        assert_eq!(told(Preset::Quick, Some(0.03)), None);
+    }
 
     #[test]
     fn slices_of_another_workload_are_never_mixed() {

@@ -32,6 +32,7 @@ use crate::exit::Exit;
 use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
+    assay_servers::supervise::fail_at_the_limit_of_file_sizes();
     let cli = Cli::try_parse();
     command_line::hide_passwords();
     let cli = match cli {
@@ -149,6 +150,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<paths::NoHome>(cause));
             hints.extend(of::<paths::WrongPlace>(cause));
             hints.extend(of::<report::NoFormat>(cause));
+            hints.extend(of::<report::NoPlace>(cause));
+            hints.extend(of::<report::NotWritten>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

@@ -14,7 +14,7 @@ use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, Sh
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{DATABASE, Environment, Stage, agree, empty_template, fetch, provisioner};
+use crate::study::{DATABASE, Environment, Stage, agree, fetch, provisioner, start_on_empty};
 use crate::{paths, report};
 
 /// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
@@ -164,15 +164,16 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         connections_max: CONNECTIONS,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
-    let empty = empty_template(&env, &prefix, &options, &words)?;
-    progress.update(&format!("starting {words}"));
     let port = match args.port {
         Some(0) => Some(free_port()?),
         port => port,
     };
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
-    let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
-        .with_context(|| format!("cannot start `{words}`"))?;
+    let server = start_on_empty(&env, &prefix, &options, &words, |empty| {
+        progress.update(&format!("{words}: starting"));
+        Server::start_listening(&site, &prefix, &options, empty, listen)
+    });
+    let server = server.with_context(|| format!("cannot start `{words}`"))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     let url = url(spec.product, &server);
     let server_password = server.password().map(str::to_owned);
@@ -318,18 +319,37 @@ fn listed(found: &Found) -> Listed<'_> {
 
 fn stop(args: &ServerStop) -> Result<Exit> {
     let site = site()?;
-    for name in &args.names {
-        let found = assay_servers::kept(&site.run_root)?;
-        let Some(server) = found.into_iter().find(|it| it.kept.name == *name) else {
-            anyhow::bail!(
-                "no server is called `{name}`; `assay server list` shows those there are"
-            );
-        };
-        server.stop().with_context(|| format!("cannot stop `{name}`"))?;
+    let progress = Progress::new(false);
+    let mut stopped = Ok(());
+    for server in named(assay_servers::kept(&site.run_root)?, &args.names)? {
+        let name = server.kept.name.clone();
+        progress.update(&format!("stopping {name}"));
+        match server.stop().with_context(|| format!("cannot stop `{name}`")) {
+            Ok(()) => progress.done(&name, "is stopped, and its data are removed"),
+            // The others are to be stopped all the same.
+            Err(error) if stopped.is_ok() => stopped = Err(error),
+            Err(error) => progress.failed(&name, &format!("{error:#}")),
+        }
     }
+    progress.finish();
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
-    Ok(Exit::Done)
+    stopped.map(|()| Exit::Done)
+}
+
+/// The servers of these names, each once: all of them, or none is touched.
+fn named(mut found: Vec<Found>, names: &[String]) -> Result<Vec<Found>> {
+    let missing: Vec<String> = (names.iter())
+        .filter(|name| !found.iter().any(|it| it.kept.name == **name))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    anyhow::ensure!(
+        missing.is_empty(),
+        "no server is called {}; `assay server list` shows those there are",
+        missing.join(" or ")
+    );
+    found.retain(|it| names.contains(&it.kept.name));
+    Ok(found)
 }
 
 /// What commands that get servers need.

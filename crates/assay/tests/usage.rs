@@ -241,6 +241,31 @@ fn places_that_are_not_there() {
 }
 
 #[test]
+fn a_place_that_takes_no_result_is_told_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let told = format!("`{path}` is a directory; `-o` takes a file");
+    for command in [&["compare", "mariadb@1", "mariadb@2"][..], &["report"], &["studies"]] {
+        refused(&[command, &["-o", path]].concat(), &told, "");
+        refused(&[command, &["-o", "/proc/x.html"]].concat(), "/proc/x.html", "hint: `-o` takes");
+    }
+}
+
+/// The shell counts blocks of 512 or 1024 bytes.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = fs_err::File::create(folder.path().join("tests.json")).unwrap().into_parts().0;
+    let mut shell = std::process::Command::new("sh");
+    let words = "ulimit -f 1; exec \"$@\"";
+    shell.args(["-c", words, "sh", env!("CARGO_BIN_EXE_assay"), "tests", "--format", "json"]);
+    let output = shell.stdout(file).stderr(std::process::Stdio::piped()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("error: ") && stderr.contains("File too large"), "{stderr}");
+}
+
+#[test]
 fn without_a_home_the_error_says_what_to_set() {
     for (args, variable) in
         [(&["cache", "list"][..], "`ASSAY_CACHE`"), (&["studies"], "`ASSAY_LEDGER`")]

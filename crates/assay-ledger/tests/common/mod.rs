@@ -361,6 +361,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     events,
                     audit,
                     finished,
+                    running: false,
                 }
             })
         },

@@ -46,6 +46,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             why: "the data is cached".into(),
         }],
         finished: true,
+        running: false,
         ..StudyRecord::new(study(cells, setup), host(), systems)
     }
 }

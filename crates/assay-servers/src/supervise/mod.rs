@@ -11,6 +11,7 @@
 
 mod children;
 mod claim;
+mod file_size;
 mod keeper;
 mod namespace;
 mod run_dir;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
 pub use claim::{Claim, collect_unheld};
+pub use file_size::fail_at_the_limit_of_file_sizes;
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;

@@ -28,7 +28,7 @@ use crate::progress::Progress;
 
 use self::block::Field;
 use self::claim::Claim;
-pub(crate) use self::claim::StillMeasured;
+pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::machine::OtherMachine;
@@ -37,7 +37,7 @@ pub(crate) use self::participant::{Stage, agree, fetch, get as participants, pro
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;
-pub(crate) use self::template::{description, empty_template};
+pub(crate) use self::template::{description, start_on_empty};
 pub(crate) use self::trust::Distrust;
 
 /// What a study needs besides its plan.
@@ -129,7 +129,14 @@ fn finish(
             claim.into_iter().for_each(Claim::end);
             Ok(id)
         }
-        Err(error) => Err(Stopped { study: Some(id), error }),
+        Err(error) => {
+            // Going on would fail again: the same command, with what is mended, begins anew.
+            let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
+            if is_withdrawn {
+                claim.into_iter().for_each(Claim::end);
+            }
+            Err(Stopped { study: (!is_withdrawn).then_some(id), error })
+        }
     }
 }
 

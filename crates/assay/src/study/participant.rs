@@ -159,7 +159,7 @@ pub(crate) fn agree(
     specs: &[&SystemSpec],
     env: &Environment,
 ) -> Result<BTreeMap<Product, String>> {
-    let mut tell = |step| env.progress.update(&fetching("the builds", &step));
+    let mut tell = telling("the builds", "looking for them", env);
     Ok(env.interrupt.may_end_in(|| provisioner.agree(specs, &mut tell))?)
 }
 
@@ -322,7 +322,7 @@ pub(crate) fn fetch(
 ) -> Result<Prefix> {
     check_origin(spec)?;
     env.progress.update(&format!("{name}: looking for it"));
-    let mut tell = |step| env.progress.update(&fetching(name, &step));
+    let mut tell = telling(name, "getting it", env);
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
@@ -348,6 +348,19 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
             if place.contains(':') { Ok(()) } else { paths::check_there(place.as_ref(), hint) }
         }
         Origin::Version(_) | Origin::Url(_) => Ok(()),
+    }
+}
+
+/// Tells each step where the line can be rewritten; a log has one line, of what is not in the cache and may take
+/// minutes.
+fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
+    let mut is_begun = false;
+    move |step| {
+        if !is_begun && !matches!(step, Fetching::Cached) {
+            env.progress.begin(&format!("{name}: {begun}"));
+            is_begun = true;
+        }
+        env.progress.update(&fetching(name, &step));
     }
 }
 

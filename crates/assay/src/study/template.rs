@@ -207,7 +207,7 @@ fn mark_used(dir: &Path) -> Result<()> {
 }
 
 /// A data directory without tables, for servers that run with these options.
-pub(crate) fn empty_template(
+fn empty_template(
     env: &Environment,
     prefix: &Prefix,
     options: &[String],
@@ -224,6 +224,32 @@ pub(crate) fn empty_template(
     making.remove()?;
     mark_used(&empty)?;
     Ok(empty)
+}
+
+/// Starts a server on data without tables. They go again where it refuses the options that they were made for.
+pub(crate) fn start_on_empty(
+    env: &Environment,
+    prefix: &Prefix,
+    options: &[String],
+    name: &str,
+    start: impl FnOnce(&Path) -> Result<Server, assay_servers::Error>,
+) -> Result<Server> {
+    let empty = empty_template(env, prefix, options, name)?;
+    start(&empty).map_err(|error| {
+        if is_of_options(&error) {
+            let removed = fs_err::remove_dir_all(&empty)
+                .and_then(|()| fs_err::remove_file(description(&empty)));
+            // What cannot be removed takes room, and nothing else.
+            removed.unwrap_or_else(|error| log::info!("{error}"));
+        }
+        error.into()
+    })
+}
+
+/// Whether no server with these options will ever start.
+fn is_of_options(error: &assay_servers::Error) -> bool {
+    use assay_servers::Error::{OptionRefused, UnknownOption};
+    matches!(error, UnknownOption { .. } | OptionRefused { .. })
 }
 
 /// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
@@ -318,15 +344,20 @@ impl Maker<'_> {
     /// A new instance without tables.
     fn empty(&self) -> Result<Instance> {
         let System { name, prefix, options, .. } = &self.participant.system;
-        let empty = empty_template(self.env, prefix, options, name)?;
-        self.env.progress.update(&format!("{name}: starting"));
-        self.start(&empty)
+        let server = start_on_empty(self.env, prefix, options, name, |empty| {
+            self.env.progress.update(&format!("{name}: starting"));
+            self.start_on(empty)
+        })?;
+        Ok(Instance::Started(server))
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
+        Ok(Instance::Started(self.start_on(data)?))
+    }
+
+    fn start_on(&self, data: &Path) -> Result<Server, assay_servers::Error> {
         let system = &self.participant.system;
-        let server = Server::start(&self.stage.site, &system.prefix, &system.options, data)?;
-        Ok(Instance::Started(server))
+        Server::start(&self.stage.site, &system.prefix, &system.options, data)
     }
 
     /// What a server that runs already holds after its tables were loaded, and aged.
