@@ -275,8 +275,10 @@ fn check_running(
             "a server that is running already is not confined to a CPU"
         } else if !system.spec.overrides.is_empty() {
             "a server that is running already has its options"
+        } else if system.is_twin {
+            "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
-            "one database cannot take part twice: a twin needs a base that assay starts"
+            return Err(Error::SameDatabase(system.spec.to_string()));
         } else {
             continue;
         };

@@ -97,15 +97,19 @@ impl Provisioner {
             }
             found => found,
         };
+        // Versions without the engine are no answer.
+        all.retain(|it| it.offer.server.has_engine(spec.engine));
         let mut available = survey(product, &all);
-        available.extend(known().map(|it| offered(product, it)));
+        let fitting = known().filter(|it| it.package.has_engine(spec.engine));
+        available.extend(fitting.map(|it| offered(product, it)));
         available.sort_by(|a, b| compare(&a.version, &b.version));
         // The others are too many to be read.
         let verified = available.iter().filter(|it| it.verified);
         let mut available: Vec<String> = verified.map(|it| it.version.clone()).collect();
         available.dedup();
         let (wanted, from) = (wanted.to_owned(), from.map(str::to_owned));
-        let error = Error::NoVersion { product, wanted, from, available, unread };
+        let engine = (spec.engine != SystemSpec::default_engine(product)).then_some(spec.engine);
+        let error = Error::NoVersion { product, wanted, engine, from, available, unread };
         match found {
             Some(found) => Ok(Chosen::Tarballs(found, error)),
             None => Err(error),

@@ -110,7 +110,10 @@ fn text(list: &[StudySummary], options: &TextOptions) -> String {
     let mut lines = trimmed(&table);
     if let Some(study) = list.iter().rev().find(|study| !study.finished) {
         lines.push(String::new());
-        lines.push(format!("go on with the unfinished: assay resume {}", printable(&study.id)));
+        lines.push(format!(
+            "to continue the latest unfinished study: assay resume {}",
+            printable(&study.id)
+        ));
     }
     if options.color {
         paint::paint(&mut lines);

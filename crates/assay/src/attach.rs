@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use anyhow::Result;
 use assay_load::{Survey, Tables};
-use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
-use assay_plan::{Place, ServerUrl};
+use assay_model::{DataSet, IdKey, Product, SystemSpec, counted, thousands};
+use assay_plan::{Place, ServerUrl, parse_engine};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
 use serde::Serialize;
 
@@ -47,14 +47,20 @@ pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
 /// What to do about a connection that was not made.
 pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     let hint = match error {
-        WireError::Connect { source, .. } => match source.kind() {
+        WireError::Connect { source, address } => match source.kind() {
             ErrorKind::ConnectionRefused => {
                 "nothing listens there: start the server, or name the host and port at which it listens"
             }
-            ErrorKind::NotFound => {
-                "check the host's name, or the path of the socket (`?socket=PATH`)"
-            }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
+            // A socket is a path. The system's words for a host that has no address are of no kind of their own.
+            ErrorKind::NotFound if address.starts_with('/') => {
+                "is the server running? check the socket's path (`?socket=PATH`)"
+            }
+            ErrorKind::NotFound => "check the host's name",
+            ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                "check the host, the port and any firewall in between"
+            }
+            _ if source.raw_os_error().is_none() => "check the host's name",
             _ => "check the host, the port and any firewall in between",
         },
         WireError::OtherProtocol { spoken: "Postgres", .. } => "begin the URL with `postgres://`",
@@ -92,19 +98,9 @@ fn load_tables(args: &Load) -> Result<Exit> {
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let data = DataSet { tables: args.tables, rows: args.rows };
-    let engine = match args
-        .engine
-        .as_deref()
-        .unwrap_or(SystemSpec::default_engine(url.product).word())
-    {
-        "innodb" if url.product != Product::Postgres => Engine::InnoDb,
-        "rocksdb" if url.product != Product::Postgres => Engine::RocksDb,
-        "heap" if url.product == Product::Postgres => Engine::Heap,
-        other => anyhow::bail!(
-            "`{other}` is no storage engine of `{}`: `innodb` and `rocksdb` are MySQL's and MariaDB's, `heap` is \
-             Postgres'",
-            url.product
-        ),
+    let engine = match args.engine.as_deref() {
+        Some(word) => parse_engine(url.product, word).map_err(anyhow::Error::msg)?,
+        None => SystemSpec::default_engine(url.product),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
@@ -121,7 +117,11 @@ fn load_tables(args: &Load) -> Result<Exit> {
     there.drop_all(&options)?;
     let progress = Progress::new(args.quiet);
     let report = assay_load::fill(&options, &tables, &mut |done| {
-        progress.update(&format!("loading, {} of {} rows", done.rows, done.rows_total));
+        progress.update(&format!(
+            "loading, {} of {}",
+            thousands(done.rows),
+            counted(done.rows_total, "row")
+        ));
     })?;
     progress.update("reading what was loaded");
     let found = assay_load::content(&options, url.product, data)?;
@@ -144,7 +144,8 @@ fn load_tables(args: &Load) -> Result<Exit> {
     };
     let words = |it: &Loaded| {
         let took = format!("{} ({:.0} rows/s)", seconds(report.elapsed), it.rows_per_s);
-        format!("loaded {} × {} rows in {took}, checksum {}", it.tables, it.rows, it.checksum)
+        let rows = counted(it.rows, "row");
+        format!("loaded {} × {rows} in {took}, checksum {}", it.tables, it.checksum)
     };
     report::put_one(&args.shape, &loaded, words)?;
     Ok(Exit::Done)

@@ -1,8 +1,8 @@
 //! Options of sysbench that assay does not have, and what does their work here.
 
 /// How long and how much: sysbench limits each run.
-const TIME: &str = "a study has `--budget 10m` for the whole of it and `--slice 100ms` for one slice, \
-                    `assay bench` has `--time 10` and `--rate`; nothing counts events";
+const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
+                    `--time 10`; there is no limit by number of events";
 
 /// Where the server is.
 const SERVER: &str = "a server that runs already is named by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
@@ -19,7 +19,27 @@ pub(crate) fn option_hint(option: &str) -> Option<&'static str> {
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
         "range-size" | "random-points" => RANGE,
+        "all" => ALL,
         it if it.starts_with("mysql-") || it.starts_with("pgsql-") => SERVER,
+        _ => return None,
+    })
+}
+
+/// Listing, and what runs.
+const LISTS: &str = "`assay server list` shows the servers that run, `assay studies` the studies in the ledger, \
+                     `assay cache list` what the cache holds";
+
+/// What servers are doing.
+const SERVERS: &str = "`assay server list` shows the servers that run";
+
+/// Stopping everything.
+const ALL: &str = "name the servers to stop, as `assay server list` shows them";
+
+/// What to use instead of a command that there is not.
+pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "list" | "ls" => LISTS,
+        "status" | "ps" => SERVERS,
         _ => return None,
     })
 }
@@ -34,6 +54,9 @@ mod tests {
         assert_eq!(option_hint("--mysql_port=3306"), Some(SERVER));
         assert_eq!(option_hint("--events"), Some(TIME));
         assert_eq!(option_hint("--events-of"), None);
+        assert_eq!(option_hint("--all"), Some(ALL));
+        assert_eq!(subcommand_hint("ls"), Some(LISTS));
+        assert_eq!(subcommand_hint("status"), Some(SERVERS));
         assert_eq!(option_hint("-e"), None);
     }
 }
