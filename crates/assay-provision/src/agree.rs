@@ -310,7 +310,7 @@ fn is_registry(source: &str) -> bool {
     [Source::Maven, Source::Npm, Source::Pip].iter().any(|it| it.word() == source)
 }
 
-/// What is newer than the version taken: the newest with a known checksum, and the newest of all if that is newer still.
+/// What is newer than the version taken: the newest with a known checksum, and the newest of all if that is newer.
 fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
     let newest = |checked: bool, than: &str| {
         let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);

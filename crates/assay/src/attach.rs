@@ -47,13 +47,13 @@ pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
 /// What to do about a connection that was not made.
 pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     let hint = match error {
-        WireError::Connect { source, address } => match source.kind() {
+        WireError::Connect { source, .. } => match source.kind() {
             ErrorKind::ConnectionRefused => {
                 "nothing listens there: start the server, or name the host and port at which it listens"
             }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
-            // A socket is a path. The system's words for a host that has no address are of no kind of their own.
-            ErrorKind::NotFound if address.starts_with('/') => {
+            // What the system says of a path; of a host without an address its resolver says something else.
+            ErrorKind::NotFound if source.raw_os_error().is_some() => {
                 "is the server running? check the socket's path (`?socket=PATH`)"
             }
             ErrorKind::NotFound => "check the host's name",
@@ -128,10 +128,10 @@ fn load_tables(args: &Load) -> Result<Exit> {
     progress.finish();
     anyhow::ensure!(
         found == report.content,
-        "the server does not hold what was sent: {} rows with checksum {}, not {} with {}",
-        found.rows,
+        "the server does not hold what was sent: {} with checksum {}, not {} with {}",
+        counted(found.rows, "row"),
         found.checksum,
-        report.content.rows,
+        thousands(report.content.rows),
         report.content.checksum
     );
     let loaded = Loaded {
@@ -158,4 +158,25 @@ pub(crate) fn listed(there: &Survey) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!names.is_empty()).then(|| format!("{shown}{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Error as IoError;
+
+    use super::*;
+
+    #[test]
+    fn a_host_and_a_socket_that_are_not_there_are_told_apart() {
+        let hint = |source| {
+            connection_hint(&WireError::Connect { address: "x".to_owned(), source }).unwrap()
+        };
+        let (socket, host) =
+            ("is the server running? check the socket's path", "check the host's name");
+        assert!(hint(IoError::from_raw_os_error(2)).starts_with(socket));
+        assert_eq!(hint(IoError::other("failed to lookup address information")), host);
+        assert_eq!(hint(IoError::new(ErrorKind::NotFound, "the host has no address")), host);
+        assert!(hint(IoError::from_raw_os_error(113)).contains("firewall"));
+        assert!(hint(ErrorKind::TimedOut.into()).contains("firewall"));
+    }
 }

@@ -92,8 +92,9 @@ fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
         return (error.render().to_string(), None);
     }
     error.remove(ContextKind::Suggested);
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let hint = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => cli::option_hint(option),
+        Some(ContextValue::String(option)) => cli::option_hint(option, &usage),
         _ => None,
     };
     if hint.is_some() {

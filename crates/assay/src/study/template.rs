@@ -393,10 +393,10 @@ impl Maker<'_> {
         let found = assay_load::content(&options, system.spec.product, self.data)?;
         anyhow::ensure!(
             found == report.content,
-            "`{name}` does not hold what was sent: {} rows with checksum {}, not {} with {}",
-            found.rows,
+            "`{name}` does not hold what was sent: {} with checksum {}, not {} with {}",
+            counted(found.rows, "row"),
             found.checksum,
-            report.content.rows,
+            thousands(report.content.rows),
             report.content.checksum
         );
         Ok(report)
