@@ -1,7 +1,7 @@
 //! What can be wrong with a ledger.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::{CellId, Hint};
 use rusqlite::ErrorCode;
@@ -141,6 +141,14 @@ impl From<rusqlite::Error> for Problem {
 const ANOTHER_PLACE: &str =
     "`--ledger FILE` or `ASSAY_LEDGER` puts the ledger in a place that can be written to";
 
+const UNREADABLE: &str = "read it as its owner, or let the owner make it readable (`chmod u+rw FILE`); \
+                          `--ledger FILE` or `ASSAY_LEDGER` names another";
+
+/// Whether the file is there and may not be read.
+fn is_unreadable(path: &Path) -> bool {
+    fs_err::File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// Whether the file or its directory cannot be opened as asked.
 fn is_place_refused(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
@@ -176,6 +184,9 @@ impl Hint for Error {
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"
+            }
+            Problem::Sqlite(error) if is_place_refused(error) && is_unreadable(&self.path) => {
+                UNREADABLE
             }
             Problem::Sqlite(error) if is_place_refused(error) => ANOTHER_PLACE,
             _ => return Vec::new(),

@@ -44,7 +44,7 @@ pub enum Error {
     #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
     /// Tables that assay or sysbench has not made, and whose rows a test would change; each with what it is.
-    #[error("this test changes rows, and neither assay nor sysbench has made these tables: {}", some_of(.0))]
+    #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]
@@ -145,7 +145,7 @@ impl Hint for Error {
                 "`assay load URL --replace` drops all of them, with what they hold"
             }
             (Self::OtherTables(_), _) => {
-                "name a database in the URL that `assay load` has filled, or a test that only reads"
+                "name another database in the URL and fill it with `assay load`, or name a test that only reads"
             }
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {

@@ -18,7 +18,7 @@ mod slice;
 mod study;
 mod system;
 
-pub use counted::counted;
+pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;

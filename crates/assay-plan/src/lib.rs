@@ -32,13 +32,14 @@ pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::{check_system, parse_system, repository_login};
+pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::select_tests;
+use url::NO_SCHEME;
 pub use url::{Password, Place, ServerUrl, parse_url};
 
 use std::ops::Range;
 
-use assay_model::Hint;
+use assay_model::{Hint, thousands};
 
 /// Why words do not make a study.
 #[derive(Debug, thiserror::Error, PartialEq)]
@@ -103,7 +104,7 @@ pub enum Error {
         why: String,
     },
     /// More of something than a study may have.
-    #[error("{count} {what} are too many: a study may have {most}")]
+    #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
         /// What there are too many of.
         what: &'static str,
@@ -122,6 +123,20 @@ pub enum Error {
         /// What was expected, with an example.
         what: &'static str,
     },
+    /// A quantity beyond what makes sense.
+    #[error("{0}")]
+    Bounds(&'static str),
+    /// A number where a percentage is wanted.
+    #[error("`{value}` is not a percentage: write {meant}")]
+    NoPercentSign {
+        /// What was typed.
+        value: String,
+        /// What to type.
+        meant: String,
+    },
+    /// A database that is to be compared with itself.
+    #[error("the same database is named twice: `{0}`")]
+    SameDatabase(String),
     /// Something that cannot be done with a server as it is: running already, or with threads that connections share.
     #[error("`{name}` cannot take part: {why}")]
     CannotTakePart {
@@ -187,9 +202,15 @@ impl Hint for Error {
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
             ],
-            Self::Url { .. } => vec![
-                "for example `mysql://user@127.0.0.1:3306/sbtest` or \
-                 `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`"
+            Self::Url { why, .. } => {
+                let example = "for example `mysql://user@127.0.0.1:3306/sbtest` or \
+                               `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`";
+                let ours =
+                    (why == NO_SCHEME).then_some("`assay server list` shows the URLs of sandboxes");
+                [example].into_iter().chain(ours).map(str::to_owned).collect()
+            }
+            Self::SameDatabase(_) => vec![
+                "an A/A test needs a server that assay starts, such as `mysql@8.0 mysql@8.0`"
                     .to_owned(),
             ],
             Self::TooFewSystems => {

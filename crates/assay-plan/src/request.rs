@@ -275,8 +275,10 @@ fn check_running(
             "a server that is running already is not confined to a CPU"
         } else if !system.spec.overrides.is_empty() {
             "a server that is running already has its options"
+        } else if system.is_twin {
+            "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
-            "one database cannot take part twice: a twin needs a base that assay starts"
+            return Err(Error::SameDatabase(system.spec.to_string()));
         } else {
             continue;
         };
@@ -432,7 +434,10 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Request)| {
             let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
             change(&mut request);
-            matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. }))
+            matches!(
+                plan(&request, MACHINE),
+                Err(Error::CannotTakePart { .. } | Error::SameDatabase(_))
+            )
         };
         assert!(!refused(&|_| ()));
         assert!(refused(&|request| request.twin = Some(true)));

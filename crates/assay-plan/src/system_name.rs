@@ -6,7 +6,7 @@ use assay_model::{Engine, Login, Origin, Product, SystemSpec, login, without_log
 
 use crate::habits::system_hint;
 use crate::reserved::check_option;
-use crate::url::without_password;
+use crate::url::{NO_SCHEME, without_password};
 use crate::{Error, parse_url};
 
 /// Reads a system name, or the URL of a server that is running already.
@@ -65,7 +65,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     }
     // A URL with a slip of the finger may hold a password.
     if name.split_once('@').is_some_and(|(product, _)| product.contains([':', '/'])) {
-        let why = "it does not begin with `mysql://` or `postgres://`".to_owned();
+        let why = NO_SCHEME.to_owned();
         return Err(Error::Url { url: without_password(name), why });
     }
     // It is kept and shown.
@@ -139,7 +139,10 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     if word == "postgresql" {
         return Ok(Product::Postgres);
     }
-    let why = format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)");
+    let why = match word {
+        "" => "the product before `@` is missing".to_owned(),
+        word => format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)"),
+    };
     Err(Error::SystemName { name: name.to_owned(), at: place(name, word), why, hint: None })
 }
 
@@ -159,14 +162,18 @@ fn check_version(version: &str) -> Result<(), String> {
     if well_formed { Ok(()) } else { Err(format!("`{version}` is not a version")) }
 }
 
-fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
+/// The storage engine of a product that a word names.
+///
+/// # Errors
+/// What is wrong, and which there are.
+pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines: &[Engine] = match product {
         Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
         Product::Postgres => &[Engine::Heap],
     };
     engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {
-        let known: Vec<_> = engines.iter().map(|engine| engine.word()).collect();
-        format!("`{word}` is not a storage engine of {product} ({})", known.join(", "))
+        let known: Vec<_> = engines.iter().map(|engine| format!("`{}`", engine.word())).collect();
+        format!("`{word}` is not a supported engine of {product}; use {}", known.join(" or "))
     })
 }
 

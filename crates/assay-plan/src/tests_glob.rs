@@ -37,6 +37,17 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark
 
 fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
     let hint = habits::script_hint(glob).or_else(|| {
+        // A script of sysbench's that is mistyped is like another script, not like a test.
+        let scripts =
+            habits::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
+        let scripts: Vec<_> = scripts.collect();
+        let word = glob.replace('-', "_");
+        if word.starts_with("oltp_")
+            && let Some(script) = nearest(word.as_str(), scripts.iter().map(|(script, _)| *script))
+        {
+            let test = scripts.iter().find(|(name, _)| *name == script).map(|(_, test)| *test)?;
+            return Some(format!("did you mean `{test}`, sysbench's `{script}`"));
+        }
         let name = nearest(glob, tests.iter().map(|test| test.name()))?;
         Some(format!("did you mean `{name}`"))
     });
@@ -76,6 +87,8 @@ mod tests {
         let tests = select_tests(TestSet::Set32, &scripts).unwrap();
         let names: Vec<_> = tests.iter().map(|test| test.name()).collect();
         assert_eq!(names, ["read-only_range=100", "point-query"]);
+        let error = select_tests(TestSet::Set32, &["oltp_point_selct".to_owned()]).unwrap_err();
+        assert!(error.hints()[0].contains("`point-query`"), "{:?}", error.hints());
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("assay load"), "{error}");
         assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));

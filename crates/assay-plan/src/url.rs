@@ -103,6 +103,9 @@ fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
+/// What is wrong with an address that has no scheme.
+pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
+
 /// Reads the URL of a running server. What is wrong is told without the password.
 ///
 /// # Errors
@@ -112,7 +115,7 @@ pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
 }
 
 fn read(text: &str) -> Result<ServerUrl, String> {
-    let (scheme, rest) = text.split_once("://").ok_or("it does not begin with `mysql://`")?;
+    let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
     let (product, default_port) = match scheme {
         "mysql" | "mariadb" => (Product::MySql, 3306),
         "postgres" | "postgresql" => (Product::Postgres, 5432),

@@ -204,7 +204,7 @@ fn builder(system: &System) -> (&str, &str) {
 
 /// Builds of several makers: a reason for caution.
 fn makers(record: &StudyRecord) -> Option<String> {
-    let what = "compilers and flags change too, so not versions alone are compared";
+    let what = "compilers and flags change too, so the comparison is not of versions alone";
     (!is_one_maker(record)).then(|| builds_differ(record, what))
 }
 

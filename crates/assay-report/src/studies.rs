@@ -155,7 +155,7 @@ fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> St
     if let Some(listed) = list.iter().find(|it| !it.study.finished && !it.running) {
         let id = printable(&listed.study.id);
         lines.push(String::new());
-        lines.push(format!("go on with the unfinished: assay resume {id}"));
+        lines.push(format!("to continue the latest unfinished study: assay resume {id}"));
     }
     if options.color {
         paint::paint(&mut lines);

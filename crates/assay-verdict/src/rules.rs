@@ -145,10 +145,11 @@ impl Rules {
             let room = (effect.log - low).min(high - effect.log);
             (effect.half_width(self.level(effect)), room)
         };
-        if room < NEAR * high {
+        // An estimate says where the change lies only once its interval is no wider than what it is compared with.
+        if room < NEAR * high && half <= high {
             return Doubt::AtThreshold;
         }
-        let times = (half / room).powi(2);
+        let times = (half / room.max(NEAR * high)).powi(2);
         Doubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
     }
 }
@@ -166,6 +167,12 @@ mod tests {
         for ratio in [0.81, 1.19] {
             assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");
         }
+        // 1.02 [0.88, 1.17] may be any change at all.
+        let wide = rules.doubt(&effect(1.19_f64.ln(), 0.2, 100.0), ALPHA);
+        assert!(
+            matches!(wide, Doubt::Wide { times, .. } if times > 10.0 && times.is_finite()),
+            "{wide:?}"
+        );
         for ratio in [0.79, 0.9, 1.1, 1.21] {
             assert!(matches!(doubt(ratio), Doubt::Wide { .. }), "{ratio}");
         }

@@ -13,6 +13,7 @@ use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
 use assay_wire::Control;
 
+use crate::advice::Advised;
 use crate::cli::{Audit, ShapeWord};
 use crate::compare::on_disk;
 use crate::exit::Exit;
@@ -28,6 +29,8 @@ use crate::study::{
 /// The table that statements are explained on: large enough for indexes to be worth their while.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
+const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
+
 /// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
@@ -35,6 +38,13 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
     let request =
         Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
+    if args.systems.len() < 2 {
+        return Err(Advised::new(
+            "an audit needs at least one other system to compare with",
+            EXAMPLE,
+        )
+        .into());
+    }
     // An audit needs less than a study.
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
     let plan = assay_plan::plan(&request, unlimited)?;

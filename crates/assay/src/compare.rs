@@ -74,7 +74,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     })
 }
 
-/// `assay resume`: goes on after an interruption.
+/// `assay resume`: continues after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
@@ -116,7 +116,7 @@ impl Hint for NoResume {
         vec![match self {
             Self::Finished(study) => format!("`assay report {study}` shows it"),
             Self::Workload { .. } => {
-                "resume it with the assay that began it, or begin a new study".to_owned()
+                "resume it with the assay that started it, or start a new study".to_owned()
             }
         }]
     }
@@ -155,7 +155,7 @@ fn measure(
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => {
-                print("interrupted before the study began: the same command begins it");
+                print("interrupted before the study started; run the command again to start it");
                 return Ok(Exit::Interrupted);
             }
         },
@@ -167,7 +167,7 @@ fn measure(
             let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());
             if let Some(id) = stopped.study.filter(has_slices) {
                 print(&format!(
-                    "note: what was measured is kept in `{}`; `assay resume {id}` goes on",
+                    "note: what was measured is kept in `{}`; `assay resume {id}` continues the study",
                     ledger.path().display()
                 ));
             }
@@ -181,7 +181,7 @@ fn measure(
         if let Err(error) = written {
             print(&format!("note: {error:#}"));
         }
-        print(&format!("{how}: `assay resume {id}` goes on"));
+        print(&format!("{how}: `assay resume {id}` continues the study"));
         return Ok(exit);
     }
     written

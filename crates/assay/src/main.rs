@@ -1,5 +1,6 @@
 //! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
+mod advice;
 mod attach;
 mod audit;
 mod bench;
@@ -84,12 +85,20 @@ fn print_usage(error: clap::Error) -> ExitCode {
 
 /// An option that there is not is a mistake, never a value: no tip to pass it as one.
 fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let hint = cli::subcommand_hint(word);
+        if hint.is_some() {
+            error.remove(ContextKind::SuggestedSubcommand);
+        }
+        return (error.render().to_string(), hint);
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return (error.render().to_string(), None);
     }
     error.remove(ContextKind::Suggested);
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let hint = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => cli::option_hint(option),
+        Some(ContextValue::String(option)) => cli::option_hint(option, &usage),
         _ => None,
     };
     if hint.is_some() {
@@ -141,6 +150,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         .flat_map(|cause| {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
+            hints.extend(of::<advice::Advised>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<machine_lock::LockError>(cause));
             hints.extend(of::<study::OtherMachine>(cause));

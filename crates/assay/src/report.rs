@@ -20,7 +20,12 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let ledger = Ledger::open_read_only(&file)?;
     let found = study_id::find(&ledger, args.study.as_deref(), |_| true)?;
-    let Some(id) = found else { bail!("there is no study in `{}` yet", file.display()) };
+    let Some(id) = found else {
+        bail!(crate::advice::Advised::new(
+            format!("there is no study in `{}` yet", file.display()),
+            "`assay compare BASE OTHER` makes one"
+        ))
+    };
     let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
     let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
     let running = !record.finished && is_measured(&record);

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
-use assay_model::{Class, DataSet, Microbenchmark, Product, Setup, StatementMode, counted, limits};
+use assay_model::{
+    Class, DataSet, Microbenchmark, Product, Setup, StatementMode, counted, limits, thousands,
+};
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::advice::Advised;
 use crate::attach::connect_options;
 use crate::cli::Bench;
 use crate::exit::Exit;
@@ -215,16 +218,25 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     for table in 1..=tables {
         let found = control
             .query(&format!("SELECT MAX(id) FROM sbtest{table}"))
-            .with_context(|| format!("`sbtest{table}` is no table of assay or sysbench"))?;
+            .map_err(|error| foreign(table).caused_by(error))?;
         sizes.push(found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0));
     }
     let rows = rows(args.rows, &sizes)?;
     if sizes.iter().any(|size| *size > rows) {
         print(&format!(
-            "warning: the tables have more than {rows} rows; only the first {rows} are worked on"
+            "warning: the tables have more than {}; only these are worked on",
+            counted(rows, "row")
         ));
     }
     Ok(DataSet { tables, rows })
+}
+
+/// A table with one of the names that assay uses, but without its columns.
+fn foreign(table: u32) -> Advised {
+    Advised::new(
+        format!("`sbtest{table}` was not made by assay or sysbench"),
+        "name another database in the URL, and fill it with `assay load`",
+    )
 }
 
 /// The rows to work on in each table, by the largest `id` of each.
@@ -235,8 +247,10 @@ fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
     let rows = asked.unwrap_or(size).min(*limits::ROWS.end());
     anyhow::ensure!(
         rows <= size,
-        "table `sbtest{table}` has {size} rows, fewer than the {rows} of `--rows`: \
-         leave `--rows` out, or load the tables again with `assay load --rows {rows}`"
+        "table `sbtest{table}` has {}, fewer than the {} of `--rows`: \
+         leave `--rows` out, or load the tables again with `assay load --rows {rows}`",
+        counted(size, "row"),
+        thousands(rows)
     );
     Ok(rows)
 }
@@ -256,7 +270,7 @@ mod tests {
         assert_eq!(rows(None, &[3000, 2000]).unwrap(), 2000);
         assert_eq!(rows(Some(1000), &[3000, 2000]).unwrap(), 1000);
         let error = rows(Some(2500), &[3000, 2000]).unwrap_err().to_string();
-        assert!(error.contains("`sbtest2` has 2000 rows, fewer than the 2500"), "{error}");
+        assert!(error.contains("`sbtest2` has 2,000 rows, fewer than the 2,500"), "{error}");
         assert!(rows(Some(1), &[5, 0]).is_err() && rows(None, &[]).is_err());
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         };
         let hold = provisioner.hold(&prefix)?;
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
-        let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
+        let left_out = rendered.left_out.iter().map(ToString::to_string);
         participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,

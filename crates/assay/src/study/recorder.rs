@@ -53,7 +53,7 @@ impl<'a> Recorder<'a> {
         let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
             for left_out in &participant.left_out {
-                recorder.event(Some(index), format!("no such option: {left_out}"))?;
+                recorder.event(Some(index), left_out.clone())?;
             }
         }
         Ok(recorder)

@@ -12,6 +12,7 @@ use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, Kind, Microbenchmark,
     PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, TestSet, WORKLOAD_VERSION,
+    counted, thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_wire::Control;
@@ -384,17 +385,17 @@ impl Maker<'_> {
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
         let name = &self.participant.system.name;
-        self.env.progress.begin(&format!("{name}: loading {} rows", self.rows()));
+        self.env.progress.begin(&format!("{name}: loading {}", counted(self.rows(), "row")));
         server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
         let took = format!(
-            "loaded {} rows in {} ({:.0} rows/s)",
-            report.rows,
+            "loaded {} in {} ({} rows/s)",
+            counted(report.rows, "row"),
             seconds(report.elapsed),
-            report.rows_per_second()
+            thousands(report.rows_per_second() as u64)
         );
         self.env.progress.done(name, &took);
         Ok(())
@@ -413,16 +414,20 @@ impl Maker<'_> {
         };
         let options = server.connect_options();
         let report = assay_load::fill(&options, &tables, &mut |done| {
-            let text = format!("{name}: loading, {} of {} rows", done.rows, done.rows_total);
+            let text = format!(
+                "{name}: loading, {} of {}",
+                thousands(done.rows),
+                counted(done.rows_total, "row")
+            );
             self.env.progress.update(&text);
         })?;
         let found = assay_load::content(&options, system.spec.product, self.data)?;
         anyhow::ensure!(
             found == report.content,
-            "`{name}` does not hold what was sent: {} rows with checksum {}, not {} with {}",
-            found.rows,
+            "`{name}` does not hold what was sent: {} with checksum {}, not {} with {}",
+            counted(found.rows, "row"),
             found.checksum,
-            report.content.rows,
+            thousands(report.content.rows),
             report.content.checksum
         );
         Ok(report)
