@@ -127,7 +127,9 @@ fn parse_rows(text: &str) -> Result<u32, String> {
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
-        _ => Err("it must be a positive number of events a second".to_owned()),
+        _ => {
+            Err("it must be a number of events a second, above 0 and at most 1000000000".to_owned())
+        }
     }
 }
 
@@ -289,4 +291,18 @@ pub(crate) struct ServerStop {
     /// What `assay server list` calls them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_refused_is_told_its_limits() {
+        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
+        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
+            let error = parse_rate(rate).unwrap_err();
+            assert!(error.ends_with("above 0 and at most 1000000000"), "{rate}: {error}");
+        }
+    }
 }
