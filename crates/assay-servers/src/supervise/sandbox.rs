@@ -116,6 +116,12 @@ impl Sandbox {
         &self.run_dir
     }
 
+    /// Lets nobody take its directories for garbage, though somebody removes the locks beside them: those that have
+    /// been made by now.
+    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+        self.request(&Request::Hold).map(drop)
+    }
+
     /// Starts a process, which a stop ends, with all that the supervisor owns; gives its id.
     pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
         self.ended = None;
