@@ -45,7 +45,9 @@ impl Sandbox {
         let Supervisor { program, args } = &site.supervisor;
         let supervisor = Command::new(program)
             .args(args)
-            .env_remove("ASSAY_PASSWORD")
+            // It may run on for days, where its environment can be read: no secret of the user's, nor anything else of
+            // it, is of use to a supervisor.
+            .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
