@@ -210,12 +210,12 @@ mod tests {
     fn a_lock_that_was_removed_meanwhile_is_no_claim() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a.lock");
-        let locked = std::fs::File::create(&path).unwrap();
+        let locked = fs::File::create(&path).unwrap();
         locked.lock().unwrap();
-        assert!(is_at(&locked, &path).unwrap());
+        assert!(is_at(locked.file(), &path).unwrap());
         fs::remove_file(&path).unwrap();
-        assert!(!is_at(&locked, &path).unwrap());
+        assert!(!is_at(locked.file(), &path).unwrap());
         let _another = fs::File::create(&path).unwrap();
-        assert!(!is_at(&locked, &path).unwrap());
+        assert!(!is_at(locked.file(), &path).unwrap());
     }
 }
