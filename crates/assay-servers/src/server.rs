@@ -106,7 +106,7 @@ impl Server {
         let is_nobody = listen != Listen::Socket && is_called_for()?;
         let name = unique_name();
         let instance_dir = site.data_root.join(&name);
-        let sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
+        let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let run_dir = sandbox.run_dir().to_owned();
         let places = Places {
             data_dir: instance_dir.join("data"),
@@ -115,8 +115,9 @@ impl Server {
             log: run_dir.join("log"),
         };
         fs::create_dir(&places.socket_dir)?;
-        let copy = || {
+        let mut copy = || {
             fs::create_dir_all(&places.tmp_dir)?;
+            sandbox.hold()?;
             copy_tree(template, &places.data_dir, &site.stop)
         };
         copy().map_err(|error| error.in_dir(&site.data_root))?;

@@ -17,7 +17,7 @@ use crate::paths::check_there;
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::server::environment;
-use crate::study::{Environment, description, provisioner};
+use crate::study::{Environment, description, provisioner, remove_unused};
 
 /// A server that was left running may use binaries of the cache, and nobody can tell which.
 #[derive(Debug, thiserror::Error)]
@@ -153,10 +153,12 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     for path in templates(env)? {
         let age = last_used(&path)?.elapsed().unwrap_or_default();
         if args.all || age >= limit {
-            freed += size(&path)?;
-            fs_err::remove_dir_all(&path)?;
-            // One of an older assay has none.
-            let _ = fs_err::remove_file(description(&path));
+            let bytes = size(&path)?;
+            if remove_unused(&path)? {
+                freed += bytes;
+            } else {
+                print(&format!("note: `{}` is in use and stays", path.display()));
+            }
         }
     }
     let waiting = || env.progress.update("waiting for another assay that fills the cache");

@@ -139,6 +139,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..site()? };
+    crate::open_files::Demand::of_server().raise()?;
     // Nothing is fetched for a port that is taken.
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;

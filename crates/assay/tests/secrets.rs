@@ -31,6 +31,27 @@ fn holding(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// A server that was left running, and its supervisor: the environment of both can be read for as long as they run.
+#[test]
+fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
+    let place = Place::new();
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json", "--name", "s"];
+    let mut command = place.command(&start);
+    let output = command.env("AWS_SECRET_ACCESS_KEY", CANARY).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let started: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let server = started["pid"].as_i64().unwrap();
+    let status = fs_err::read_to_string(format!("/proc/{server}/status")).unwrap();
+    let supervisor = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim();
+    let line = fs_err::read(format!("/proc/{supervisor}/cmdline")).unwrap();
+    assert!(line.windows(9).any(|it| it == b"supervise"), "{}", String::from_utf8_lossy(&line));
+    let supervisors = fs_err::read(format!("/proc/{supervisor}/environ")).unwrap();
+    assert_eq!(String::from_utf8_lossy(&supervisors), "");
+    assert!(!has_it(&fs_err::read(format!("/proc/{server}/environ")).unwrap()));
+    assert_eq!(place.run_to_end(&["server", "stop", "s"]).status.code(), Some(0));
+    place.assert_nothing_left();
+}
+
 #[test]
 fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
     let web = Web::new(|request, _| match request.path.as_str() {

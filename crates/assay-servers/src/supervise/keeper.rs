@@ -146,7 +146,9 @@ impl Keeper {
                     self.directories.push(Claim::take(directory)?);
                 }
             }
+            Request::Hold => self.directories.iter_mut().try_for_each(Claim::hold)?,
             Request::Run(job) => {
+                self.directories.iter_mut().try_for_each(Claim::hold)?;
                 let pid = self.run(&job)?;
                 return Ok(Reply::Started { pid: pid.as_raw_nonzero().get() });
             }

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
-pub use claim::{Claim, collect_unheld};
+pub use claim::{Claim, collect_unheld, is_at};
 pub use file_size::fail_at_the_limit_of_file_sizes;
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
@@ -112,6 +112,8 @@ pub(crate) enum StopBy {
 enum Request {
     /// Create and lock the run directory `name` below `run_root`, and claim `directories`; remove all in the end.
     Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
+    /// Hold those of the directories that have been made by now.
+    Hold,
     /// Start a process; answered by [`Reply::Started`], and later by [`Reply::Ended`] unasked.
     Run(Job),
     /// Stop the process until `Thaw`; answered when every thread of it has stopped.

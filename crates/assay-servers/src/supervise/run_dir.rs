@@ -104,7 +104,7 @@ fn lock_root(root: &Path) -> io::Result<fs::File> {
     loop {
         let lock = fs::File::create(&path)?;
         lock.lock()?;
-        if is_at(&lock, &path)? {
+        if is_at(lock.file(), &path)? {
             return Ok(lock);
         }
     }

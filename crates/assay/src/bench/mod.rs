@@ -17,8 +17,9 @@ use crate::attach::connect_options;
 use crate::cli::Bench;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
+use crate::open_files::Demand;
 use crate::progress::{Progress, print};
-use crate::{machine_lock, open_files, report};
+use crate::{machine_lock, report};
 
 use self::result::{measured, rate_met, words};
 
@@ -68,7 +69,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(&args.test)?;
-    open_files::raise(args.clients, open_files::OF_A_CLIENT, 1)?;
+    Demand::of_bench(args.clients).raise()?;
     let options = connect_options(&url, interrupt.stop());
     let data = data_set(args, url.product, &options)?;
     if test.class() == Class::Write {

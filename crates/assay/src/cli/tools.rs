@@ -129,7 +129,7 @@ fn parse_rows(text: &str) -> Result<u32, String> {
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
-        _ => Err("must be a positive number of events per second".to_owned()),
+        _ => Err("must be above 0 and at most 1,000,000,000 events per second".to_owned()),
     }
 }
 
@@ -290,4 +290,18 @@ pub(crate) struct ServerStop {
     /// What `assay server list` calls them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_refused_is_told_its_limits() {
+        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
+        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
+            let error = parse_rate(rate).unwrap_err();
+            assert!(error.contains("above 0 and at most 1,000,000,000"), "{rate}: {error}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
 use assay_model::{Hint, Origin, StudySummary, System};
+use assay_servers::is_at;
 use fs_err as fs;
 
 use super::template::key;
@@ -67,7 +68,9 @@ impl Claim {
         let opened = fs::OpenOptions::new().read(true).write(true).create(create).open(&path)?;
         let mut file = opened.into_parts().0;
         match file.try_lock() {
-            Ok(()) => {}
+            Ok(()) if is_at(&file, &path)? => {}
+            // It was removed before it was locked, and keeps nobody out.
+            Ok(()) => return Self::locked(study, path, create),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let read = file.take(20).read_to_string(&mut text);
@@ -86,7 +89,10 @@ impl Claim {
 
     /// The study has run to its end: there is nothing left to claim.
     pub(crate) fn end(self) {
-        if let Err(error) = fs::remove_file(&self.path) {
+        // One that was removed may have been followed by another assay's.
+        let removed = is_at(&self.file, &self.path)
+            .and_then(|is_ours| if is_ours { fs::remove_file(&self.path) } else { Ok(()) });
+        if let Err(error) = removed {
             log::debug!("{error}");
         }
         drop(self.file);

@@ -37,7 +37,7 @@ pub(crate) use self::participant::{Stage, agree, fetch, get as participants, pro
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;
-pub(crate) use self::template::{description, start_on_empty};
+pub(crate) use self::template::{description, remove_unused, start_on_empty};
 pub(crate) use self::trust::Distrust;
 
 /// What a study needs besides its plan.

@@ -17,7 +17,7 @@ use assay_wire::Stop;
 use super::template::TEMPLATES;
 use super::{Environment, trust};
 use crate::attach::{connect_options, listed};
-use crate::open_files::{self, OF_A_MEASURED_CLIENT};
+use crate::open_files::Demand;
 use crate::paths;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
@@ -105,7 +105,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
     let intent = intent(&plan.study);
-    open_files::raise(most_clients(&plan.study), OF_A_MEASURED_CLIENT, plan.systems.len())?;
+    let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
+    Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
@@ -181,7 +182,9 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
 /// what the ledger has. What it names must have passed [`trust::check_systems`].
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
-    open_files::raise(most_clients(&record.study), OF_A_MEASURED_CLIENT, record.systems.len())?;
+    let is_started = |system: &System| !matches!(system.spec.origin, Origin::Url(_));
+    let starts_any = record.systems.iter().any(is_started);
+    Demand::of_study(most_clients(&record.study), record.systems.len(), starts_any).raise()?;
     let provisioner = provisioner(env)?;
     let intent = intent(&record.study);
     let mut participants = Vec::with_capacity(record.systems.len());

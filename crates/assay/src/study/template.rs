@@ -51,13 +51,15 @@ pub(crate) const TEMPLATES: &str = "templates";
 const FRESH: &str = "fresh";
 
 /// The two data directories of a system for one data set.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Template {
     /// Loaded and maintained.
     pub(crate) fresh: PathBuf,
     /// After the aging writes, maintained again.
     pub(crate) aged: PathBuf,
     made: Made,
+    /// Keeps the directories from being cleaned away; none of a server that runs already.
+    _held: Option<fs_err::File>,
 }
 
 /// What was found out while the directories were made; kept beside them.
@@ -203,6 +205,28 @@ pub(crate) fn start(
 }
 
 /// Notes that a template was used: what has not been for long may be removed.
+/// Marks a template as one that instances are copied from, until the file is closed.
+fn hold(dir: &Path) -> Result<fs_err::File> {
+    let directory = fs_err::File::open(dir)?;
+    directory.file().lock_shared()?;
+    Ok(directory)
+}
+
+/// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the
+/// cache.
+pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
+    let Some(making) = try_making(dir)? else { return Ok(false) };
+    let directory = fs_err::File::open(dir)?;
+    let is_free = directory.file().try_lock().is_ok();
+    if is_free {
+        fs_err::remove_dir_all(dir)?;
+        // One of an older assay has none.
+        let _ = fs_err::remove_file(description(dir));
+    }
+    making.remove()?;
+    Ok(is_free)
+}
+
 fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
 }
@@ -273,17 +297,21 @@ fn describe(template: &Path, what: &str) -> Result<()> {
 
 /// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
 fn making(env: &Environment, template: &Path) -> Result<Claim> {
-    let name = template.file_name().unwrap_or_default().to_string_lossy();
-    let claimed = template.with_file_name(format!("{UNFINISHED}{name}"));
     fs_err::create_dir_all(env.cache_dir.join(TEMPLATES))?;
     loop {
-        if let Some(claim) = Claim::try_take(&claimed)? {
+        if let Some(claim) = try_making(template)? {
             return Ok(claim);
         }
         env.interrupt.check()?;
         env.progress.update("waiting for another assay that is preparing the same data");
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// The same, if nobody makes it now.
+fn try_making(template: &Path) -> Result<Option<Claim>> {
+    let name = template.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Claim::try_take(&template.with_file_name(format!("{UNFINISHED}{name}")))?)
 }
 
 struct Maker<'a> {
@@ -324,17 +352,19 @@ impl Maker<'_> {
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
+            let held = Some(hold(&dir)?);
             making.remove()?;
             mark_used(&dir)?;
-            return Ok(Template { fresh, aged, made });
+            return Ok(Template { fresh, aged, made, _held: held });
         }
         if !fresh.is_dir() {
             let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
             self.load(server, &fresh)?;
         }
         let made = self.age(&fresh, &aged, &made)?;
+        let held = Some(hold(&dir)?);
         making.remove()?;
-        Ok(Template { fresh, aged, made })
+        Ok(Template { fresh, aged, made, _held: held })
     }
 
     /// Rows of all tables.
@@ -367,7 +397,7 @@ impl Maker<'_> {
         let rates = self.run_aging_tests(&instance)?;
         self.maintain(&instance)?;
         let made = Made { rates, fresh, aged: self.count(&instance)? };
-        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made })
+        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None })
     }
 
     /// A server that runs already, with tables newly loaded, and what they hold.
