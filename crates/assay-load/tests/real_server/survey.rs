@@ -19,7 +19,7 @@ const TABLE: &str = "CREATE TABLE sbtest1 (precious int)";
 const MARIADB: [InTheWay; 14] = [
     InTheWay {
         make: &[
-            "ALTER TABLE sbtest2 DROP k, ADD k INT GENERATED ALWAYS AS (id * 2) STORED AFTER id",
+            "ALTER TABLE sbtest2 DROP k, ADD k INT GENERATED ALWAYS AS (LENGTH(c)) STORED AFTER id",
         ],
         said: "`sbtest2` has the columns (id integer, k integer null, c char(120), pad char(60))",
     },
@@ -283,9 +283,6 @@ fn a_child_that_the_user_cannot_see_keeps_its_parent() {
 fn tables_that_refer_to_each_other_are_dropped() {
     let mut bed = Bed::new();
     load(&bed.options, Product::MariaDb).unwrap();
-    bed.control
-        .query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)")
-        .unwrap_err();
     bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
     let there = survey(&bed.options, Product::MariaDb, 2, IdKey::Primary).unwrap();
