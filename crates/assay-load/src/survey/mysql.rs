@@ -143,7 +143,7 @@ impl Facts {
             Some(format!("is a {}", table.kind.to_lowercase()))
         } else if let Some(why) = odd_columns(columns) {
             Some(why)
-        } else if !ENGINES.iter().any(|it| is_ours(it)) {
+        } else if !ENGINES.iter().any(is_ours) {
             Some(format!("has the storage engine `{}`", table.engine))
         } else if table.options.contains("partitioned") {
             Some("is partitioned".to_owned())

@@ -82,7 +82,7 @@ impl Survey {
     fn try_to_create(&self, control: &mut Control) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos());
         let name = self.qualified(&format!("assay_probe_{}_{now}", std::process::id()));
-        run(control, &format!("CREATE TABLE {name} (id INT)"))?;
+        run(control, &format!("CREATE TABLE {name} (id INT PRIMARY KEY)"))?;
         run(control, &format!("DROP TABLE {name}"))
     }
 
