@@ -54,8 +54,8 @@ impl Control {
         }
     }
 
-    /// As [`Control::query`], for one query of catalogs or settings, which whoever may create functions and operators in
-    /// the database must not change: on Postgres only names of `pg_catalog` count.
+    /// As [`Control::query`], for one query of catalogs or settings, which whoever may create functions and
+    /// operators in the database must not change: on Postgres only names of `pg_catalog` count.
     ///
     /// # Errors
     /// As for [`Control::query`].

@@ -8,8 +8,8 @@ use crate::Result;
 /// The lines of `SHOW GRANTS`, with those of the roles that count.
 pub(super) fn grants(control: &mut Control) -> Result<Vec<String>> {
     let first = |rows: Vec<Vec<String>>| rows.into_iter().filter_map(|row| row.into_iter().next());
-    // MySQL tells the rights of roles only if they are named; it gives them as it takes them. MariaDB tells them anyway,
-    // and old versions have no roles.
+    // MySQL tells the rights of roles only if they are named; it gives them as it takes them. MariaDB tells them
+    // anyway, and old versions have no roles.
     let roles = control.query("SELECT CURRENT_ROLE()").ok().and_then(|it| it.first_string());
     if let Some(roles) = roles.filter(|it| it.starts_with('`')) {
         let sql = format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}");

@@ -11,8 +11,8 @@ use super::{Found, Kind, Object, Unfit, ask, list, quoted};
 use crate::error::UNSEEN;
 use crate::{Error, Result};
 
-/// Storage engines that hold the rows of their tables themselves, and that sysbench may be told to use. Tables of others
-/// (MERGE, FEDERATED, CONNECT, SPIDER, ...) lead to rows that are elsewhere.
+/// Storage engines that hold the rows of their tables themselves, and that sysbench may be told to use. Tables of
+/// others (MERGE, FEDERATED, CONNECT, SPIDER, ...) lead to rows that are elsewhere.
 const ENGINES: [&str; 7] =
     ["InnoDB", "ROCKSDB", "MyISAM", "Aria", "MEMORY", "TokuDB", "ndbcluster"];
 
@@ -74,7 +74,8 @@ fn objects(
 ) -> Result<Vec<Object>> {
     let names = list("sbtest", tables);
     let sql = format!(
-        "SELECT table_name, table_type, COALESCE(create_options, ''), COALESCE(engine, ''), COALESCE(table_comment, '') \
+        "SELECT table_name, table_type, COALESCE(create_options, ''), COALESCE(engine, ''), \
+        COALESCE(table_comment, '') \
          FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ({names})"
     );
     let mut found = ask(control, &sql)?;

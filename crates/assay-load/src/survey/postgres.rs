@@ -260,7 +260,8 @@ fn first_told(rows: Vec<Vec<String>>) -> Told {
     told
 }
 
-/// The query for the numbers of the tables that `bench` may read: a view or a policy would run what others have written.
+/// The query for the numbers of the tables that `bench` may read: a view or a policy would run what others have
+/// written.
 pub(super) fn numbers(control: &mut Control) -> Result<Vec<Vec<String>>> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;

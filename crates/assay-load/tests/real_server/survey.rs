@@ -255,7 +255,8 @@ fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
     assert_eq!(bed.rows("CHECKSUM TABLE test.sbtest1"), before);
 }
 
-/// Without `foreign_key_checks = 0`: a child that the user cannot see keeps its parent, also where everything is dropped.
+/// Without `foreign_key_checks = 0`: a child that the user cannot see keeps its parent, also where everything is
+/// dropped.
 #[test]
 fn a_child_that_the_user_cannot_see_keeps_its_parent() {
     let mut bed = Bed::new();
