@@ -18,7 +18,7 @@ use crate::{machine_lock, report};
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
 
-/// So many names of tables are told.
+/// So many tables of an earlier load are named.
 const NAMED: usize = 8;
 
 /// Environment variable with the password, which need then not stand in the URL for all to see.
@@ -104,19 +104,18 @@ fn load_tables(args: &Load) -> Result<Exit> {
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
-    let there = assay_load::survey(&options, url.product, data.tables)?;
+    let there = assay_load::survey(&options, url.product, data.tables, id_key)?;
     assay_load::check_engine(&options, engine)?;
-    if args.replace {
-        there.refuse_referenced()?;
-    } else {
+    if !args.replace {
         there.refuse_foreign()?;
     }
-    if let Some(names) = listed(&there).filter(|_| !args.quiet) {
-        print(&format!("dropping existing tables: {names}"));
+    there.refuse_referenced()?;
+    // A warning, not progress.
+    if let Some(names) = listed(&there) {
+        print(&format!("dropping existing {names}"));
     }
-    there.drop_all(&options)?;
     let progress = Progress::new(args.quiet);
-    let report = assay_load::fill(&options, &tables, &mut |done| {
+    let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
         progress.update(&format!(
             "loading, {} of {}",
             thousands(done.rows),
@@ -151,13 +150,19 @@ fn load_tables(args: &Load) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The names of what a load drops; none where nothing is there.
+/// What a load drops, such as `tables: sbtest1, sbtest2`; none where nothing is there. Everything that no load has made
+/// is named.
 pub(crate) fn listed(there: &Survey) -> Option<String> {
-    let names: Vec<&str> = there.names().collect();
-    let shown = names.get(..NAMED).unwrap_or(&names).join(", ");
-    let more = names.len().saturating_sub(NAMED);
+    let all = there.described();
+    let bare: Option<Vec<&str>> = all.iter().map(|it| it.strip_prefix("table ")).collect();
+    let (what, names) = match &bare {
+        Some(names) => ("tables", names.clone()),
+        None => ("objects", all.iter().map(String::as_str).collect()),
+    };
+    let shown = names.get(..NAMED.max(there.foreign())).unwrap_or(&names);
+    let more = names.len() - shown.len();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("{shown}{rest}"))
+    (!names.is_empty()).then(|| format!("{what}: {}{rest}", shown.join(", ")))
 }
 
 #[cfg(test)]

@@ -68,10 +68,13 @@ pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     Ok((kind, body.ok_or(Error::Protocol("a message's length"))?))
 }
 
+/// State of an error: other objects depend on one that is to be dropped.
+const DEPENDENT: &str = "2BP01";
+
 /// The error in an error message's body.
 #[must_use]
 pub fn parse_error(body: &[u8]) -> Error {
-    let (mut state, mut words) = (String::new(), String::new());
+    let (mut state, mut words, mut detail) = (String::new(), String::new(), String::new());
     let mut rest = body;
     while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
         let Ok((value, after)) = bytes(after) else {
@@ -81,9 +84,14 @@ pub fn parse_error(body: &[u8]) -> Error {
         match field {
             b'C' => state = message(value),
             b'M' => words = message(value),
+            b'D' => detail = message(value),
             _ => {}
         }
         rest = after;
+    }
+    // Only the detail names the objects that depend on others.
+    if state == DEPENDENT && !detail.is_empty() {
+        words = format!("{words} ({})", detail.lines().collect::<Vec<_>>().join("; "));
     }
     match code_of_state(&state) {
         Some(code) => Error::Server { code, state, message: words },

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
 use assay_model::{
-    Class, DataSet, Microbenchmark, Product, Setup, StatementMode, counted, limits, thousands,
+    Class, DataSet, IdKey, Microbenchmark, Product, Setup, StatementMode, counted, limits,
+    thousands,
 };
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
@@ -73,7 +74,8 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let options = connect_options(&url, interrupt.stop());
     let data = data_set(args, url.product, &options)?;
     if test.class() == Class::Write {
-        assay_load::survey(&options, url.product, data.tables)?.refuse_other_tables()?;
+        assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
+            .refuse_other_tables()?;
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
@@ -180,26 +182,11 @@ fn test(name: &str) -> Result<Microbenchmark> {
     }
 }
 
-/// The query for the names of the tables.
-fn table_names(product: Product) -> &'static str {
-    match product {
-        Product::MariaDb | Product::MySql => {
-            "SELECT table_name FROM information_schema.tables \
-             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'"
-        }
-        Product::Postgres => {
-            "SELECT table_name FROM information_schema.tables \
-             WHERE table_schema = current_schema() AND table_name ~ '^sbtest[0-9]+$'"
-        }
-    }
-}
-
 /// The tables to work on: as told, if the server has them, or as the server has them.
 fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Control::connect(options).context("cannot connect to the server")?;
-    let found = control.query(table_names(product))?;
-    let number = |row| found.text(row, 0)?.strip_prefix("sbtest")?.parse::<u32>().ok();
-    let there: Vec<u32> = (0..found.rows.len()).filter_map(number).collect();
+    let there = assay_load::numbers(&mut control, product)?;
+    let schema = control.schema()?;
     let is_there = |table: &u32| there.contains(table);
     let tables = match args.tables {
         Some(tables) => tables,
@@ -218,7 +205,7 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     let mut sizes = Vec::new();
     for table in 1..=tables {
         let found = control
-            .query(&format!("SELECT MAX(id) FROM sbtest{table}"))
+            .query_tables(schema.as_ref(), &format!("SELECT MAX(id) FROM sbtest{table}"))
             .map_err(|error| foreign(table).caused_by(error))?;
         sizes.push(found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0));
     }

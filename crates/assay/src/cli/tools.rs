@@ -28,7 +28,8 @@ pub(crate) struct Load {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Drop whatever is called sbtest1, sbtest2, ..., even if neither assay nor sysbench made it
+    /// Drop whatever is called sbtest1, sbtest2, ... (on Postgres also what has the name of one of their indexes, k_1,
+    /// ... and, with `--secondary`, xid1, ...), even if neither assay nor sysbench made it
     #[arg(long)]
     pub(crate) replace: bool,
 

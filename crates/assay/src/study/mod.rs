@@ -69,7 +69,8 @@ pub(crate) struct Unfinished;
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participant::get(&plan, env).map_err(unnamed)?;
-    participant::refuse_foreign_tables(&participants, &plan.study.setups, env).map_err(unnamed)?;
+    let (setups, key) = (&plan.study.setups, plan.study.id_key);
+    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
@@ -105,7 +106,8 @@ pub(crate) fn resume(
         Stopped { study, error }
     };
     let participants = participant::get_again(&record, env).map_err(named)?;
-    participant::refuse_foreign_tables(&participants, &record.study.setups, env).map_err(named)?;
+    let (setups, key) = (&record.study.setups, record.study.id_key);
+    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
 }

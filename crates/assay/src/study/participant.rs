@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use assay_model::{
-    DataSet, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
+    DataSet, IdKey, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
 };
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
@@ -241,6 +241,7 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
 pub(crate) fn refuse_foreign_tables(
     participants: &[Participant],
     setups: &[Setup],
+    key: IdKey,
     env: &Environment,
 ) -> Result<()> {
     let tables = setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
@@ -249,12 +250,16 @@ pub(crate) fn refuse_foreign_tables(
         env.interrupt.check()?;
         let name = &participant.system.name;
         let look = || {
-            let there = assay_load::survey(attached.connect_options(), attached.product(), tables)?;
-            there.refuse_foreign().map(|()| there)
+            let (options, product) = (attached.connect_options(), attached.product());
+            let there = assay_load::survey(options, product, tables, key)?;
+            there.refuse_foreign()?;
+            // The tables that the first block makes are replaced in the second.
+            there.refuse_blindness()?;
+            there.refuse_referenced().map(|()| there)
         };
         let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
         if let Some(names) = listed(&there) {
-            let what = format!("has tables of an earlier load, which are replaced: {names}");
+            let what = format!("replaces what an earlier load has left, {names}");
             env.progress.done(name, &what);
         }
     }
