@@ -27,6 +27,9 @@ pub enum Problem {
     /// There is no such file.
     #[error("there is no such file")]
     Missing,
+    /// It, or what SQLite keeps beside it, is a directory, a pipe or a device: which it is.
+    #[error("{0} is not a regular file")]
+    NotAFile(String),
     /// Another process has been writing for longer than was waited for.
     #[error("another process is writing to it")]
     Locked,
@@ -162,6 +165,7 @@ impl Hint for Error {
             Problem::Missing => {
                 "`assay compare` and `assay run` make it; `--ledger FILE` or `ASSAY_LEDGER` names another"
             }
+            Problem::NotAFile(_) => "`--ledger FILE` or `ASSAY_LEDGER` names another",
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {

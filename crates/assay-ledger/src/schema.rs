@@ -1,5 +1,6 @@
 //! Opening the file: identity, schema version, durability.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -37,6 +38,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
     }
+    refuse_special_files(path)?;
     let (connection, patience) = prepare(Connection::open(path)?)?;
     let found = found_version(&connection)?;
     use_log(&connection)?;
@@ -64,11 +66,34 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
+/// Refuses a pipe, which opening would wait for, a device, and a directory, before SQLite opens it or what it keeps
+/// beside the file.
+fn refuse_special_files(path: &Path) -> Result<(), Problem> {
+    let is_special = |path: &Path| match fs_err::metadata(path) {
+        Ok(found) => Ok(!found.is_file()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    if is_special(path)? {
+        return Err(Problem::NotAFile("it".to_owned()));
+    }
+    // They are beside what a link leads to.
+    let Ok(file) = fs_err::canonicalize(path) else { return Ok(()) };
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let beside = beside(&file, suffix);
+        if is_special(&beside)? {
+            return Err(Problem::NotAFile(format!("`{}`", beside.display())));
+        }
+    }
+    Ok(())
+}
+
 /// Opens an existing ledger for reading.
 pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     if !path.try_exists()? {
         return Err(Problem::Missing);
     }
+    refuse_special_files(path)?;
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
         // A ledger that may change needs files beside it. Where they cannot be made, as on a

@@ -24,7 +24,7 @@ pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
-pub use printable::{printable, printable_json, printable_lines};
+pub use printable::{printable, printable_json, printable_lines, shortened};
 pub use secret::{Login, login, may_be_secret, without_logins};
 pub use setup::{Preset, Setup};
 pub use slice::{

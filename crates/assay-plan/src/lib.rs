@@ -21,6 +21,7 @@ mod tests_glob;
 mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use effort::longest_slice_s;
 pub use fits::{check_audit, check_memory, largest};
 pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
@@ -39,13 +40,13 @@ pub use url::{Password, Place, ServerUrl, parse_url};
 
 use std::ops::Range;
 
-use assay_model::{Hint, thousands};
+use assay_model::{Hint, shortened, thousands};
 
 /// Why words do not make a study.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
     /// A system name that cannot be read.
-    #[error("`{name}` is not a system name: {why}")]
+    #[error("`{}` is not a system name: {why}", shortened(name))]
     SystemName {
         /// What was typed.
         name: String,
@@ -60,7 +61,7 @@ pub enum Error {
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
     /// A glob that selects nothing.
-    #[error("`{glob}` matches none of the {count} tests in set {count}")]
+    #[error("`{}` matches none of the {count} tests in set {count}", shortened(glob))]
     NoSuchTest {
         /// What was typed.
         glob: String,
@@ -70,7 +71,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// A glob that cannot be read.
-    #[error("`{glob}` is not a pattern for tests: {why}")]
+    #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
     Glob {
         /// What was typed.
         glob: String,
@@ -78,7 +79,7 @@ pub enum Error {
         why: String,
     },
     /// The URL of a server that cannot be read; its password is left out.
-    #[error("`{url}` is not the URL of a server: {why}")]
+    #[error("`{}` is not the URL of a server: {why}", shortened(url))]
     Url {
         /// What was typed, without password.
         url: String,
@@ -86,7 +87,7 @@ pub enum Error {
         why: String,
     },
     /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
-    #[error("option `{option}` cannot be set: {}", told(.why))]
+    #[error("option `{}` cannot be set: {}", shortened(option), told(.why))]
     ReservedOption {
         /// The option, as typed.
         option: String,
@@ -94,7 +95,7 @@ pub enum Error {
         why: Refusal,
     },
     /// A number outside of what makes sense.
-    #[error("`{option} {value}` is out of range: {why}")]
+    #[error("`{option} {}` is out of range: {why}", shortened(value))]
     OutOfRange {
         /// The option.
         option: &'static str,
@@ -116,7 +117,7 @@ pub enum Error {
         fewer: &'static str,
     },
     /// A duration or percentage that cannot be read.
-    #[error("`{value}` is not {what}")]
+    #[error("`{}` is not {what}", shortened(value))]
     Quantity {
         /// What was typed.
         value: String,
@@ -138,7 +139,7 @@ pub enum Error {
     #[error("the same database is named twice: `{0}`")]
     SameDatabase(String),
     /// Something that cannot be done with a server as it is: running already, or with threads that connections share.
-    #[error("`{name}` cannot take part: {why}")]
+    #[error("`{}` cannot take part: {why}", shortened(name))]
     CannotTakePart {
         /// The system, without password.
         name: String,
@@ -191,7 +192,9 @@ fn told(why: &Refusal) -> String {
                 "it may be short for `{long}`, and assay controls the server's paths, port, user and plugins"
             )
         }
-        Refusal::LeadsAway(value) => format!("`{value}` leads out of the server's own directory"),
+        Refusal::LeadsAway(value) => {
+            format!("`{}` leads out of the server's own directory", shortened(value))
+        }
     }
 }
 

@@ -8,6 +8,9 @@ use assay_model::thousands;
 
 use crate::Error;
 
+/// What to do instead of comparing too many.
+pub(crate) const FEWER_SYSTEMS: &str = "compare in several studies";
+
 /// The value itself when it lies in the range.
 pub(crate) fn in_range(
     option: &'static str,
@@ -76,5 +79,8 @@ mod tests {
         };
         assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
         assert!(matches!(with(SYSTEMS, true), Err(Error::TooMany { count: 101, .. })));
+        // Before any of them is looked at.
+        let wrong = request(|it| it.systems = vec![SystemRequest::of("no system"); 10_000]);
+        assert!(matches!(plan(&wrong, MACHINE), Err(Error::TooMany { count: 10_000, .. })));
     }
 }

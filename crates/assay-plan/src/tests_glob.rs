@@ -1,38 +1,65 @@
 //! `--tests GLOB,...` to microbenchmarks.
 
 use assay_model::{Microbenchmark, TestSet};
-use globset::{Glob, GlobSetBuilder};
+use globset::{Glob, GlobMatcher};
 
 use crate::Error;
 use crate::habits;
+use crate::limits::at_most;
 use crate::nearest::nearest;
+
+/// Characters of a pattern at most: what matches a longer one takes more memory than it may.
+const LENGTH_MAX: usize = 200;
+
+/// How deep braces of a pattern may be nested: they are read by recursion.
+const DEPTH_MAX: usize = 10;
+
+/// Patterns at most: there are fewer tests.
+const PATTERNS: usize = 1000;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
 ///
 /// # Errors
-/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing.
+/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing,
+/// [`Error::TooMany`].
 pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Microbenchmark>, Error> {
     let tests = set.tests();
     if globs.is_empty() {
         return Ok(tests);
     }
-    let mut builder = GlobSetBuilder::new();
+    at_most("patterns for tests", globs.len(), PATTERNS, "one pattern may match many tests")?;
+    let mut any: Vec<GlobMatcher> = Vec::with_capacity(globs.len());
     for text in globs {
+        let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;
         let text = habits::test_of_script(text).unwrap_or(text);
-        let glob = Glob::new(text).map_err(|error| Error::Glob {
-            glob: text.to_owned(),
-            why: error.kind().to_string(),
-        })?;
-        let matcher = glob.compile_matcher();
         if !tests.iter().any(|test| matcher.is_match(test.name())) {
             return Err(no_such_test(text, &tests));
         }
-        builder.add(glob);
+        any.push(matcher);
     }
-    let any = builder
-        .build()
-        .map_err(|error| Error::Glob { glob: globs.join(","), why: error.to_string() })?;
-    Ok(tests.into_iter().filter(|test| any.is_match(test.name())).collect())
+    let is_matched = |test: &Microbenchmark| any.iter().any(|it| it.is_match(test.name()));
+    Ok(tests.into_iter().filter(is_matched).collect())
+}
+
+/// What matches a pattern; of one that cannot be read, why.
+fn matcher(text: &str) -> Result<GlobMatcher, String> {
+    let length = text.chars().count();
+    if length > LENGTH_MAX {
+        return Err(format!("it has {length} characters, and may have {LENGTH_MAX}"));
+    }
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return Err(format!("its braces are nested more than {DEPTH_MAX} deep"));
+        }
+    }
+    let text = habits::test_of_script(text).unwrap_or(text);
+    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
 }
 
 fn no_such_test(glob: &str, tests: &[Microbenchmark]) -> Error {
@@ -76,6 +103,27 @@ mod tests {
                 "points-notcovered-si"
             ]
         );
+    }
+
+    #[test]
+    fn a_pattern_that_is_too_much_is_refused() {
+        let refused = |glob: String| {
+            let error = select_tests(TestSet::Set32, &[glob]).unwrap_err();
+            assert!(matches!(error, Error::Glob { .. }), "{error}");
+            assert!(error.to_string().chars().count() < 200, "{error}");
+            error.to_string()
+        };
+        assert!(
+            refused("*".repeat(120_000)).contains("it has 120000 characters, and may have 200")
+        );
+        assert!(refused("{".repeat(60_000)).contains("60000 characters"));
+        assert!(refused("é".repeat(201)).contains("201 characters"));
+        assert!(refused("{".repeat(11)).contains("nested more than 10 deep"));
+        let names = |glob: &str| select_tests(TestSet::Set32, &[glob.to_owned()]).unwrap().len();
+        assert_eq!(names(&"*".repeat(200)), 32);
+        assert_eq!(names(&format!("{}scan{}", "{".repeat(10), "}".repeat(10))), 1);
+        let many = vec!["scan".to_owned(); 1001];
+        assert!(matches!(select_tests(TestSet::Set32, &many), Err(Error::TooMany { .. })));
     }
 
     #[test]

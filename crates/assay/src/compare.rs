@@ -1,6 +1,5 @@
 //! The commands that measure: `compare`, `run`, `resume`. Words → plan → study → result.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +11,7 @@ use crate::cli::{Compare, Measuring, Resume, RunFile};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Environment, Stopped, Unfinished};
+use crate::study::{self, Distrust, Environment, Stopped, Unfinished};
 use crate::{config_file, paths, report, study_id};
 
 /// `assay compare`: the main job.
@@ -27,12 +26,12 @@ const STUDY_FILES: &str =
 /// `assay run`: the same from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     let text = if args.study_file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read the study from stdin")?;
-        text
+        paths::text(std::io::stdin(), "stdin", STUDY_FILES)
+            .context("cannot read the study from stdin")?
     } else {
         paths::check_file(&args.study_file, STUDY_FILES)?;
-        fs_err::read_to_string(&args.study_file)?
+        let name = args.study_file.display().to_string();
+        paths::text(fs_err::File::open(&args.study_file)?, &name, STUDY_FILES)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
     let request = args.instead.of(request);
@@ -164,8 +163,12 @@ fn measure(
             (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
-            let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());
-            if let Some(id) = stopped.study.filter(has_slices) {
+            // One that is refused does not go on.
+            let goes_on = |id: &String| {
+                !stopped.error.is::<Distrust>()
+                    && ledger.read(id).is_ok_and(|it| !it.slices.is_empty())
+            };
+            if let Some(id) = stopped.study.filter(goes_on) {
                 print(&format!(
                     "note: what was measured is kept in `{}`; `assay resume {id}` continues the study",
                     ledger.path().display()

@@ -156,6 +156,8 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
             hints.extend(of::<study::OtherMachine>(cause));
             hints.extend(of::<study::StillMeasured>(cause));
             hints.extend(of::<study::Distrust>(cause));
+            hints.extend(of::<study::NoRoom>(cause));
+            hints.extend(of::<paths::Unreadable>(cause));
             hints.extend(of::<paths::NotMade>(cause));
             hints.extend(of::<paths::NoHome>(cause));
             hints.extend(of::<paths::WrongPlace>(cause));

@@ -1,5 +1,6 @@
 //! Where assay keeps things: the XDG base directories, overridable by option and environment.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -103,6 +104,43 @@ impl Hint for WrongPlace {
     }
 }
 
+/// Most that is read as one text, bytes: what a person writes has a thousandth of it.
+const TEXT_MAX: u64 = 1 << 20;
+
+/// Something that is to be a text is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// It is longer than any text that a person writes, perhaps without end.
+    #[error("`{name}` has more than {TEXT_MAX} bytes")]
+    TooLong { name: String, hint: &'static str },
+    /// It has bytes that are no characters.
+    #[error("`{name}` is not UTF-8 text: byte {at} belongs to no character")]
+    NotText { name: String, at: usize, hint: &'static str },
+}
+
+impl Hint for Unreadable {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::TooLong { hint, .. } | Self::NotText { hint, .. } => vec![(*hint).to_owned()],
+        }
+    }
+}
+
+/// What is read of a file or pipe that may be anything.
+pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<String> {
+    let mut bytes = Vec::new();
+    let cannot = || format!("cannot read `{name}`");
+    from.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    let name = name.to_owned();
+    if bytes.len() as u64 > TEXT_MAX {
+        return Err(Unreadable::TooLong { name, hint }.into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        Unreadable::NotText { name, at, hint }.into()
+    })
+}
+
 const IS_DIRECTORY: &str = "is a directory";
 
 /// Refuses a file that is not there, and a directory, with what to do instead.
@@ -143,4 +181,21 @@ fn base(variable: Variable, below_home: &str) -> Result<PathBuf> {
     }
     let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(NoHome(variable))?;
     Ok(home.join(below_home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_of_a_person_is_refused() {
+        let told = |from: &mut dyn Read| text(from, "x", "name a study file");
+        assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
+        let endless = told(&mut std::io::repeat(0)).unwrap_err();
+        assert_eq!(endless.to_string(), "`x` has more than 1048576 bytes");
+        let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
+        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 belongs to no character");
+        let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
+        assert_eq!(hints, ["name a study file"]);
+    }
 }

@@ -207,7 +207,7 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
             id: CellId { test, setup },
             warm_ms,
             slice_ms,
-            events,
+            events: events.filter(|_| test.class() == Class::Write),
             placement,
         },
     )

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Experiment, Product, StudyRecord};
+use assay_model::{Experiment, Hint, Product, StudyRecord};
 use assay_plan::{Needs, Plan};
 
 use crate::interrupt::Interrupt;
@@ -93,18 +93,16 @@ pub(crate) fn resume(
     check(&begun).map_err(unnamed)?;
     let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
     trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
+    trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     check(&record).map_err(unnamed)?;
+    trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
-    // One that is refused does not go on.
-    let named = |error: anyhow::Error| {
-        let study = (!error.is::<Distrust>()).then(|| id.to_owned());
-        Stopped { study, error }
-    };
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
     let (setups, key) = (&record.study.setups, record.study.id_key);
     participant::refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
@@ -116,7 +114,18 @@ pub(crate) fn resume(
 fn fits_here(record: &StudyRecord, env: &Environment) -> Result<()> {
     let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
-    Ok(assay_plan::check_memory(&record.study, &specs, machine)?)
+    assay_plan::check_memory(&record.study, &specs, machine).map_err(|why| NoRoom(why).into())
+}
+
+/// A study that goes on has the rows and systems that it has.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NoRoom(assay_plan::Error);
+
+impl Hint for NoRoom {
+    fn hints(&self) -> Vec<String> {
+        vec!["end programs that take memory, and resume the study then".to_owned()]
+    }
 }
 
 fn finish(

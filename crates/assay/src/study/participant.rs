@@ -194,12 +194,10 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             let participant =
                 attach(&parse_url(url)?, &system.name, &system.spec, system.is_base, env)?;
             let found = &participant.system.prefix.version;
-            anyhow::ensure!(
-                *found == system.prefix.version,
-                "`{}` was measured with version {} and is now {found}",
-                system.name,
-                system.prefix.version,
-            );
+            if *found != system.prefix.version {
+                let was = format!("version {} and is now {found}", system.prefix.version);
+                return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
+            }
             participants.push(participant);
             continue;
         }
@@ -217,14 +215,13 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
         };
-        anyhow::ensure!(
-            prefix.sha256 == *wanted,
-            "`{}` was measured with a build of {} that can no longer be had: what is there now is another one ({} {})",
-            system.name,
-            system.prefix.version,
-            prefix.build.source,
-            prefix.build.package_version,
-        );
+        if prefix.sha256 != *wanted {
+            let was = format!(
+                "a build of {} that can no longer be had: what is there now is another one ({} {})",
+                system.prefix.version, prefix.build.source, prefix.build.package_version,
+            );
+            return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
+        }
         let _hold = Some(provisioner.hold(&prefix)?);
         let spec = &system.spec;
         let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
