@@ -107,7 +107,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
         if reference.contains("=...") {
-            let why = "a secret in the query of an address would be kept; \
+            let why = "the token in the query of its address would be kept; \
                        `https://TOKEN@host/path` logs in instead";
             return Err(fail(origin_word, why.to_owned()));
         }

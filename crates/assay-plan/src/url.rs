@@ -135,6 +135,11 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     if database.is_empty() {
         return Err("no database after the host: `/sbtest` for example".to_owned());
     }
+    // More likely it is the one before the host, and the password has the `/`.
+    if database.contains('@') {
+        let why = "an `@` behind the host: in a password `/` is written `%2F`, in a database `@` is `%40`";
+        return Err(why.to_owned());
+    }
     let place = match socket(query, product, default_port)? {
         Some(path) if host.is_empty() => Place::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),

@@ -195,6 +195,8 @@ impl Keeper {
         let mut command = Command::new(program);
         // A clean environment: nothing of the user's, such as a preloaded allocator, reaches a server.
         command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
+        // MySQL and MariaDB have a umask of their own, with which MariaDB lets its group write.
+        command.env("UMASK", "0640");
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
         match job.run_as {
             RunAs::Caller => {}
