@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,7 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
         fs_err::create_dir_all(directory)?;
     }
     refuse_special_files(path)?;
+    create_private(path);
     let (connection, patience) = prepare(Connection::open(path)?)?;
     let found = found_version(&connection)?;
     use_log(&connection)?;
@@ -47,6 +49,14 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     }
     shape::check(&connection, KNOWN_VERSION)?;
     Ok((connection, patience))
+}
+
+/// Makes an empty file that only this user may read, where there is none; SQLite gives its logs the same permissions.
+fn create_private(path: &Path) {
+    let mut options = fs_err::OpenOptions::new();
+    options.options_mut().mode(0o600);
+    // One that is there keeps its permissions; any other reason SQLite finds again, and it is told.
+    drop(options.write(true).create_new(true).open(path));
 }
 
 /// A commit appends to the log and waits until the disk has it, so that neither a killed assay nor a dead machine loses

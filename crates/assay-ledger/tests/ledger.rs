@@ -12,6 +12,23 @@ use assay_model::{CellId, Hint, Microbenchmark, SliceOutcome, StudyRecord};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
+/// A ledger that is there already keeps the permissions that its owner gave it.
+#[test]
+fn a_new_ledger_and_its_logs_are_its_owners_alone() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    let directory = tempfile::tempdir().unwrap();
+    let mode = |path: &std::path::Path| fs_err::metadata(path).unwrap().mode() & 0o777;
+    let (ledger, _, path) = common::sample_ledger(directory.path());
+    for entry in fs_err::read_dir(directory.path()).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+    drop(ledger);
+    fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _ledger = Ledger::open(&path).unwrap();
+    assert_eq!(mode(&path), 0o644);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 

@@ -25,7 +25,9 @@ pub use hint::Hint;
 pub use microbenchmark::{Class, Group, Kind, Microbenchmark, StartFrom, TestSet};
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{printable, printable_json, printable_lines, shortened};
-pub use secret::{Login, login, may_be_secret, without_logins};
+pub use secret::{
+    Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
+};
 pub use setup::{Preset, Setup};
 pub use slice::{
     CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,

@@ -84,7 +84,7 @@ impl SystemRequest {
 
     /// The same in words that may be kept and shown: a URL without its password.
     fn without_password(&self) -> Self {
-        let clean = |_| assay_model::without_logins(&self.words);
+        let clean = |_| assay_model::address_without_login(&self.words);
         let words = parse_url(&self.words).map_or_else(clean, |url| url.to_string());
         Self { words, ..self.clone() }
     }

@@ -1,7 +1,7 @@
 //! Options of servers that nobody but assay sets: those that say where a server is and who it is. One rule for system
 //! names, study files, config files, and what a ledger says.
 
-use assay_model::Product;
+use assay_model::{Product, may_be_secret};
 
 use crate::Error;
 
@@ -35,7 +35,8 @@ pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refus
         },
         Product::Postgres => postgres(&name.replace('-', "_").to_ascii_lowercase()),
     };
-    by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(value.to_owned())))
+    let shown = if may_be_secret(name) { "..." } else { value };
+    by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
 }
 
 /// The name that counts: the servers take either line, any case, words in front that say how an option is given, and,

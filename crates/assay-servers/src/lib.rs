@@ -42,6 +42,7 @@ pub use server::Server;
 pub use settings::effective_settings;
 pub use supervise::{
     Claim, Ending, Supervisor, collect_garbage, collect_unheld, is_at, leave_root_where_needed,
+    narrow_umask,
 };
 
 /// Where servers run.

@@ -11,7 +11,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
 use crate::listen::{Listen, new_password};
-use crate::supervise::{Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name};
+use crate::supervise::{
+    Ending, Job, RunAs, Sandbox, below, create_own, hand_over, is_called_for, unique_name,
+};
 use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
@@ -116,7 +118,10 @@ impl Server {
         };
         fs::create_dir(&places.socket_dir)?;
         let mut copy = || {
-            fs::create_dir_all(&places.tmp_dir)?;
+            fs::create_dir_all(&site.data_root)?;
+            // Data and temporary files are nobody else's, whatever their own permissions say.
+            create_own(&instance_dir)?;
+            fs::create_dir(&places.tmp_dir)?;
             sandbox.hold()?;
             copy_tree(template, &places.data_dir, &site.stop)
         };

@@ -52,7 +52,7 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
             ));
         }
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
-            notes.insert(format!("`{config}` has no option for {}", system.words));
+            notes.insert(format!("`{config}` has no option for {spec}"));
         }
         *system = system.clone().started_from(&lines);
     }

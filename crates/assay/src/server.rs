@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, Product, SystemSpec, without_logins};
+use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use assay_wire::Stop;
@@ -74,7 +74,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     for (words, spec) in args.systems.iter().zip(specs) {
         env.interrupt.check()?;
         let from = agreed.get(&spec.product).map(String::as_str);
-        let prefix = fetch(&provisioner, &without_logins(words), &spec, from, &env)?;
+        let prefix = fetch(&provisioner, &address_without_login(words), &spec, from, &env)?;
         found.push((spec, prefix));
     }
     progress.finish();
@@ -129,7 +129,7 @@ pub(crate) fn site() -> Result<Site> {
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
     let state = paths::made_state_dir()?.join("servers").join(machine.trim());
     let data_root = state.join("data");
-    fs_err::create_dir_all(&data_root)?;
+    paths::make_private(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));
     Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new(), Stop::default()) })
 }
@@ -150,7 +150,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let login = repository_login(&args.system);
     let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
     let provisioner = provisioner.with_source(args.from.source.clone())?;
-    let words = without_logins(&args.system);
+    let words = address_without_login(&args.system);
     let prefix = fetch(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
@@ -243,7 +243,7 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
         }
         Product::Postgres => {
             let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
-            let urls = std::iter::once(without_logins(&kept.url)).chain(kept.port.map(by_port));
+            let urls = std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
             urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), quoted(&url))).collect()
         }
     }
@@ -342,7 +342,8 @@ fn stop(args: &ServerStop) -> Result<Exit> {
 fn named(mut found: Vec<Found>, names: &[String]) -> Result<Vec<Found>> {
     let missing: Vec<String> = (names.iter())
         .filter(|name| !found.iter().any(|it| it.kept.name == **name))
-        .map(|name| format!("`{name}`"))
+        // What is no name may be a URL with a password.
+        .map(|name| if is_name(name) { format!("`{name}`") } else { "that".to_owned() })
         .collect();
     anyhow::ensure!(
         missing.is_empty(),

@@ -32,8 +32,8 @@ pub use file_size::fail_at_the_limit_of_file_sizes;
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;
-pub use run_dir::collect_garbage;
-pub(crate) use run_dir::prepare_root;
+pub use run_dir::{collect_garbage, narrow_umask};
+pub(crate) use run_dir::{create_own, prepare_root};
 pub(crate) use sandbox::{Sandbox, unique_name};
 pub(crate) use unprivileged::{hand_over, is_called_for};
 
