@@ -243,7 +243,8 @@ fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String
         }
         Product::Postgres => {
             let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
-            let urls = std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
+            let urls =
+                std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
             urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), quoted(&url))).collect()
         }
     }
