@@ -192,21 +192,21 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     let commands = commands(spec.product, &kept, server_password.as_deref());
-    let in_words = |it: &Kept| {
-        let port =
-            it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
-        format!(
-            "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
-            it.name,
-            it.system,
-            it.version,
-            it.url,
-            commands.join("\n          or: "),
-            it.name
-        )
-    };
-    report::put_one(&args.shape, &kept, in_words)?;
+    report::put_one(&args.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
+}
+
+fn in_words(it: &Kept, commands: &[String]) -> String {
+    let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
+    format!(
+        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
+        it.name,
+        it.system,
+        it.version,
+        it.url,
+        commands.join("\n          or: "),
+        it.name
+    )
 }
 
 /// The URL of a sandbox, as assay and the product's own programs take it. With its password, which nobody is told but
