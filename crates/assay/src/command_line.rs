@@ -58,7 +58,7 @@ mod tests {
             ("assay\0bench\0mysql://u:p@w@h/db\0", "assay\0bench\0mysql://xxxxx@h/db\0"),
             (
                 "assay\0load\0postgres://h/db?password=p&x=1\0",
-                "assay\0load\0postgres://h/db?password=xxxx\0",
+                "assay\0load\0postgres://h/db?password=xxxxx\0",
             ),
             (
                 "assay\0compare\0mariadb@10.11\0--tests\0a:b\0",
