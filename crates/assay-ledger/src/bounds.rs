@@ -5,8 +5,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SLICE_MS, SYSTEMS, TABLES};
 use assay_model::{
-    Block, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study,
-    StudyEvent, System,
+    Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study, StudyEvent, System,
 };
 
 use crate::histogram;
@@ -102,7 +101,11 @@ impl Bounded for PlannedCell {
         self.id.setup.check()?;
         within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
         within("slice_ms", self.slice_ms, &(0..=SLICE_MS))?;
-        within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))
+        within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))?;
+        if self.events.is_some() && self.id.test.class != Class::Write {
+            return Err(format!("`events` is set, and {} does not write", self.id.test));
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! What can be wrong with a ledger.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_model::{CellId, Hint};
 use rusqlite::ErrorCode;
@@ -27,6 +27,9 @@ pub enum Problem {
     /// There is no such file.
     #[error("there is no such file")]
     Missing,
+    /// It, or what SQLite keeps beside it, is a directory, a pipe or a device: which it is.
+    #[error("{0} is not a regular file")]
+    NotAFile(String),
     /// Another process has been writing for longer than was waited for.
     #[error("another process is writing to it")]
     Locked,
@@ -141,6 +144,14 @@ impl From<rusqlite::Error> for Problem {
 const ANOTHER_PLACE: &str =
     "`--ledger FILE` or `ASSAY_LEDGER` puts the ledger in a place that can be written to";
 
+const UNREADABLE: &str = "read it as its owner, or let the owner make it readable (`chmod u+rw FILE`); \
+                          `--ledger FILE` or `ASSAY_LEDGER` names another";
+
+/// Whether the file is there and may not be read.
+fn is_unreadable(path: &Path) -> bool {
+    fs_err::File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
 /// Whether the file or its directory cannot be opened as asked.
 fn is_place_refused(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
@@ -154,6 +165,7 @@ impl Hint for Error {
             Problem::Missing => {
                 "`assay compare` and `assay run` make it; `--ledger FILE` or `ASSAY_LEDGER` names another"
             }
+            Problem::NotAFile(_) => "`--ledger FILE` or `ASSAY_LEDGER` names another",
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {
@@ -176,6 +188,9 @@ impl Hint for Error {
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"
+            }
+            Problem::Sqlite(error) if is_place_refused(error) && is_unreadable(&self.path) => {
+                UNREADABLE
             }
             Problem::Sqlite(error) if is_place_refused(error) => ANOTHER_PLACE,
             _ => return Vec::new(),

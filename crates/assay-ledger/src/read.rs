@@ -152,6 +152,7 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
         systems,
         slices,
         finished,
+        running: false,
     })
 }
 

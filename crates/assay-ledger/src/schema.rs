@@ -1,6 +1,8 @@
 //! Opening the file: identity, schema version, durability.
 
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -38,6 +40,8 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
     }
+    refuse_special_files(path)?;
+    create_private(path);
     let (connection, patience) = prepare(Connection::open(path)?)?;
     let found = found_version(&connection)?;
     use_log(&connection)?;
@@ -46,6 +50,14 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     }
     shape::check(&connection, KNOWN_VERSION)?;
     Ok((connection, patience))
+}
+
+/// Makes an empty file that only this user may read, where there is none; SQLite gives its logs the same permissions.
+fn create_private(path: &Path) {
+    let mut options = fs_err::OpenOptions::new();
+    options.options_mut().mode(0o600);
+    // One that is there keeps its permissions; any other reason SQLite finds again, and it is told.
+    drop(options.write(true).create_new(true).open(path));
 }
 
 /// A commit appends to the log and waits until the disk has it, so that neither a killed assay nor a dead machine loses
@@ -65,11 +77,34 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
+/// Refuses a pipe, which opening would wait for, a device, and a directory, before SQLite opens it or what it keeps
+/// beside the file.
+fn refuse_special_files(path: &Path) -> Result<(), Problem> {
+    let is_special = |path: &Path| match fs_err::metadata(path) {
+        Ok(found) => Ok(!found.is_file()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    if is_special(path)? {
+        return Err(Problem::NotAFile("it".to_owned()));
+    }
+    // They are beside what a link leads to.
+    let Ok(file) = fs_err::canonicalize(path) else { return Ok(()) };
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let beside = beside(&file, suffix);
+        if is_special(&beside)? {
+            return Err(Problem::NotAFile(format!("`{}`", beside.display())));
+        }
+    }
+    Ok(())
+}
+
 /// Opens an existing ledger for reading.
 pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     if !path.try_exists()? {
         return Err(Problem::Missing);
     }
+    refuse_special_files(path)?;
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
         // A ledger that may change needs files beside it. Where they cannot be made, as on a

@@ -7,7 +7,7 @@ use assay_model::{
     Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
 use serde::Serialize;
 
 use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
@@ -97,6 +97,14 @@ impl Ledger {
         events: u64,
     ) -> Result<(), Error> {
         self.named(set_calibrated_events(&self.connection, study, cell, events))
+    }
+
+    /// Takes a study out again of which no slice is there; whether it did. What was measured always stays.
+    ///
+    /// # Errors
+    /// The disk does not take it.
+    pub fn withdraw(&mut self, study: &str) -> Result<bool, Error> {
+        self.named(withdraw(&self.connection, study))
     }
 
     /// Marks a study as run to its end, after that time.
@@ -416,6 +424,25 @@ fn set_calibrated_events(
         0 => Err(Problem::NoSuchCell { study: study.to_owned(), cell: Box::new(cell) }),
         _ => Ok(()),
     }
+}
+
+/// Tables with rows of a study, those that others refer to last.
+const OF_A_STUDY: [&str; 10] =
+    ["setting", "content", "block", "run", "audit", "event", "instance", "cell", "system", "host"];
+
+fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
+    // Nobody adds a slice between the look and the end.
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let is_measured = "SELECT EXISTS (SELECT * FROM slice WHERE study = ?)";
+    if transaction.query_row(is_measured, [study], |row| row.get(0))? {
+        return Ok(false);
+    }
+    for table in OF_A_STUDY {
+        transaction.execute(&format!("DELETE FROM {table} WHERE study = ?"), [study])?;
+    }
+    let removed = transaction.execute("DELETE FROM study WHERE id = ?", [study])?;
+    transaction.commit()?;
+    Ok(removed == 1)
 }
 
 fn finish(connection: &Connection, study: &str, elapsed: Duration) -> Result<(), Problem> {

@@ -50,6 +50,7 @@ fn numbers_without_sense_are_named() {
         ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
         ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
         ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
+        ("cell SET events = 10", "`cell`, row 0: `events` is set, and read"),
         ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
         ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
         ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
@@ -72,6 +73,36 @@ fn numbers_without_sense_are_named() {
         let (_, told) = error.split_once("table ").unwrap();
         assert!(told.starts_with(complaint), "{change}: {error}");
     }
+}
+
+#[test]
+fn only_regular_files_are_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let fifo = |path: &Path| {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    fifo(&at("fifo"));
+    std::os::unix::fs::symlink(at("fifo"), at("link")).unwrap();
+    let refused = |path: &Path, told: &str| {
+        for opened in [Ledger::open(path), Ledger::open_read_only(path)] {
+            let error = opened.unwrap_err();
+            assert!(matches!(error.problem, Problem::NotAFile(_)), "{error}");
+            assert!(error.to_string().contains(told), "{error}");
+        }
+    };
+    for path in [&at("fifo"), &at("link"), Path::new("/dev/null"), directory.path()] {
+        refused(path, "it is not a regular file");
+    }
+    // What SQLite opens beside it.
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let path = at(&format!("with{suffix}.db"));
+        fs_err::write(&path, sound()).unwrap();
+        fifo(&at(&format!("with{suffix}.db{suffix}")));
+        refused(&path, &format!("with{suffix}.db{suffix}` is not a regular file"));
+    }
+    std::os::unix::fs::symlink(at("new.db"), at("dangling")).unwrap();
+    assert!(Ledger::open(&at("dangling")).is_ok() && at("new.db").is_file());
 }
 
 #[test]

@@ -12,6 +12,23 @@ use assay_model::{CellId, Hint, SliceOutcome, StudyRecord, Test, TestSet};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
+/// A ledger that is there already keeps the permissions that its owner gave it.
+#[test]
+fn a_new_ledger_and_its_logs_are_its_owners_alone() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    let directory = tempfile::tempdir().unwrap();
+    let mode = |path: &std::path::Path| fs_err::metadata(path).unwrap().mode() & 0o777;
+    let (ledger, _, path) = common::sample_ledger(directory.path());
+    for entry in fs_err::read_dir(directory.path()).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+    drop(ledger);
+    fs_err::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _ledger = Ledger::open(&path).unwrap();
+    assert_eq!(mode(&path), 0o644);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -111,6 +128,34 @@ fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
 }
 
 #[test]
+fn a_study_is_withdrawn_with_all_its_rows_unless_something_was_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, record, path) = common::sample_ledger(directory.path());
+    assert!(!ledger.withdraw("sample").unwrap());
+    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
+    let mut unmeasured = record;
+    unmeasured.study.id = "unmeasured".to_owned();
+    unmeasured.slices.clear();
+    common::write(&mut ledger, &unmeasured);
+    ledger.set_settings("unmeasured", 0, &[("a".to_owned(), "b".to_owned())].into()).unwrap();
+    assert!(ledger.withdraw("unmeasured").unwrap());
+    assert!(!ledger.withdraw("unmeasured").unwrap());
+    let ids: Vec<String> = ledger.studies().unwrap().into_iter().map(|study| study.id).collect();
+    assert_eq!(ids, ["sample"]);
+    // No row of it is left in any table.
+    drop(ledger);
+    let file = Connection::open(path).unwrap();
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    let mut tables = file.prepare(tables).unwrap();
+    let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    for table in tables.map(Result::unwrap).filter(|table| table != "study") {
+        let left = format!("SELECT count(*) FROM {table} WHERE study = 'unmeasured'");
+        let left: u32 = file.query_row(&left, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+#[test]
 fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, _) = common::sample_ledger(directory.path());
@@ -134,8 +179,13 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
 #[test]
 fn calibration_and_a_later_audit_replace() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut ledger, record, _) = common::sample_ledger(directory.path());
-    let cell = record.study.cells[0].id;
+    let mut record = common::sample();
+    let cell =
+        CellId { test: assay_workloads::test_by_name("insert").unwrap(), ..record.study.cells[0].id };
+    record.study.cells[0].id = cell;
+    (record.slices, record.blocks) = (Vec::new(), Vec::new());
+    let mut ledger = Ledger::open(&directory.path().join("ledger.db")).unwrap();
+    common::write(&mut ledger, &record);
     ledger.set_calibrated_events("sample", cell, 777).unwrap();
     ledger.set_audit("sample", &record.audit[..1]).unwrap();
     let read = ledger.read("sample").unwrap();

@@ -44,18 +44,42 @@ pub enum Error {
     #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
     /// Tables that assay or sysbench has not made, and whose rows a test would change; each with what it is.
-    #[error("this test changes rows, and neither assay nor sysbench has made these tables: {}", some_of(.0))]
+    #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
-    /// Another table refers to one that is to be dropped.
-    #[error("cannot replace `{table}`: a foreign key of `{by}` refers to it")]
+    /// Something that stays refers to a table that is to be dropped.
+    #[error("cannot replace `{table}`: {by}")]
     Referenced {
         /// The one to be dropped.
         table: String,
-        /// The one that refers to it.
+        /// What refers to it, and how.
         by: String,
+    },
+    /// The user may not see triggers, which tables to be dropped may have.
+    #[error(
+        "this user lacks the right TRIGGER in {database}, so triggers of the tables cannot be seen"
+    )]
+    Blind {
+        /// The database, quoted.
+        database: String,
+    },
+    /// The user may not create the tables.
+    #[error("this user may not create tables in the schema {schema}")]
+    MayNotCreate {
+        /// The schema, quoted.
+        schema: String,
+    },
+    /// Some were dropped, then the server refused.
+    #[error("cannot drop `{name}`: {cause}; dropped already: {}", gone.join(", "))]
+    HalfDropped {
+        /// The first one that is left.
+        name: String,
+        /// Those that were dropped.
+        gone: Vec<String>,
+        /// The cause, with the server's code and text.
+        cause: WireError,
     },
     /// A client thread could not be confined to its CPU.
     #[error("cannot confine a client to CPU {cpu}")]
@@ -81,6 +105,9 @@ pub enum Error {
     #[error("latency histogram: {0}")]
     Histogram(String),
 }
+
+/// What is said of a table whose triggers cannot be seen.
+pub(crate) const UNSEEN: &str = "may have triggers, which this user may not see";
 
 /// So many objects are listed in a message.
 const LISTED: usize = 5;
@@ -114,7 +141,8 @@ impl Error {
         match self {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
-            | Self::Query { cause: source, .. } => source.server_code(),
+            | Self::Query { cause: source, .. }
+            | Self::HalfDropped { cause: source, .. } => source.server_code(),
             _ => None,
         }
     }
@@ -141,15 +169,26 @@ impl Hint for Error {
                 "choose a CPU that this process may use, or `--placement free`"
             }
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
+            (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
+                "grant the user the right TRIGGER in the database, or name another database in the URL; \
+                 `assay load URL --replace` drops all of them, with their triggers and what they hold"
+            }
             (Self::Foreign(_), _) => {
-                "`assay load URL --replace` drops all of them, with what they hold"
+                "name another database in the URL; `assay load URL --replace` drops all of them, with what they hold"
+            }
+            (Self::Blind { .. }, _) => "grant the user the right TRIGGER in the database",
+            (Self::MayNotCreate { .. }, _) => {
+                "grant the user CREATE on the schema, or name another database in the URL"
+            }
+            (Self::HalfDropped { .. }, _) => {
+                "drop what keeps it, such as a foreign key in another database, and run the command again"
             }
             (Self::OtherTables(_), _) => {
-                "name a database in the URL that `assay load` has filled, or a test that only reads"
+                "name another database in the URL and fill it with `assay load`, or name a test that only reads"
             }
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {
-                "drop the foreign key, or name another database in the URL"
+                "drop the foreign key or the view, or name another database in the URL"
             }
             (_, Some(code)) if NO_SUCH_TABLE.contains(&code) => "create and fill the tables first",
             (_, Some(code)) if TOO_MANY_CONNECTIONS.contains(&code) => {

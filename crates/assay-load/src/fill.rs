@@ -9,7 +9,7 @@ use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
 use crate::content::{Content, Sum};
 use crate::share::{Reports, share_tables};
-use crate::survey::survey;
+use crate::survey::{Survey, survey};
 use crate::{Error, Result};
 
 /// Statements made ahead of the one being sent.
@@ -86,11 +86,28 @@ pub fn fill(
     tables: &Tables,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
+    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let there = survey(&options, tables.product, tables.data.tables, tables.id_key)?;
+    there.refuse_foreign()?;
+    fill_over(&options, tables, &there, progress)
+}
+
+/// As [`fill`], but drops all of what a survey has found, whatever it is.
+///
+/// # Errors
+/// When the server cannot be reached or refuses a statement; where something that stays refers to a table, nothing was
+/// changed.
+pub fn fill_over(
+    options: &ConnectOptions,
+    tables: &Tables,
+    there: &Survey,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport> {
     let start = Instant::now();
     let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
-    let there = survey(&options, tables.product, tables.data.tables)?;
-    there.refuse_foreign()?;
-    there.drop_all(&options)?;
+    let Tables { product, engine, id_key, data, .. } = *tables;
+    let create = |table| create_table(product, engine, id_key, table);
+    there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
         |client| Hot::connect(&options).map_err(|source| Error::Connect { client, source });
     let load = |hot: &mut Hot, table, reports: &Reports<_>| load_table(hot, tables, table, reports);
@@ -111,10 +128,7 @@ pub fn fill(
 
 /// Loads one table, and reports after each statement that loads rows.
 fn load_table(hot: &mut Hot, tables: &Tables, table: u32, reports: &Reports<Part>) -> Result<()> {
-    let Tables { product, engine, id_key, data, seed } = *tables;
-    for sql in create_table(product, engine, id_key, table) {
-        send(hot, sql.as_bytes())?;
-    }
+    let Tables { data, seed, .. } = *tables;
     with_statements_ahead(InsertBatches::new(seed, table, data.rows), |sql, batch| {
         let before = hot.bytes_sent();
         send(hot, sql)?;

@@ -24,8 +24,10 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     At(Instant),
-    /// After the end of the run.
-    Never,
+    /// After the time of the run, which ends then.
+    Never {
+        end: Instant,
+    },
 }
 
 impl Run {
@@ -67,7 +69,7 @@ impl Run {
         let start = *self.start.get()?;
         match start.checked_add(after) {
             Some(at) if after < time => Some(Due::At(at)),
-            _ => Some(Due::Never),
+            _ => Some(Due::Never { end: start.checked_add(time).unwrap_or(start) }),
         }
     }
 
@@ -122,10 +124,11 @@ mod tests {
             [run.due(0, 0), run.due(1, 0), run.due(0, 1), run.due(1, 1)],
             [at(0), at(250), at(500), at(750)]
         );
-        assert_eq!(run.due(0, 2), Some(Due::Never));
+        let never = Some(Due::Never { end: start + Duration::from_secs(1) });
+        assert_eq!(run.due(0, 2), never);
         assert_eq!(run.due_within(Duration::from_millis(600)), Some(3));
         assert_eq!(run.due_within(Duration::from_secs(9)), Some(4));
-        assert_eq!(run.due(0, u64::MAX), Some(Due::Never));
+        assert_eq!(run.due(0, u64::MAX), never);
     }
 
     #[test]

@@ -19,11 +19,11 @@ mod worker;
 
 pub use content::{Content, content, fill_cache};
 pub use error::Error;
-pub use fill::{LoadProgress, LoadReport, Tables, fill};
+pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use live::SoFar;
 pub use oversee::Watch;
 pub use session::{Bound, Finished, Session, Work};
-pub use survey::{Survey, Unfit, check_engine, survey};
+pub use survey::{Survey, Unfit, check_engine, numbers, survey};
 pub use tally::latencies;
 
 /// What a fallible operation of this crate returns.

@@ -177,7 +177,7 @@ impl Session {
 
     /// Runs events on all clients at once until `bound`; each client's k-th event is event
     /// `start_sequence + k` of its stream. Elapsed time is counted from the common start to the end
-    /// of the last client.
+    /// of the last client; in an open loop that is not stopped it is at least its time.
     ///
     /// # Errors
     /// When a statement fails in a way that is not retried; all clients then stop after the event

@@ -67,7 +67,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs events until the run is over, counts them, and returns when the last one ended.
+    /// Runs events until the run is over, counts them, and returns when the last one ended; in an open loop when the
+    /// last one ended or, if that is later, when no more of them could become due.
     pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
         let bytes = |hot: &Hot| (hot.bytes_sent(), hot.bytes_received());
         let before = bytes(&self.connection.hot);
@@ -86,7 +87,13 @@ impl Worker {
             match run.due(self.number, tally.events()) {
                 None => {}
                 Some(Due::At(due)) if run.sleep_until(due, now) => now = due,
-                Some(_) => break,
+                // Somebody has ended the run; nothing was due since the last event.
+                Some(Due::At(_)) => return Ok(Instant::now()),
+                // The time passes whether anything is due in it or not: rates are events of all of it.
+                Some(Due::Never { end }) => {
+                    run.sleep_until(end, now);
+                    return Ok(Instant::now());
+                }
             }
             if !self.run_event(sequence, run, tally)? {
                 return Ok(Instant::now());

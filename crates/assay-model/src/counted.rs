@@ -4,7 +4,14 @@
 #[must_use]
 pub fn counted(number: impl Into<u64>, one: &str) -> String {
     let number = number.into();
-    let digits = number.to_string();
+    let end = if number == 1 { "" } else { "s" };
+    format!("{} {one}{end}", thousands(number))
+}
+
+/// A number with separators: `2,000`.
+#[must_use]
+pub fn thousands(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index) % 3 == 0 {
@@ -12,8 +19,7 @@ pub fn counted(number: impl Into<u64>, one: &str) -> String {
         }
         text.push(digit);
     }
-    let end = if number == 1 { "" } else { "s" };
-    format!("{text} {one}{end}")
+    text
 }
 
 #[cfg(test)]

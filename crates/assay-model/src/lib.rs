@@ -19,14 +19,16 @@ mod study;
 mod system;
 mod test;
 
-pub use counted::counted;
+pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use hint::Hint;
 pub use prefix::{Build, Layout, Package, Prefix};
-pub use printable::{printable, printable_json, printable_lines};
+pub use printable::{printable, printable_json, printable_lines, shortened};
 pub use script::{Distribution, Fill, Script, Step, Table};
-pub use secret::{Login, login, may_be_secret, without_logins};
+pub use secret::{
+    Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
+};
 pub use setup::{Preset, Setup};
 pub use slice::{
     CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,

@@ -56,8 +56,27 @@ pub fn printable_json(document: &str) -> Cow<'_, str> {
     document.chars().map(escaped).collect()
 }
 
+/// Characters that are shown of a long input.
+const SHOWN: usize = 80;
+
+/// The beginning of an input that is too long to be repeated whole in an error.
+#[must_use]
+pub fn shortened(input: &str) -> Cow<'_, str> {
+    match input.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &input[..end]).into(),
+        None => input.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_long_input_is_told_by_its_beginning() {
+        let whole = "é".repeat(80);
+        assert_eq!(shortened(&whole), whole);
+        assert_eq!(shortened(&format!("{whole}x")), format!("{whole}…"));
+    }
+
     use super::*;
 
     const EVIL: &str = "a\x1b[2J\u{9b}1m\x07\u{202e}b\u{2067}\u{200f}\u{61c}\u{2028}\x7fc\r\nd\te";

@@ -253,6 +253,9 @@ pub struct StudyRecord {
     pub audit: Vec<AuditFinding>,
     /// Whether the study ran to its end.
     pub finished: bool,
+    /// Whether it is being measured at this moment: no ledger knows, so none sets it.
+    #[serde(default)]
+    pub running: bool,
 }
 
 impl StudyRecord {
@@ -271,6 +274,7 @@ impl StudyRecord {
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,
+            running: false,
         }
     }
 

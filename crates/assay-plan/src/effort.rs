@@ -34,6 +34,9 @@ pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort,
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
         }
     }
+    if preset.experiment == Experiment::Interleaved {
+        refuse_slices_beyond(request.budget_s.unwrap_or(preset.budget_s), request)?;
+    }
     if preset.experiment == Experiment::Sequential {
         let repeated = [
             ("--blocks", request.blocks.map(|blocks| blocks.to_string())),
@@ -51,6 +54,28 @@ pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort,
         rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), &ROUNDS)?,
         ..preset
     })
+}
+
+/// A slice may last so long whatever the budget, seconds.
+const SLICE_S_FREE: f64 = 60.0;
+
+/// How long a slice of a study may last, seconds.
+#[must_use]
+pub fn longest_slice_s(budget_s: f64) -> f64 {
+    budget_s.max(SLICE_S_FREE)
+}
+
+fn refuse_slices_beyond(budget_s: f64, request: &Request) -> Result<(), Error> {
+    let longest_s = longest_slice_s(budget_s);
+    for (option, seconds) in
+        [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
+    {
+        if let Some(seconds) = seconds.filter(|seconds| *seconds > longest_s) {
+            let why = "it is longer than the budget of the whole study".to_owned();
+            return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
+        }
+    }
+    Ok(())
 }
 
 fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {

@@ -41,6 +41,11 @@ pub(crate) fn test_of_script(word: &str) -> Option<&'static str> {
     SCRIPTS.into_iter().find(|(name, _)| *name == script).map(|(_, test)| test)
 }
 
+/// The names of the scripts that a test stands for, and those of assay's tests that they are.
+pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCRIPTS.into_iter()
+}
+
 /// What to do for a script of sysbench's that no test stands for.
 pub(crate) fn script_hint(word: &str) -> Option<String> {
     let script = script(word);
@@ -78,6 +83,12 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
         ));
     }
     let known = Product::ALL.into_iter().find(|product| product.word() == lower);
+    // A path where the version belongs; an engine alone is none.
+    let path = rest.strip_prefix('@').filter(|it| it.starts_with(['/', '.']));
+    let is_engine = |it: &str| ["/innodb", "/rocksdb", "/heap"].contains(&it);
+    if let (Some(product), Some(path)) = (known, path.filter(|it| !is_engine(it))) {
+        return Some(format!("a directory is written `{product}@dir:{path}`"));
+    }
     let elsewhere = PRODUCTS.into_iter().find(|(other, _)| *other == lower).map(|(_, it)| it);
     let near = || {
         let word = nearest(lower.as_str(), Product::ALL.map(Product::word))?;
@@ -140,6 +151,9 @@ mod tests {
             ("percona@8.0", "`mysql@8.0.36-28`"),
             ("percona-server:8.4.7-7", "`mysql@8.4.7-7`"),
             ("mariadb", "--available mariadb`"),
+            ("mysql@/usr", "`mysql@dir:/usr`"),
+            ("postgres@../pg", "`postgres@dir:../pg`"),
+            ("@10.11", "`product@version`"),
             ("postgres@latest", "--available postgres`"),
         ] {
             let hints = parse_system(typed).unwrap_err().hints();

@@ -21,28 +21,32 @@ mod tests_glob;
 mod url;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use effort::longest_slice_s;
 pub use fits::{check_audit, check_memory, largest};
 pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
-pub use request::{MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, plan};
+pub use request::{
+    MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, THRESHOLD, plan,
+};
 pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, write_study};
-pub use system_name::{check_system, parse_system, repository_login};
+pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::select_tests;
+use url::NO_SCHEME;
 pub use url::{Password, Place, ServerUrl, parse_url};
 
 use std::ops::Range;
 
-use assay_model::Hint;
+use assay_model::{Hint, shortened, thousands};
 
 /// Why words do not make a study.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
     /// A system name that cannot be read.
-    #[error("`{name}` is not a system name: {why}")]
+    #[error("`{}` is not a system name: {why}", shortened(name))]
     SystemName {
         /// What was typed.
         name: String,
@@ -57,7 +61,7 @@ pub enum Error {
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
     /// A glob that selects nothing.
-    #[error("`{glob}` matches none of the {count} tests in set {count}")]
+    #[error("`{}` matches none of the {count} tests in set {count}", shortened(glob))]
     NoSuchTest {
         /// What was typed.
         glob: String,
@@ -67,7 +71,7 @@ pub enum Error {
         hint: Option<String>,
     },
     /// A glob that cannot be read.
-    #[error("`{glob}` is not a pattern for tests: {why}")]
+    #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
     Glob {
         /// What was typed.
         glob: String,
@@ -75,7 +79,7 @@ pub enum Error {
         why: String,
     },
     /// The URL of a server that cannot be read; its password is left out.
-    #[error("`{url}` is not the URL of a server: {why}")]
+    #[error("`{}` is not the URL of a server: {why}", shortened(url))]
     Url {
         /// What was typed, without password.
         url: String,
@@ -83,7 +87,7 @@ pub enum Error {
         why: String,
     },
     /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
-    #[error("option `{option}` cannot be set: {}", told(.why))]
+    #[error("option `{}` cannot be set: {}", shortened(option), told(.why))]
     ReservedOption {
         /// The option, as typed.
         option: String,
@@ -91,7 +95,7 @@ pub enum Error {
         why: Refusal,
     },
     /// A number outside of what makes sense.
-    #[error("`{option} {value}` is out of range: {why}")]
+    #[error("`{option} {}` is out of range: {why}", shortened(value))]
     OutOfRange {
         /// The option.
         option: &'static str,
@@ -101,7 +105,7 @@ pub enum Error {
         why: String,
     },
     /// More of something than a study may have.
-    #[error("{count} {what} are too many: a study may have {most}")]
+    #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
         /// What there are too many of.
         what: &'static str,
@@ -113,15 +117,29 @@ pub enum Error {
         fewer: &'static str,
     },
     /// A duration or percentage that cannot be read.
-    #[error("`{value}` is not {what}")]
+    #[error("`{}` is not {what}", shortened(value))]
     Quantity {
         /// What was typed.
         value: String,
         /// What was expected, with an example.
         what: &'static str,
     },
+    /// A quantity beyond what makes sense.
+    #[error("{0}")]
+    Bounds(&'static str),
+    /// A number where a percentage is wanted.
+    #[error("`{value}` is not a percentage: write {meant}")]
+    NoPercentSign {
+        /// What was typed.
+        value: String,
+        /// What to type.
+        meant: String,
+    },
+    /// A database that is to be compared with itself.
+    #[error("the same database is named twice: `{0}`")]
+    SameDatabase(String),
     /// Something that cannot be done with a server as it is: running already, or with threads that connections share.
-    #[error("`{name}` cannot take part: {why}")]
+    #[error("`{}` cannot take part: {why}", shortened(name))]
     CannotTakePart {
         /// The system, without password.
         name: String,
@@ -174,7 +192,9 @@ fn told(why: &Refusal) -> String {
                 "it may be short for `{long}`, and assay controls the server's paths, port, user and plugins"
             )
         }
-        Refusal::LeadsAway(value) => format!("`{value}` leads out of the server's own directory"),
+        Refusal::LeadsAway(value) => {
+            format!("`{}` leads out of the server's own directory", shortened(value))
+        }
     }
 }
 
@@ -185,9 +205,15 @@ impl Hint for Error {
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
             ],
-            Self::Url { .. } => vec![
-                "for example `mysql://user@127.0.0.1:3306/sbtest` or \
-                 `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`"
+            Self::Url { why, .. } => {
+                let example = "for example `mysql://user@127.0.0.1:3306/sbtest` or \
+                               `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`";
+                let ours =
+                    (why == NO_SCHEME).then_some("`assay server list` shows the URLs of sandboxes");
+                [example].into_iter().chain(ours).map(str::to_owned).collect()
+            }
+            Self::SameDatabase(_) => vec![
+                "an A/A test needs a server that assay starts, such as `mysql@8.0 mysql@8.0`"
                     .to_owned(),
             ],
             Self::TooFewSystems => {

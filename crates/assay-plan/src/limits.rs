@@ -4,7 +4,12 @@ use std::ops::RangeInclusive;
 
 pub(crate) use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SYSTEMS, TABLES};
 
+use assay_model::thousands;
+
 use crate::Error;
+
+/// What to do instead of comparing too many.
+pub(crate) const FEWER_SYSTEMS: &str = "compare in several studies";
 
 /// The value itself when it lies in the range.
 pub(crate) fn in_range(
@@ -15,7 +20,11 @@ pub(crate) fn in_range(
     if range.contains(&value) {
         Ok(value)
     } else {
-        let why = format!("it must lie between {} and {}", range.start(), range.end());
+        let why = format!(
+            "it must be between {} and {}",
+            thousands(*range.start()),
+            thousands(*range.end())
+        );
         Err(Error::OutOfRange { option, value: value.to_string(), why })
     }
 }
@@ -54,7 +63,7 @@ mod tests {
     fn a_plan_has_no_more_cells_than_a_ledger_takes() {
         assert_eq!(plan(&with_clients(312), MACHINE).unwrap().study.cells.len(), 32 * 312);
         let error = plan(&with_clients(313), MACHINE).unwrap_err();
-        let told = "10016 tests times setups are too many: a study may have 10000";
+        let told = "10,016 tests times setups are too many: a study may have 10,000";
         assert_eq!(error.to_string(), told);
         assert!(error.hints()[0].contains("`--clients`"), "{:?}", error.hints());
     }
@@ -70,5 +79,8 @@ mod tests {
         };
         assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
         assert!(matches!(with(SYSTEMS, true), Err(Error::TooMany { count: 101, .. })));
+        // Before any of them is looked at.
+        let wrong = request(|it| it.systems = vec![SystemRequest::of("no system"); 10_000]);
+        assert!(matches!(plan(&wrong, MACHINE), Err(Error::TooMany { count: 10_000, .. })));
     }
 }

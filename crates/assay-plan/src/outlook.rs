@@ -99,8 +99,8 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
     let smallest = smallest_change(study, blocks, rounds).max(needs.threshold);
     format!(
-        "{what}; {} is enough for {} of {rounds} passes; on a quiet machine, changes of about {:.0} % or more can be \
-         decided in half of the tests; smaller ones may stay undecided",
+        "{what}; {} allows {} of {rounds} passes; on a quiet machine that detects changes of about {:.0} % in half of \
+         the tests; smaller ones may stay undecided",
         about(left_s),
         counted(blocks, "block"),
         (100.0 * smallest).ceil(),
@@ -148,8 +148,8 @@ mod tests {
         let study = planned(Preset::Quick, &[]);
         let told = outlook(&study, 2, 600.0, NEEDS);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
-        assert!(told.contains("10 min is enough for 6 blocks of "), "{told}");
-        assert!(told.contains("changes of about 6 % or more"), "{told}");
+        assert!(told.contains("10 min allows 6 blocks of "), "{told}");
+        assert!(told.contains("detects changes of about 6 % in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
             outlook(&one, 1, 600.0, NEEDS).contains("over 1 test on 1 system takes"),

@@ -8,27 +8,46 @@ use crate::limits::CLIENTS;
 /// Longest duration, seconds: some thirty years.
 const LONGEST_S: f64 = 1e9;
 
-/// Reads a duration; gives seconds. A number without unit is seconds; units are `ms`, `s`, `m` and `h`, and may follow
-/// each other: `90`, `100ms`, `10m`, `1h30m`.
+/// Reads a duration; gives seconds. A number without unit is seconds; units are `ms`, `s`, `m`, `h` and `d`, and may
+/// follow each other: `90`, `100ms`, `10m`, `1h30m`, `30d`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is not a positive duration.
+/// [`Error::Quantity`] when it is not a duration, [`Error::Bounds`] when it is not positive or too long.
 pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
     let fail = || Error::Quantity {
         value: text.to_owned(),
-        what: "a time such as `90`, `90s`, `10m` or `1h30m`; a number without unit is seconds",
+        what: "a time such as `90`, `10m` or `1h30m`; the units are `ms`, `s`, `m`, `h` and `d`, and a number \
+               without unit is seconds",
     };
-    let is_bare = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    let bare = text.parse().ok().filter(|_| is_bare);
-    let seconds: f64 = match bare {
+    let seconds = match number(text) {
         Some(seconds) => seconds,
-        None => {
-            let duration: SignedDuration = text.parse().map_err(|_| fail())?;
-            // One division, so that what is written as 5.403 s is that number.
-            duration.as_nanos() as f64 / 1e9
-        }
+        None => with_units(text).ok_or_else(fail)?,
     };
-    if seconds > 0.0 && seconds <= LONGEST_S { Ok(seconds) } else { Err(fail()) }
+    if seconds <= 0.0 {
+        Err(Error::Bounds("a time must be longer than zero"))
+    } else if seconds > LONGEST_S {
+        Err(Error::Bounds("a time must be at most 1,000,000,000 seconds"))
+    } else {
+        Ok(seconds)
+    }
+}
+
+/// A plain number, not one of those that are spelled as words.
+fn number(text: &str) -> Option<f64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    text.parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+}
+
+/// Seconds of a duration with units; days, which are of no fixed length elsewhere, are 24 hours.
+fn with_units(text: &str) -> Option<f64> {
+    let of_days = text.split_once('d').and_then(|(days, rest)| Some((number(days.trim())?, rest)));
+    if let Some((days, rest)) = of_days {
+        let rest = rest.trim();
+        return Some(days * 86400.0 + if rest.is_empty() { 0.0 } else { with_units(rest)? });
+    }
+    let duration: SignedDuration = text.parse().ok()?;
+    // One division, so that what is written as 5.403 s is that number.
+    Some(duration.as_nanos() as f64 / 1e9)
 }
 
 /// Reads a count such as `100000`, `100_000`, `100k`, `1M` or `1.5M`.
@@ -64,7 +83,7 @@ pub fn parse_count(text: &str) -> Result<u32, Error> {
 pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
     let fail = || Error::Quantity {
         value: text.to_owned(),
-        what: "a number of clients from 1 to 1024, such as `8`, or a range of them, such as `1-8`",
+        what: "a number of clients from 1 to 1,024, such as `8`, or a range of them, such as `1-8`",
     };
     // What is out of range is told as such by the plan.
     if let Ok(count) = text.parse() {
@@ -81,13 +100,34 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
 /// Reads a percentage such as `2%` or `0.5%`; gives the fraction, `0.02`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is not a percentage above 0 % and below 100 %.
+/// [`Error::Quantity`] when it is not a percentage, [`Error::NoPercentSign`] when it lacks the sign, [`Error::Bounds`]
+/// when it is not above 0 % and below 100 %.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
     let fail = || Error::Quantity { value: text.to_owned(), what: "a percentage such as `2%`" };
-    let digits = text.trim().strip_suffix('%').ok_or_else(fail)?.trim();
+    let Some(digits) = text.trim().strip_suffix('%') else {
+        return Err(without_sign(text).unwrap_or_else(fail));
+    };
     // Shifted as text: a division would round once more.
-    let share: f64 = format!("{digits}e-2").parse().map_err(|_| fail())?;
-    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(fail()) }
+    let share: f64 = format!("{}e-2", digits.trim()).parse().map_err(|_| fail())?;
+    match share {
+        share if share > 0.0 && share < 1.0 => Ok(share),
+        share if share.is_nan() => Err(fail()),
+        _ => Err(Error::Bounds(PERCENT)),
+    }
+}
+
+const PERCENT: &str = "a percentage must be more than 0% and less than 100%";
+
+/// What was meant by a number alone: below 1 it may be a fraction.
+fn without_sign(text: &str) -> Option<Error> {
+    let value = text.trim().to_owned();
+    let number = number(&value)?;
+    if number <= 0.0 || number >= 100.0 {
+        return Some(Error::Bounds(PERCENT));
+    }
+    let of_fraction = (number < 1.0).then(|| format!(" or `{}`", percent_text(number)));
+    let meant = format!("`{value}%`{}", of_fraction.unwrap_or_default());
+    Some(Error::NoPercentSign { value, meant })
 }
 
 /// A duration as [`parse_duration_s`] reads it, in one word.
@@ -118,6 +158,9 @@ mod tests {
         assert_eq!(parse_duration_s("0.5"), Ok(0.5));
         assert_eq!(parse_duration_s("1h30m"), Ok(5400.0));
         assert_eq!(parse_duration_s("1m 30s"), Ok(90.0));
+        assert_eq!(parse_duration_s("30d"), Ok(2_592_000.0));
+        assert_eq!(parse_duration_s("1d 12h"), Ok(129_600.0));
+        assert_eq!(parse_duration_s("1 second"), Ok(1.0));
         assert_eq!(parse_percent("2%"), Ok(0.02));
         assert_eq!(parse_percent(" 0.5 %"), Ok(0.005));
         for (text, count) in [
@@ -151,6 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_out_of_range_is_told_as_that() {
+        for text in ["0", "0s", "-5", "-5m", "-1d", "1e400", "9e9"] {
+            let told = parse_duration_s(text).unwrap_err().to_string();
+            assert!(told.starts_with("a time must be "), "{text}: {told}");
+        }
+        let told = parse_duration_s("10 parsecs").unwrap_err().to_string();
+        assert!(told.contains("`ms`, `s`, `m`, `h` and `d`"), "{told}");
+        for text in ["0%", "-1%", "100%", "200%", "0", "200"] {
+            let told = parse_percent(text).unwrap_err().to_string();
+            assert_eq!(told, "a percentage must be more than 0% and less than 100%", "{text}");
+        }
+        let told = |text: &str| parse_percent(text).unwrap_err().to_string();
+        assert_eq!(told("2"), "`2` is not a percentage: write `2%`");
+        assert_eq!(told("0.02"), "`0.02` is not a percentage: write `0.02%` or `2%`");
+        assert!(told("x%").ends_with("such as `2%`") && told("NaN%").ends_with("such as `2%`"));
+    }
+
+    #[test]
     fn refuses_the_rest() {
         for text in [
             "",
@@ -165,6 +226,10 @@ mod tests {
             "NaN",
             "1e400h",
             "9e9",
+            "d",
+            "infd",
+            "1d2",
+            "1d x",
         ] {
             assert!(parse_duration_s(text).is_err(), "{text}");
         }

@@ -10,7 +10,7 @@ use assay_model::{
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::{check_machine, largest};
-use crate::limits::{CELLS, CLIENTS, ROWS, SYSTEMS, TABLES, at_most, in_range};
+use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::{
     Error, ServerUrl, check_option, parse_system, parse_url, repository_login, select_tests,
     write_study,
@@ -56,7 +56,7 @@ pub struct Request {
 }
 
 /// Smallest change of interest, unless told otherwise.
-pub(crate) const THRESHOLD: f64 = 0.02;
+pub const THRESHOLD: f64 = 0.02;
 
 /// Seed, unless told otherwise.
 pub(crate) const SEED: u64 = 1;
@@ -84,7 +84,7 @@ impl SystemRequest {
 
     /// The same in words that may be kept and shown: a URL without its password.
     fn without_password(&self) -> Self {
-        let clean = |_| assay_model::without_logins(&self.words);
+        let clean = |_| assay_model::address_without_login(&self.words);
         let words = parse_url(&self.words).map_or_else(clean, |url| url.to_string());
         Self { words, ..self.clone() }
     }
@@ -173,7 +173,7 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
     let systems = systems(request, effort.twin)?;
     let tests = select_tests(request.set, &request.tests)?;
     let setups = setups(request, &effort)?;
-    at_most("systems", systems.len(), SYSTEMS, "compare in several studies")?;
+    at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let largest = largest(&setups);
@@ -228,11 +228,14 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
 
 /// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
 fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
+    // First, as each of them is looked at.
+    at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let is_alone = request.systems.len() == 1 && request.twin == Some(true);
     if request.systems.len() < 2 && !is_alone {
         return Err(Error::TooFewSystems);
     }
     let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
+    let mut taken = HashSet::new();
     for asked in &request.systems {
         let mut spec = parse_system(&asked.words)?;
         for (name, value) in &asked.options {
@@ -240,11 +243,10 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
         }
         spec.overrides.extend(asked.options.iter().cloned());
         let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
-        let numbered = |number| {
-            if number == 1 { given.clone() } else { format!("{given} #{number}") }
-        };
-        let is_taken = |name: &String| systems.iter().any(|other| other.name == *name);
-        let name = (1..).map(numbered).find(|name| !is_taken(name)).unwrap_or(given.clone());
+        let numbered = |number| format!("{given} #{number}");
+        let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
+        let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
+        taken.insert(name.clone());
         let runs = matches!(spec.origin, Origin::Url(_));
         let url = runs.then(|| parse_url(&asked.words)).transpose()?;
         let login = repository_login(&asked.words);
@@ -275,8 +277,10 @@ fn check_running(
             "a server that is running already is not confined to a CPU"
         } else if !system.spec.overrides.is_empty() {
             "a server that is running already has its options"
+        } else if system.is_twin {
+            "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
-            "one database cannot take part twice: a twin needs a base that assay starts"
+            return Err(Error::SameDatabase(system.spec.to_string()));
         } else {
             continue;
         };
@@ -301,6 +305,8 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
             let clients = in_range("--clients", count, &CLIENTS)?;
             let setup = Setup { clients, tables, rows };
             if !setups.contains(&setup) {
+                // Each of them is compared with all before it.
+                at_most("setups", setups.len() + 1, CELLS, "measure in several studies")?;
                 setups.push(setup);
             }
         }
@@ -417,7 +423,10 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Request)| {
             let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
             change(&mut request);
-            matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. }))
+            matches!(
+                plan(&request, MACHINE),
+                Err(Error::CannotTakePart { .. } | Error::SameDatabase(_))
+            )
         };
         assert!(!refused(&|_| ()));
         assert!(refused(&|request| request.twin = Some(true)));
@@ -476,17 +485,17 @@ mod tests {
             .iter()
             .map(|cell| (cell.id.test.name.clone(), cell.id.setup.clients, cell.id.setup.tables))
             .collect();
-        let cell = |test: &str, clients, tables| (test.to_owned(), clients, tables);
+        let expected = [
+            ("scan", 1, 1),
+            ("scan", 4, 1),
+            ("insert", 1, 1),
+            ("insert", 4, 1),
+            ("scan", 4, 4),
+            ("insert", 4, 4),
+        ];
         assert_eq!(
             cells,
-            [
-                cell("scan", 1, 1),
-                cell("scan", 4, 1),
-                cell("insert", 1, 1),
-                cell("insert", 4, 1),
-                cell("scan", 4, 4),
-                cell("insert", 4, 4),
-            ]
+            expected.map(|(test, clients, tables)| (test.to_owned(), clients, tables))
         );
     }
 
@@ -529,6 +538,8 @@ mod tests {
             |r| r.setups[0].tables = Some(0),
             |r| r.setups[0].clients = Some(vec![0]),
             |r| r.setups.clear(),
+            |r| r.slice_s = Some(601.0),
+            |r| (r.write_slice_s, r.budget_s) = (Some(61.0), Some(4.0)),
             |r| r.tests = vec!["nothing".into()],
         ] {
             let mut request = request();

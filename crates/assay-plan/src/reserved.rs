@@ -1,7 +1,7 @@
 //! Options of servers that nobody but assay sets: those that say where a server is and who it is. One rule for system
 //! names, study files, config files, and what a ledger says.
 
-use assay_model::Product;
+use assay_model::{Product, may_be_secret};
 
 use crate::Error;
 
@@ -35,7 +35,8 @@ pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refus
         },
         Product::Postgres => postgres(&name.replace('-', "_").to_ascii_lowercase()),
     };
-    by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(value.to_owned())))
+    let shown = if may_be_secret(name) { "..." } else { value };
+    by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
 }
 
 /// The name that counts: the servers take either line, any case, words in front that say how an option is given, and,
@@ -51,9 +52,16 @@ fn plain(name: &str) -> String {
 }
 
 /// Whether all plugins that a value names are storage engines, by the names of their files. Others may listen.
+///
+/// The servers separate plugins by semicolons, colons or commas, and take a name before each file.
 fn are_engines(value: &str) -> bool {
-    let files = value.split([';', ',']).map(|plugin| plugin.rsplit('=').next().unwrap_or(plugin));
-    files.into_iter().all(|file| file.trim().starts_with("ha_"))
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    value.split([';', ':', ',']).all(|plugin| {
+        let (name, file) = plugin.split_once('=').unwrap_or(("", plugin));
+        let file = file.strip_suffix(".so").unwrap_or(file);
+        is_word(name) && is_word(file) && file.starts_with("ha_")
+    })
 }
 
 fn mysql(name: &str) -> Option<Refusal> {
@@ -186,6 +194,11 @@ mod tests {
             ("plugin_load_add", "mysqlx.so"),
             ("plugin-load", "libmemcached.so"),
             ("plugin_load", "ha_rocksdb.so;x=mysqlx.so"),
+            ("plugin_load", "ha_example.so:group_replication.so"),
+            ("plugin-load-add", "ha_example.so,auth_socket.so"),
+            ("plugin_load_add", "ha_x#evil.so"),
+            ("plugin_load_add", "ha_x evil.so"),
+            ("plugin_load", "ha_example.so=evil.so"),
             ("early_plugin_load", "ha_rocksdb.so"),
             ("wsrep_sst_method", "x"),
             ("log_error", "x"),
@@ -259,6 +272,7 @@ mod tests {
             ("default_time_zone", "Europe/Berlin"),
             ("plugin_load_add", "ha_rocksdb.so"),
             ("plugin_load", "rocksdb=ha_rocksdb.so;ha_archive.so"),
+            ("plugin_load", "ha_example.so:ha_blackhole"),
             ("lc_messages", "de_DE"),
             ("hot_cache.key_buffer_size", "1M"),
             ("port_open_timeout", "1"),

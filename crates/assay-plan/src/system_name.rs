@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use assay_model::{Engine, Login, Origin, Product, SystemSpec, login, without_logins};
+use assay_model::{
+    Engine, Login, Origin, Product, SystemSpec, address_without_login, login, may_be_secret,
+};
 
 use crate::habits::system_hint;
 use crate::reserved::check_option;
-use crate::url::without_password;
+use crate::url::{NO_SCHEME, shown};
 use crate::{Error, parse_url};
 
 /// Reads a system name, or the URL of a server that is running already.
@@ -35,7 +37,8 @@ pub(crate) fn is_system_name(name: &str) -> bool {
 /// # Errors
 /// As [`parse_system`].
 pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
-    let fail = |why| Error::SystemName { name: spec.to_string(), at: 0..0, why, hint: None };
+    let name = without_secret_options(&spec.to_string());
+    let fail = |why| Error::SystemName { name: name.clone(), at: 0..0, why, hint: None };
     match &spec.origin {
         Origin::Version(version) => check_version(version).map_err(fail)?,
         Origin::Url(url) => drop(parse_url(url)?),
@@ -46,6 +49,7 @@ pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
         let is_sound = server_option(option, value)
             .is_some_and(|(name, text)| name == *option && text == *value);
         if !is_sound {
+            let value = if may_be_secret(option) { "..." } else { value };
             return Err(fail(format!("`+{option}={value}` is not an option for a server")));
         }
         check_option(spec.product, option, value)?;
@@ -64,14 +68,14 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         });
     }
     // A URL with a slip of the finger may hold a password.
-    if name.split_once('@').is_some_and(|(product, _)| product.contains([':', '/'])) {
-        let why = "it does not begin with `mysql://` or `postgres://`".to_owned();
-        return Err(Error::Url { url: without_password(name), why });
+    if is_like_url(name) {
+        let why = NO_SCHEME.to_owned();
+        return Err(Error::Url { url: shown(name), why });
     }
     // It is kept and shown.
-    let name = &without_logins(name);
+    let name = &address_without_login(name);
     let fail = |part: &str, why: String| Error::SystemName {
-        name: name.to_owned(),
+        name: without_secret_options(name),
         at: place(name, part),
         why,
         hint: None,
@@ -82,12 +86,15 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
 
     let mut parts = rest.split('+');
     let origin_word = parts.next().unwrap_or_default();
-    let overrides = parts
-        .map(|word| {
-            parse_override(word)
-                .ok_or_else(|| fail(word, format!("`+{word}` is not `+option=value`")))
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut overrides: Vec<(String, String)> = Vec::new();
+    for word in parts {
+        // A secret may have a `+` in it.
+        let follows_secret = overrides.iter().any(|(name, _)| may_be_secret(name));
+        let shown = if follows_secret { "..." } else { word.split('=').next().unwrap_or(word) };
+        let option = parse_override(word)
+            .ok_or_else(|| fail(word, format!("`+{shown}` is not `+option=value`")))?;
+        overrides.push(option);
+    }
     overrides.iter().try_for_each(|(name, value)| check_option(product, name, value))?;
 
     let (origin, engine) = if let Some(path) = origin_word.strip_prefix("dir:") {
@@ -98,6 +105,11 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     } else if let Some(reference) = origin_word.strip_prefix("git:") {
         if reference.is_empty() {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
+        }
+        if reference.contains("=...") {
+            let why = "the token in the query of its address would be kept; \
+                       `https://TOKEN@host/path` logs in instead";
+            return Err(fail(origin_word, why.to_owned()));
         }
         (Origin::Git(reference.to_owned()), SystemSpec::default_engine(product))
     } else {
@@ -132,6 +144,39 @@ fn is_url(name: &str) -> bool {
     scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
+/// Whether a name may be meant as a URL, or as another tool's words for a server, with a password in it.
+fn is_like_url(name: &str) -> bool {
+    let words = name.split('+').next().unwrap_or(name);
+    match name.split_once('@') {
+        Some((product, rest)) => {
+            let origin = rest.split('+').next().unwrap_or(rest);
+            let is_place = ["git:", "dir:"].iter().any(|kind| origin.starts_with(kind));
+            product.contains([':', '/', '=']) || !is_place && origin.contains([':', '@', '='])
+        }
+        // `mysql:8.0` is what containers are called.
+        None => match words.split_once(':') {
+            Some((_, "latest")) => false,
+            Some((_, version)) => !version.starts_with(|c: char| c.is_ascii_digit()),
+            None => words.contains("//") || words.contains('='),
+        },
+    }
+}
+
+/// A name whose options that may be secret have no value: `*` stand for it, so that all parts stay in their places.
+fn without_secret_options(name: &str) -> String {
+    let mut at = 0;
+    for part in name.split('+') {
+        let value = part.split_once('=').filter(|(option, _)| at > 0 && may_be_secret(option));
+        if let Some((option, _)) = value {
+            // A `+` may belong to the value.
+            let (shown, hidden) = name.split_at(at + option.len() + 1);
+            return format!("{shown}{}", "*".repeat(hidden.len()));
+        }
+        at += part.len() + 1;
+    }
+    name.to_owned()
+}
+
 fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     if let Some(product) = Product::ALL.into_iter().find(|product| product.word() == word) {
         return Ok(product);
@@ -139,8 +184,12 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     if word == "postgresql" {
         return Ok(Product::Postgres);
     }
-    let why = format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)");
-    Err(Error::SystemName { name: name.to_owned(), at: place(name, word), why, hint: None })
+    let why = match word {
+        "" => "the product before `@` is missing".to_owned(),
+        word => format!("`{word}` is not a product assay knows (mariadb, mysql, postgres)"),
+    };
+    let at = place(name, word);
+    Err(Error::SystemName { name: without_secret_options(name), at, why, hint: None })
 }
 
 /// Where in `name` its part lies, bytes.
@@ -159,14 +208,18 @@ fn check_version(version: &str) -> Result<(), String> {
     if well_formed { Ok(()) } else { Err(format!("`{version}` is not a version")) }
 }
 
-fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
+/// The storage engine of a product that a word names.
+///
+/// # Errors
+/// What is wrong, and which there are.
+pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines: &[Engine] = match product {
         Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
         Product::Postgres => &[Engine::Heap],
     };
     engines.iter().copied().find(|engine| engine.word() == word).ok_or_else(|| {
-        let known: Vec<_> = engines.iter().map(|engine| engine.word()).collect();
-        format!("`{word}` is not a storage engine of {product} ({})", known.join(", "))
+        let known: Vec<_> = engines.iter().map(|engine| format!("`{}`", engine.word())).collect();
+        format!("`{word}` is not a supported engine of {product}; use {}", known.join(" or "))
     })
 }
 
@@ -187,6 +240,8 @@ pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Hint as _;
+
     use super::*;
 
     #[test]
@@ -284,11 +339,45 @@ mod tests {
 
     #[test]
     fn a_url_with_a_slip_shows_no_password() {
-        for name in ["mysql:/me:secret@h/db", "mysql//me:secret@h/db", "me:secret@h"] {
+        for name in [
+            "mysql:/me:secret@h/db",
+            "mysql//me:secret@h/db",
+            "me:secret@h",
+            "mysql@root:secret@h/db",
+            "mysql@root:a+secret@h/db",
+            "mysql:secret",
+            "jdbc:mysql://h/db?user=root&password=secret",
+            "host=h password=secret",
+            "mysql://root:secret/db",
+        ] {
             let error = parse_system(name).unwrap_err();
             assert!(matches!(error, Error::Url { .. }), "{error}");
             assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         }
+    }
+
+    #[test]
+    fn errors_show_no_option_that_may_be_secret() {
+        for name in [
+            "mysql@8.0+x_pwd=secret+oops",
+            "mysql@8.0+x_pwd=a+secret",
+            "mysql@8.x+x-Password=secret",
+            "mysq@8.0+x_password=secret",
+            "mysql@8.0+x_password=/secret",
+            "mysql@8.0/heap+a=b+api-key=secret",
+            "mysql@8.0+x_pwd!=secret",
+            "mysql@git:https://h/x.git?access_token=secret#v1",
+            "mysql@git:https//u:secret@h/x.git#v1+oops",
+            "mysql@git:https://u:a(secret@h/x.git#v1+oops",
+        ] {
+            let error = parse_system(name).unwrap_err();
+            assert!(
+                !format!("{error} {error:?} {:?}", error.hints()).contains("secret"),
+                "{error:?}"
+            );
+        }
+        let error = parse_system("mysql@8.x+a=b+x_pwd=secret").unwrap_err().to_string();
+        assert!(error.contains("`mysql@8.x+a=b+x_pwd=******`"), "{error}");
     }
 
     #[test]

@@ -2,43 +2,81 @@
 
 use assay_model::{Test, TestSet};
 use assay_workloads::tests_of;
-use globset::{Glob, GlobSetBuilder};
+use globset::{Glob, GlobMatcher};
 
 use crate::Error;
 use crate::habits;
+use crate::limits::at_most;
 use crate::nearest::nearest;
+
+/// Characters of a pattern at most: what matches a longer one takes more memory than it may.
+const LENGTH_MAX: usize = 200;
+
+/// How deep braces of a pattern may be nested: they are read by recursion.
+const DEPTH_MAX: usize = 10;
+
+/// Patterns at most: there are fewer tests.
+const PATTERNS: usize = 1000;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
 ///
 /// # Errors
-/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing.
+/// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing,
+/// [`Error::TooMany`].
 pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
     let tests = tests_of(set);
     if globs.is_empty() {
         return Ok(tests);
     }
-    let mut builder = GlobSetBuilder::new();
+    at_most("patterns for tests", globs.len(), PATTERNS, "one pattern may match many tests")?;
+    let mut any: Vec<GlobMatcher> = Vec::with_capacity(globs.len());
     for text in globs {
+        let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;
         let text = habits::test_of_script(text).unwrap_or(text);
-        let glob = Glob::new(text).map_err(|error| Error::Glob {
-            glob: text.to_owned(),
-            why: error.kind().to_string(),
-        })?;
-        let matcher = glob.compile_matcher();
-        if !tests.iter().any(|test| matcher.is_match(&test.name)) {
+        if !tests.iter().any(|test| matcher.is_match(test.name())) {
             return Err(no_such_test(text, &tests));
         }
-        builder.add(glob);
+        any.push(matcher);
     }
-    let any = builder
-        .build()
-        .map_err(|error| Error::Glob { glob: globs.join(","), why: error.to_string() })?;
-    Ok(tests.into_iter().filter(|test| any.is_match(&test.name)).collect())
+    let is_matched = |test: &Test| any.iter().any(|it| it.is_match(test.name()));
+    Ok(tests.into_iter().filter(is_matched).collect())
+}
+
+/// What matches a pattern; of one that cannot be read, why.
+fn matcher(text: &str) -> Result<GlobMatcher, String> {
+    let length = text.chars().count();
+    if length > LENGTH_MAX {
+        return Err(format!("it has {length} characters, and may have {LENGTH_MAX}"));
+    }
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return Err(format!("its braces are nested more than {DEPTH_MAX} deep"));
+        }
+    }
+    let text = habits::test_of_script(text).unwrap_or(text);
+    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
 }
 
 fn no_such_test(glob: &str, tests: &[Test]) -> Error {
     let hint = habits::script_hint(glob).or_else(|| {
-        let name = nearest(glob, tests.iter().map(|test| test.name.as_str()))?;
+        // A script of sysbench's that is mistyped is like another script, not like a test.
+        let scripts =
+            habits::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
+        let scripts: Vec<_> = scripts.collect();
+        let word = glob.replace('-', "_");
+        if word.starts_with("oltp_")
+            && let Some(script) = nearest(word.as_str(), scripts.iter().map(|(script, _)| *script))
+        {
+            let test = scripts.iter().find(|(name, _)| *name == script).map(|(_, test)| *test)?;
+            return Some(format!("did you mean `{test}`, sysbench's `{script}`"));
+        }
+        let name = nearest(glob, tests.iter().map(|test| test.name()))?;
         Some(format!("did you mean `{name}`"))
     });
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), hint }
@@ -69,6 +107,27 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_is_too_much_is_refused() {
+        let refused = |glob: String| {
+            let error = select_tests(TestSet::Set32, &[glob]).unwrap_err();
+            assert!(matches!(error, Error::Glob { .. }), "{error}");
+            assert!(error.to_string().chars().count() < 200, "{error}");
+            error.to_string()
+        };
+        assert!(
+            refused("*".repeat(120_000)).contains("it has 120000 characters, and may have 200")
+        );
+        assert!(refused("{".repeat(60_000)).contains("60000 characters"));
+        assert!(refused("é".repeat(201)).contains("201 characters"));
+        assert!(refused("{".repeat(11)).contains("nested more than 10 deep"));
+        let names = |glob: &str| select_tests(TestSet::Set32, &[glob.to_owned()]).unwrap().len();
+        assert_eq!(names(&"*".repeat(200)), 32);
+        assert_eq!(names(&format!("{}scan{}", "{".repeat(10), "}".repeat(10))), 1);
+        let many = vec!["scan".to_owned(); 1001];
+        assert!(matches!(select_tests(TestSet::Set32, &many), Err(Error::TooMany { .. })));
+    }
+
+    #[test]
     fn a_glob_without_match_is_an_error_with_the_nearest_name() {
         let error = select_tests(TestSet::Set32, &["point-querry".to_owned()]).unwrap_err();
         let Error::NoSuchTest { hint, .. } = error else { panic!("{error}") };
@@ -77,6 +136,8 @@ mod tests {
         let tests = select_tests(TestSet::Set32, &scripts).unwrap();
         let names: Vec<_> = tests.iter().map(|test| test.name.as_str()).collect();
         assert_eq!(names, ["read-only_range=100", "point-query"]);
+        let error = select_tests(TestSet::Set32, &["oltp_point_selct".to_owned()]).unwrap_err();
+        assert!(error.hints()[0].contains("`point-query`"), "{:?}", error.hints());
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("assay load"), "{error}");
         assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));

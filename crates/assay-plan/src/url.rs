@@ -103,20 +103,26 @@ fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
+/// What is wrong with an address that has no scheme.
+pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
+
 /// Reads the URL of a running server. What is wrong is told without the password.
 ///
 /// # Errors
 /// [`Error::Url`].
 pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
-    read(text).map_err(|why| Error::Url { url: without_password(text), why })
+    read(text).map_err(|why| Error::Url { url: shown(text), why })
 }
 
 fn read(text: &str) -> Result<ServerUrl, String> {
-    let (scheme, rest) = text.split_once("://").ok_or("it does not begin with `mysql://`")?;
+    let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
     let (product, default_port) = match scheme {
         "mysql" | "mariadb" => (Product::MySql, 3306),
         "postgres" | "postgresql" => (Product::Postgres, 5432),
-        _ => return Err(format!("`{scheme}` is neither `mysql` nor `postgres`")),
+        _ if scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            return Err(format!("`{scheme}` is neither `mysql` nor `postgres`"));
+        }
+        _ => return Err("it does not begin with `mysql://` or `postgres://`".to_owned()),
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
@@ -132,6 +138,11 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     if database.is_empty() {
         return Err("no database after the host: `/sbtest` for example".to_owned());
     }
+    // More likely it is the one before the host, and the password has the `/`.
+    if database.contains('@') {
+        let why = "an `@` behind the host: in a password `/` is written `%2F`, in a database `@` is `%40`";
+        return Err(why.to_owned());
+    }
     let place = match socket(query, product, default_port)? {
         Some(path) if host.is_empty() => Place::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),
@@ -141,9 +152,9 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
-/// A part of a query by its name alone: its value may be a password.
+/// A part of a query by its name alone: its value may be a password, and so may what has no name.
 fn named(part: &str) -> &str {
-    part.split_once('=').map_or(part, |(name, _)| name)
+    part.split_once('=').map_or("...", |(name, _)| name)
 }
 
 /// The socket that a query names: by its path, or, for Postgres, by its directory and number.
@@ -179,7 +190,8 @@ fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<Pat
 }
 
 fn port_number(text: &str) -> Result<u16, String> {
-    text.parse().map_err(|_| format!("`{text}` is not a port"))
+    text.parse()
+        .map_err(|_| "what stands for the port is not a port, a number up to 65535".to_owned())
 }
 
 fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
@@ -201,26 +213,64 @@ fn decoded(text: &str) -> Result<String, String> {
     bytes.map(Into::into).map_err(|_| "what its `%` stand for is not UTF-8".to_owned())
 }
 
-/// What is no place but may be a password is replaced.
-pub(crate) fn without_password(text: &str) -> String {
-    let (before, query) = text.split_once('?').unwrap_or((text, ""));
-    let shown = |part: &str| match part.split_once('=') {
-        Some((name, _)) if !["socket", "host", "port"].contains(&name) => format!("{name}=..."),
-        _ => part.to_owned(),
+/// As much of a URL as can be no part of a password. What cannot be read as a URL may have one in any place.
+pub(crate) fn shown(text: &str) -> String {
+    let word = text.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|scheme| *scheme == word);
+    let (head, rest) = match scheme {
+        Some(scheme) => text.split_at(scheme.len() + 3),
+        None => ("", text),
     };
-    let query: Vec<String> = query.split('&').filter(|it| !it.is_empty()).map(shown).collect();
-    let mark = if query.is_empty() { "" } else { "?" };
-    format!("{}{mark}{}", without_login(before), query.join("&"))
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let is_plain =
+        |text: &str| !text.contains([':', '@', '=', '#']) && !text.contains(char::is_whitespace);
+    let (login, host) = match authority.split_once('@') {
+        Some((login, host)) => (Some(login), host),
+        None => (None, authority),
+    };
+    let user = login.map(|login| login.split_once(':').map_or(login, |(user, _)| user));
+    // Without an `@`, what looks like a port may be a password.
+    let is_host = match host.rsplit_once(':') {
+        Some((name, _)) => {
+            scheme.is_some() && login.is_some() && (is_plain(name) || name.starts_with('['))
+        }
+        None => is_plain(host),
+    };
+    // An `@` further on may be the one before the host, and what stands between belong to the password.
+    let is_clear = is_host
+        && !host.contains('@')
+        && user.is_none_or(is_plain)
+        && is_plain(database)
+        && !query.contains('@')
+        && (scheme.is_some() || login.is_none_or(is_plain));
+    if !is_clear {
+        return format!("{}...", if head.is_empty() { word } else { head });
+    }
+    let login = login.map_or_else(String::new, |login| {
+        let hidden = if login.contains(':') { ":..." } else { "" };
+        format!("{}{hidden}@", user.unwrap_or_default())
+    });
+    // A port that is none may be anything.
+    let host = match host.rsplit_once(':') {
+        Some((name, port)) if port.parse::<u16>().is_err() && !port.ends_with(']') => {
+            format!("{name}:...")
+        }
+        _ => host.to_owned(),
+    };
+    let slash = if place.contains('/') { "/" } else { "" };
+    format!("{head}{login}{host}{slash}{database}{}", shown_query(query))
 }
 
-fn without_login(text: &str) -> String {
-    let begin = text.find("://").map_or(0, |at| at + 3);
-    let (head, rest) = text.split_at(begin);
-    let Some(end) = rest.rfind('@') else { return text.to_owned() };
-    match rest[..end].find(':') {
-        Some(colon) => format!("{head}{}:...{}", &rest[..colon], &rest[end..]),
-        None => text.to_owned(),
-    }
+/// A query without values that are no places.
+fn shown_query(query: &str) -> String {
+    let shown = |part: &str| match part.split_once('=') {
+        Some((name, _)) if ["socket", "host"].contains(&name) => part.to_owned(),
+        Some((name, _)) => format!("{name}=..."),
+        None => "...".to_owned(),
+    };
+    let parts: Vec<_> = query.split('&').filter(|it| !it.is_empty()).map(shown).collect();
+    if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
 }
 
 #[cfg(test)]
@@ -288,6 +338,8 @@ mod tests {
             ("mysql://me:secret@host/db?ssl=1", "socket=PATH"),
             ("mysql://me:secret@/db?host=/d", "socket=PATH"),
             ("mysql://me@h/db?password=secret", "`password` is not `socket=PATH`"),
+            ("mysql://me@h/db?secret", "`...` is not `socket=PATH`"),
+            ("mysql://me@h:secret/db", "not a port"),
             ("postgres://me:secret@/db?ssl=1", "host=DIRECTORY"),
             ("postgres://me:secret@/db?host=h", "not the path"),
             ("postgres://me:secret@/db?port=1", "without"),
@@ -301,6 +353,39 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
         }
         assert!(!format!("{:?}", parse_url("mysql://me:secret@host/db")).contains("secret"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_shown_as_far_as_it_can_be_no_password() {
+        for (text, expected) in [
+            ("root@localhost/db", "root@localhost/db"),
+            ("oracle://me:secret@host/db", "oracle://me:...@host/db"),
+            ("mysql://host/db", "mysql://host/db"),
+            ("mysql://me:secret@host:port/db", "mysql://me:...@host:.../db"),
+            ("mysql://me:secret@host:secret", "mysql://me:...@host:..."),
+            ("mysql://me@[::1]:3306", "mysql://me@[::1]:3306"),
+            ("mysql://me@h/db?password=secret&socket=/s", "mysql://me@h/db?password=...&socket=/s"),
+            ("mysql://u@/db?secret", "mysql://u@/db?..."),
+            ("mysql://u@/db?password=a@secret", "mysql://..."),
+            ("mysql://root:secret?x@127.0.0.1:1/db", "mysql://..."),
+            ("mysql://root:a/secret@h/db", "mysql://..."),
+            ("mysql://root:a@b/secret@h/db", "mysql://..."),
+            ("mysql://root:secret/db", "mysql://..."),
+            ("mysql://root:secret", "mysql://..."),
+            ("mysql://root:123456", "mysql://..."),
+            ("mysql:/me:secret@h/db", "mysql..."),
+            ("mysql//me:secret@h/db", "mysql..."),
+            ("mysql@root:secret@h/db", "mysql..."),
+            ("me:secret@h", "me..."),
+            ("jdbc:mysql://h/db?user=root&password=secret", "jdbc..."),
+            ("host=h password=secret", "host..."),
+            ("", ""),
+        ] {
+            let url = shown(text);
+            assert_eq!(url, expected);
+            let error = parse_url(text).map_err(|error| error.to_string());
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
     }
 
     proptest! {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 
-use crate::catalog::{Catalog, Offer, Packaged, Source};
+use crate::apt::Index;
+use crate::catalog::{Offer, Packaged, Source};
 use crate::error::Error;
 use crate::provisioner::{Progress, Provisioner, request};
 use crate::version::{answers, compare, in_series, upstream};
@@ -250,39 +251,96 @@ impl Provisioner {
             _ if is_registry(&build.source) => "the newest with a known checksum".to_owned(),
             _ => "only its vendor has it".to_owned(),
         };
-        let newer = newer(&self.catalog, spec, wanted, &prefix.version);
-        Some(match newer {
-            Some((version, place)) => {
-                format!("{reason}; {place} has {version}: ask for `{}@{version}`", spec.product)
+        let mut elsewhere: Vec<_> = self.catalogued(spec, wanted).collect();
+        // Debian's releases come first anyway, unless the builds are to be equal.
+        if self.source.is_none() && agreed.is_some_and(|maker| maker != DEBIAN) {
+            elsewhere.extend(self.newest_of_debian(&(wanted, spec.engine), spec.product));
+        }
+        Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
+    }
+
+    /// What the catalog has that would answer too; no client is asked.
+    fn catalogued(&self, spec: &SystemSpec, wanted: &str) -> impl Iterator<Item = Elsewhere> {
+        let all = self.catalog.packaged(spec.product);
+        let fitting = all.filter(move |it| {
+            answers(&it.version.version, wanted) && it.package.has_engine(spec.engine)
+        });
+        fitting.map(|it| {
+            let (source, channel) = it.origin();
+            Elsewhere {
+                version: it.version.version.clone(),
+                place: maker_of(&source, &channel).to_owned(),
+                has_checksum: it.is_verified(),
             }
-            None => reason,
         })
     }
+
+    /// The newest that Debian's releases have; an index that cannot be had is none, for this is only told.
+    fn newest_of_debian(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
+        let offers = self.released(product, want);
+        if offers.is_empty() {
+            return None;
+        }
+        let sources = self.sources(self.store.lock(|| {}).ok()?).ok()?;
+        let apt = sources.apt.as_ref().ok()?;
+        let versions = offers.into_iter().flat_map(|offer| {
+            let index = self.open(apt, offer.release, &mut |_| {}).map(|read| read.index);
+            let root = offer.server.roots.first();
+            let versions = |index: Index| -> Vec<String> {
+                let found = root.into_iter().flat_map(|root| index.versions(root));
+                found.map(|record| upstream(&record.version)).collect()
+            };
+            index.map(versions).unwrap_or_default()
+        });
+        let fitting = versions.filter(|version| in_series(version, want.0));
+        let version = fitting.max_by(|a, b| compare(a, b))?;
+        Some(Elsewhere { version, place: DEBIAN.to_owned(), has_checksum: true })
+    }
+}
+
+/// A version that would answer too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Elsewhere {
+    version: String,
+    place: String,
+    has_checksum: bool,
 }
 
 fn is_registry(source: &str) -> bool {
     [Source::Maven, Source::Npm, Source::Pip].iter().any(|it| it.word() == source)
 }
 
-/// The newest version in the catalog that would answer too, if it is newer than the one taken; no client is asked.
-fn newer(
-    catalog: &Catalog,
-    spec: &SystemSpec,
-    wanted: &str,
-    taken: &str,
-) -> Option<(String, String)> {
-    let fitting = catalog
-        .packaged(spec.product)
-        .filter(|it| answers(&it.version.version, wanted) && it.package.has_engine(spec.engine));
-    let newest = fitting.max_by(|a, b| compare(&a.version.version, &b.version.version))?;
-    let version = newest.version.version.clone();
-    let (source, channel) = newest.origin();
-    compare(&version, taken).is_gt().then(|| (version, maker_of(&source, &channel).to_owned()))
+/// What is newer than the version taken: the newest with a known checksum, and the newest of all if that is newer.
+fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
+    let newest = |checked: bool, than: &str| {
+        let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);
+        let newer = all.filter(|it| compare(&it.version, than).is_gt());
+        newer.max_by(|a, b| compare(&a.version, &b.version)).cloned()
+    };
+    let checked = newest(true, taken);
+    let any = newest(false, checked.as_ref().map_or(taken, |it| &it.version));
+    checked.into_iter().chain(any).collect()
+}
+
+/// `; apt has 17.12: ask for ...`; nothing where there is nothing newer.
+fn told(newer: Vec<Elsewhere>, product: Product) -> String {
+    if newer.is_empty() {
+        return String::new();
+    }
+    let places: Vec<_> = (newer.iter())
+        .map(|it| {
+            let lack = if it.has_checksum { "" } else { " without a known checksum" };
+            format!("{} has {}{lack}", it.place, it.version)
+        })
+        .collect();
+    let words: Vec<_> = newer.iter().map(|it| format!("`{product}@{}`", it.version)).collect();
+    format!("; {}: ask for {}", places.join(", "), words.join(" or "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::Catalog;
 
     fn held(maker: &str, rank: u8, versions: &[&str]) -> Vec<Held> {
         let one = |version: &&str| Held {
@@ -318,6 +376,31 @@ mod tests {
         assert_eq!(agreed(&all, &["8.0", "9.7"]), None);
         let rocks = [("8.0", Engine::InnoDb), ("5.7", Engine::RocksDb)];
         assert_eq!(common(&all, &rocks), None);
+    }
+
+    #[test]
+    fn the_newest_with_a_checksum_is_told_beside_the_newest() {
+        let elsewhere = |version: &str, place: &str, has_checksum| Elsewhere {
+            version: version.to_owned(),
+            place: place.to_owned(),
+            has_checksum,
+        };
+        let all = vec![
+            elsewhere("8.0.12", "io.airlift", true),
+            elsewhere("8.0.33", "com.jcabi", true),
+            elsewhere("8.0.46", "mysql.com", false),
+        ];
+        let told = |taken: &str| told(newer(all.clone(), taken), Product::MySql);
+        assert_eq!(
+            told("8.0.12"),
+            "; com.jcabi has 8.0.33, mysql.com has 8.0.46 without a known checksum: ask for `mysql@8.0.33` or \
+             `mysql@8.0.46`"
+        );
+        assert_eq!(
+            told("8.0.33"),
+            "; mysql.com has 8.0.46 without a known checksum: ask for `mysql@8.0.46`"
+        );
+        assert_eq!(told("8.0.46"), "");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use assay_model::{Engine, Product, SystemSpec};
+use assay_model::{Engine, Product, SystemSpec, masked};
 use fs_err as fs;
 use serde::Deserialize;
 
@@ -216,7 +216,9 @@ impl Catalog {
     /// The same with the rows of a catalog file: those of packages before its own, those of builds
     /// after them.
     pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
-        let wrong = |detail: String| Error::OwnCatalog { path: path.to_owned(), detail };
+        // What is wrong is told with the line of the file.
+        let wrong =
+            |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
         let additions = toml::from_str(&fs::read_to_string(path)?);
         let Additions { mut packages, mut builds } =
             additions.map_err(|error| wrong(error.to_string()))?;

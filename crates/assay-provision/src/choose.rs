@@ -97,20 +97,33 @@ impl Provisioner {
             }
             found => found,
         };
+        let with_engine = known().filter(|it| it.package.has_engine(spec.engine));
+        all.retain(|it| it.offer.server.has_engine(spec.engine));
         let mut available = survey(product, &all);
-        available.extend(known().map(|it| offered(product, it)));
-        available.sort_by(|a, b| compare(&a.version, &b.version));
-        // The others are too many to be read.
-        let verified = available.iter().filter(|it| it.verified);
-        let mut available: Vec<String> = verified.map(|it| it.version.clone()).collect();
-        available.dedup();
-        let (wanted, from) = (wanted.to_owned(), from.map(str::to_owned));
-        let error = Error::NoVersion { product, wanted, from, available, unread };
+        available.extend(with_engine.map(|it| offered(product, it)));
+        let available = told(available);
+        let (wanted, engine) = (wanted.to_owned(), unusual(spec));
+        let from = from.map(str::to_owned);
+        let error = Error::NoVersion { product, wanted, engine, from, available, unread };
         match found {
             Some(found) => Ok(Chosen::Tarballs(found, error)),
             None => Err(error),
         }
     }
+}
+
+/// The storage engine of a system, if it is not the usual one of its product.
+fn unusual(spec: &SystemSpec) -> Option<Engine> {
+    (spec.engine != SystemSpec::default_engine(spec.product)).then_some(spec.engine)
+}
+
+/// The verified versions in order: the others are too many to be read.
+fn told(available: Vec<Available>) -> Vec<String> {
+    let verified = available.into_iter().filter(|it| it.verified);
+    let mut versions: Vec<String> = verified.map(|it| it.version).collect();
+    versions.sort_by(|a, b| compare(a, b));
+    versions.dedup();
+    versions
 }
 
 /// The packages with the newest fitting version, those with a known checksum first.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_model::{Hint, Product};
+use assay_model::{Engine, Hint, Product};
 
 /// Why a server could not be provided.
 #[derive(Debug, thiserror::Error)]
@@ -22,17 +22,19 @@ pub enum Error {
     NoDebianArchive(PathBuf),
     /// No source has that version.
     #[error(
-        "{} {product} `{wanted}`{}{}",
-        of_source(.from), list("; there are", .available), why(.unread)
+        "{} {product} `{wanted}`{}{}{}",
+        of_source(.from), with_engine(.engine), list("; there are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
+        /// Its storage engine, where that is not the usual one.
+        engine: Option<Engine>,
         /// The source that it was to come from, if any.
         from: Option<String>,
-        /// What there is instead.
+        /// What there is instead, with that engine.
         available: Vec<String>,
         /// Why places where it might be could not be looked into.
         unread: Vec<Error>,
@@ -327,6 +329,10 @@ fn of_source(from: &Option<String>) -> String {
         .map_or_else(|| "no source has".to_owned(), |word| format!("source `{word}` does not have"))
 }
 
+fn with_engine(engine: &Option<Engine>) -> String {
+    engine.map_or_else(String::new, |engine| format!(" with engine `{}`", engine.word()))
+}
+
 fn from_source(from: &Option<String>) -> String {
     from.as_ref().map_or_else(String::new, |word| format!(" from `{word}`"))
 }
@@ -400,7 +406,11 @@ impl Hint for Error {
             Self::NoDebianArchive(_) => {
                 "add the Debian archive to the apt configuration: servers are Debian's packages"
             }
-            Self::NoVersion { product, unread, .. } => return where_else(*product, unread),
+            Self::NoVersion { product, engine, unread, .. } => {
+                let percona = (*product == Product::MySql && engine.is_some())
+                    .then(|| "Percona Server has MyRocks: `mysql@8.0.36-28/rocksdb`".to_owned());
+                return percona.into_iter().chain(where_else(*product, unread)).collect();
+            }
             Self::NoSource { .. } => {
                 "it may also be the name of a package, as `assay server list --available PRODUCT` shows them"
             }
@@ -444,5 +454,19 @@ mod tests {
         };
         assert_eq!(of("mvn"), "did you mean `maven`");
         assert!(of("pypi").contains("name of a package"));
+    }
+
+    #[test]
+    fn an_engine_that_no_source_has_is_what_the_error_names() {
+        let error = Error::NoVersion {
+            product: Product::MySql,
+            wanted: "8.0".to_owned(),
+            engine: Some(Engine::RocksDb),
+            from: None,
+            available: Vec::new(),
+            unread: Vec::new(),
+        };
+        assert_eq!(error.to_string(), "no source has mysql `8.0` with engine `rocksdb`");
+        assert!(error.hints()[0].contains("Percona"), "{:?}", error.hints());
     }
 }

@@ -18,7 +18,7 @@ use ureq::http::header::{
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
-use assay_model::without_logins;
+use assay_model::{address_without_login, without_logins};
 
 use crate::store::{read_json, write_json};
 
@@ -138,7 +138,7 @@ pub(crate) fn download(
         if failed >= limits.attempts || start.elapsed() >= limits.overall {
             return Err(Failure::Other(detail));
         }
-        log::info!("`{}`: {detail}; trying again", without_logins(url));
+        log::info!("`{}`: {detail}; trying again", address_without_login(url));
         thread::sleep(limits.pause * 2_u32.saturating_pow(failed - 1));
     }
     let whole = directory.join(name);
@@ -176,7 +176,7 @@ impl Part<'_> {
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
-        (length > 0 && resume.url == without_logins(self.url)).then_some((length, resume))
+        (length > 0 && resume.url == address_without_login(self.url)).then_some((length, resume))
     }
 
     fn attempt(&self, agent: &Agent, progress: &mut dyn FnMut(u64, u64)) -> Result<(), End> {
@@ -275,7 +275,7 @@ impl Part<'_> {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
         if let Some(validator) = strong.or_else(|| text(LAST_MODIFIED)) {
-            let resume = Resume { url: without_logins(self.url), validator };
+            let resume = Resume { url: address_without_login(self.url), validator };
             if let Err(error) = write_json(&self.sidecar(), &resume) {
                 log::warn!("`{}` could not be resumed: {error}", resume.url);
             }
@@ -285,9 +285,10 @@ impl Part<'_> {
     /// Whether another attempt may do better.
     fn judged(&self, error: ureq::Error) -> End {
         match error {
-            ureq::Error::RequireHttpsOnly(to) => {
-                lasting(format!("redirects from TLS to plain text, `{}`", without_logins(&to)))
-            }
+            ureq::Error::RequireHttpsOnly(to) => lasting(format!(
+                "redirects from TLS to plain text, `{}`",
+                address_without_login(&to)
+            )),
             ureq::Error::TooManyRedirects => {
                 lasting(format!("redirects more than {REDIRECTS} times"))
             }

@@ -35,3 +35,4 @@ pub use error::Error;
 pub use programs::halt;
 pub use provisioner::{Available, Options, Progress, Provisioner};
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
+pub use version::answers;

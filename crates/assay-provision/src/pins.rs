@@ -2,10 +2,13 @@
 //! to which later ones are held.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
+use serde::Deserializer as _;
+use serde::de::{Error as _, MapAccess, Visitor};
 
 use crate::error::Error;
 use crate::store::write_json;
@@ -45,13 +48,14 @@ impl Pins {
 
     fn all(&self) -> Result<BTreeMap<String, String>, Error> {
         let damaged = |detail: String| Error::Pins { path: self.path.clone(), detail };
-        let text = match fs::read(&self.path) {
-            Ok(text) => text,
+        // Not what a link leads to: one that leads nowhere is not the same as no file.
+        match fs::symlink_metadata(&self.path) {
+            Ok(found) if found.is_file() => {}
+            Ok(_) => return Err(damaged("it is not a regular file".to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
             Err(error) => return Err(error.into()),
-        };
-        let all: BTreeMap<String, String> =
-            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        }
+        let all = parsed(&fs::read(&self.path)?).map_err(|error| damaged(error.to_string()))?;
         let is_sum = |sum: &String| sum.len() == 64 && sum.bytes().all(|it| it.is_ascii_hexdigit());
         match all.iter().find(|(_, sum)| !is_sum(sum)) {
             Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is no SHA-256"))),
@@ -60,9 +64,59 @@ impl Pins {
     }
 }
 
+/// A JSON object of texts in which every name is there once.
+fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    let all = reader.deserialize_map(Once)?;
+    reader.end().map(|()| all)
+}
+
+struct Once;
+
+impl<'de> Visitor<'de> for Once {
+    type Value = BTreeMap<String, String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("checksums by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut all = BTreeMap::new();
+        while let Some((name, sum)) = map.next_entry::<String, String>()? {
+            if all.contains_key(&name) {
+                return Err(A::Error::custom(format!("`{name}` has two checksums")));
+            }
+            all.insert(name, sum);
+        }
+        Ok(all)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_one_checksum_each_in_a_file_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let pins = Pins::new(home.path().join(PINS));
+        let refused = |told: &str| {
+            let error = pins.get("a").unwrap_err();
+            assert!(matches!(error, Error::Pins { .. }), "{error}");
+            assert!(error.to_string().contains(told), "{error}");
+            fs::remove_file(pins.path()).unwrap();
+        };
+        std::os::unix::fs::symlink(home.path().join("nowhere"), pins.path()).unwrap();
+        refused("it is not a regular file");
+        let made = std::process::Command::new("mkfifo").arg(pins.path()).status().unwrap();
+        assert!(made.success());
+        refused("it is not a regular file");
+        let (one, other) = ("0".repeat(64), "1".repeat(64));
+        fs::write(pins.path(), format!(r#"{{"a": "{one}", "a": "{other}"}}"#)).unwrap();
+        refused("`a` has two checksums");
+        fs::write(pins.path(), format!(r#"{{"a": "{one}"}} x"#)).unwrap();
+        refused("trailing");
+    }
 
     #[test]
     fn a_damaged_file_is_an_error_and_not_an_empty_one() {

@@ -403,7 +403,14 @@ mod tests {
             let unread =
                 vec![Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() }];
             let (wanted, available) = ("9.7".to_owned(), vec!["8.0.33".to_owned()]);
-            Error::NoVersion { product: Product::MySql, wanted, from: None, available, unread }
+            Error::NoVersion {
+                product: Product::MySql,
+                wanted,
+                engine: None,
+                from: None,
+                available,
+                unread,
+            }
         };
         let told = not_at_the_vendor(lack(), none());
         let words = told.to_string();

@@ -45,10 +45,11 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
     let of_class = |class| findings.iter().filter(|finding| finding.class == class).count();
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
     let mut text = format!(
-        "{}: {} and {} compared; of the differences {} suspicious, {} expected, {} harmless\n",
+        "{}: {} and {} compared; {}: {} suspicious, {} expected, {} harmless\n",
         printable(&names.join(", ")),
         counted(compared.settings as u64, "setting"),
         counted(compared.plans as u64, "plan"),
+        counted(findings.len() as u64, "difference"),
         of_class(AuditClass::Suspicious),
         of_class(AuditClass::Expected),
         of_class(AuditClass::Harmless),

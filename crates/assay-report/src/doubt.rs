@@ -66,6 +66,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             blocks(doubts),
             if record.finished {
                 "a longer `--budget`".to_owned()
+            } else if record.running {
+                "the study is still running".to_owned()
             } else {
                 format!("`assay resume {}`", record.study.id)
             }

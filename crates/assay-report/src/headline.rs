@@ -62,7 +62,9 @@ pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<Strin
             counted(record.study.cells.len() as u64, "test")
         ));
     }
-    if !record.finished {
+    if record.running {
+        warnings.push("the study is still running; verdicts rest on what there is".into());
+    } else if !record.finished {
         warnings.push("the study has not run to its end; verdicts rest on what there is".into());
     }
     warnings
@@ -202,7 +204,7 @@ fn builder(system: &System) -> (&str, &str) {
 
 /// Builds of several makers: a reason for caution.
 fn makers(record: &StudyRecord) -> Option<String> {
-    let what = "compilers and flags change too, so not versions alone are compared";
+    let what = "compilers and flags change too, so the comparison is not of versions alone";
     (!is_one_maker(record)).then(|| builds_differ(record, what))
 }
 

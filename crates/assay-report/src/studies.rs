@@ -1,5 +1,7 @@
 //! The studies of a ledger in one line each: `assay studies`.
 
+use std::collections::BTreeSet;
+
 use assay_model::{StudySummary, printable, printable_json};
 use serde::Serialize;
 
@@ -30,13 +32,37 @@ struct StudyPart<'a> {
     slices: u64,
     elapsed_s: f64,
     finished: bool,
+    running: bool,
 }
 
-/// Lists studies, the newest first; `list` has the oldest first, as the ledger. HTML has no list of its own: it is that
-/// of a terminal, as text.
+/// A study, and whether it is being measured at this moment.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    study: &'a StudySummary,
+    running: bool,
+}
+
+impl Listed<'_> {
+    fn state(self) -> &'static str {
+        match self {
+            Self { running: true, .. } => "running",
+            Self { study, .. } if study.finished => "finished",
+            _ => "unfinished",
+        }
+    }
+}
+
+/// Lists studies, the newest first; `list` has the oldest first, as the ledger, and `running` the ids of those that
+/// are being measured. HTML has no list of its own: it is that of a terminal, as text.
 #[must_use]
-pub fn studies(list: &[StudySummary], format: Format, options: &TextOptions) -> String {
-    let newest_first = || list.iter().rev();
+pub fn studies(
+    list: &[StudySummary],
+    running: &BTreeSet<String>,
+    format: Format,
+    options: &TextOptions,
+) -> String {
+    let listed = |study| Listed { study, running: is_running(study, running) };
+    let newest_first = || list.iter().rev().map(listed);
     match format {
         Format::Json => printable_json(&json(newest_first())).into_owned(),
         Format::Csv => fields(newest_first()).map(|line| csv::joined(&line)).collect(),
@@ -46,8 +72,13 @@ pub fn studies(list: &[StudySummary], format: Format, options: &TextOptions) -> 
             };
             markdown::table(&COLUMNS.map(column), newest_first().map(row)) + "\n"
         }
-        Format::Text | Format::Html => text(list, options),
+        Format::Text | Format::Html => text(newest_first(), options),
     }
+}
+
+/// One that has ended is not running, whoever says so.
+fn is_running(study: &StudySummary, running: &BTreeSet<String>) -> bool {
+    !study.finished && running.contains(&study.id)
 }
 
 /// What people are told of a study, and whether it is a number. The systems come last: they may be long.
@@ -62,8 +93,8 @@ const COLUMNS: [(&str, bool); 8] = [
     ("systems", false),
 ];
 
-fn row(study: &StudySummary) -> Vec<String> {
-    let state = if study.finished { "finished" } else { "unfinished" };
+fn row(listed: Listed) -> Vec<String> {
+    let study = listed.study;
     vec![
         printable(&study.id).into_owned(),
         minute(study.started_ms).unwrap_or_default(),
@@ -71,16 +102,26 @@ fn row(study: &StudySummary) -> Vec<String> {
         thousands(study.cells as f64),
         thousands(study.slices as f64),
         duration(study.elapsed_s),
-        state.to_owned(),
+        listed.state().to_owned(),
         printable(&study.systems.join(" vs ")).into_owned(),
     ]
 }
 
 /// A header and a line for each study, with the names and figures of JSON.
-fn fields<'a>(list: impl Iterator<Item = &'a StudySummary>) -> impl Iterator<Item = Vec<String>> {
-    let header =
-        ["id", "started", "preset", "set", "systems", "cells", "slices", "elapsed_s", "finished"];
-    let lines = list.map(|study| {
+fn fields<'a>(list: impl Iterator<Item = Listed<'a>>) -> impl Iterator<Item = Vec<String>> {
+    let header = [
+        "id",
+        "started",
+        "preset",
+        "set",
+        "systems",
+        "cells",
+        "slices",
+        "elapsed_s",
+        "finished",
+        "running",
+    ];
+    let lines = list.map(|Listed { study, running }| {
         vec![
             study.id.clone(),
             rfc3339(study.started_ms).unwrap_or_default(),
@@ -91,26 +132,30 @@ fn fields<'a>(list: impl Iterator<Item = &'a StudySummary>) -> impl Iterator<Ite
             study.slices.to_string(),
             Digits::of(study.elapsed_s).map_or_else(String::new, |digits| digits.to_string()),
             study.finished.to_string(),
+            running.to_string(),
         ]
     });
     std::iter::once(header.map(str::to_owned).to_vec()).chain(lines)
 }
 
-fn text(list: &[StudySummary], options: &TextOptions) -> String {
+fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> String {
+    let list: Vec<Listed> = list.collect();
     if list.is_empty() {
         return "no study yet: `assay compare BASE OTHER` makes one\n".to_owned();
     }
     let mut table = plain_table();
     let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };
     table.set_header(COLUMNS.map(|(name, is_number)| aligned(is_number, name.to_owned())));
-    for study in list.iter().rev() {
-        let cells = COLUMNS.into_iter().zip(row(study));
+    for listed in &list {
+        let cells = COLUMNS.into_iter().zip(row(*listed));
         table.add_row(cells.map(|((_, is_number), text)| aligned(is_number, text)));
     }
     let mut lines = trimmed(&table);
-    if let Some(study) = list.iter().rev().find(|study| !study.finished) {
+    // What is being measured goes on by itself.
+    if let Some(listed) = list.iter().find(|it| !it.study.finished && !it.running) {
+        let id = printable(&listed.study.id);
         lines.push(String::new());
-        lines.push(format!("go on with the unfinished: assay resume {}", printable(&study.id)));
+        lines.push(format!("to continue the latest unfinished study: assay resume {id}"));
     }
     if options.color {
         paint::paint(&mut lines);
@@ -118,9 +163,9 @@ fn text(list: &[StudySummary], options: &TextOptions) -> String {
     lines.join("\n") + "\n"
 }
 
-fn json<'a>(list: impl Iterator<Item = &'a StudySummary>) -> String {
+fn json<'a>(list: impl Iterator<Item = Listed<'a>>) -> String {
     let studies = list
-        .map(|study| StudyPart {
+        .map(|Listed { study, running }| StudyPart {
             id: &study.id,
             started: rfc3339(study.started_ms),
             preset: study.preset.word(),
@@ -134,6 +179,7 @@ fn json<'a>(list: impl Iterator<Item = &'a StudySummary>) -> String {
                 None => 0.0,
             },
             finished: study.finished,
+            running,
         })
         .collect();
     // Only maps with keys that are not strings and failing writers can fail; there are neither.

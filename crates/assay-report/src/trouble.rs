@@ -22,7 +22,7 @@ fn kinds(by: TroubledBy) -> [Kind; 3] {
             count: by.other_process,
             name: "other processes",
             sentence: "other processes used the CPU in",
-            remedy: "stop what else runs on this machine (the events may name it)",
+            remedy: "stop what else runs on this machine (see the events under conditions)",
         },
         Kind {
             count: by.steal,
@@ -70,7 +70,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
     let fate = if judgement.cells.iter().any(|cell| cell.is_disturbed) {
-        "judged where there are hardly others"
+        "used only where hardly any undisturbed slices remain"
     } else {
         "not judged, rounds repeated within limits"
     };
@@ -86,7 +86,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
     let (all, fate) = if cell.is_disturbed {
-        (cell.slices.max(cell.troubled), "judged all the same, for there are hardly others")
+        (cell.slices.max(cell.troubled), "used, as hardly any undisturbed slices remain")
     } else {
         (cell.slices + cell.troubled, "not judged")
     };

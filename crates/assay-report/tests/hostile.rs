@@ -133,7 +133,12 @@ fn the_list_of_studies_is_harmless_too() {
     };
     let options = TextOptions { width: 120, color: false };
     for format in [Format::Text, Format::Markdown, Format::Csv, Format::Json] {
-        let text = assay_report::studies(std::slice::from_ref(&study), format, &options);
+        let text = assay_report::studies(
+            std::slice::from_ref(&study),
+            &[EVIL.to_owned()].into(),
+            format,
+            &options,
+        );
         assert_harmless(&text.replace("\r\n", "\n"));
     }
 }

@@ -256,6 +256,10 @@ fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
     let text = in_format(&study, Format::Text);
     assert!(text.contains("`assay resume 20261118-0a1b`"), "{text}");
     assert!(!text.contains("--budget`"), "{text}");
+    study.running = true;
+    let text = in_format(&study, Format::Text);
+    assert!(!text.contains("assay resume"), "{text}");
+    assert!(text.contains("still running"), "{text}");
 }
 
 #[test]
@@ -394,15 +398,25 @@ fn studies_are_listed_newest_first_in_every_format() {
     };
     let list = [study("old", true), study("new", false)];
     let options = TextOptions { width: 120, color: false };
-    let all = |format| assay_report::studies(&list, format, &options);
+    let none = std::collections::BTreeSet::new();
+    let all = |format| assay_report::studies(&list, &none, format, &options);
     insta::assert_snapshot!(all(Format::Text));
     insta::assert_snapshot!(all(Format::Csv));
     insta::assert_snapshot!(all(Format::Markdown));
     let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
     assert_eq!(json["schema"], 1);
     assert_eq!(json["studies"][0]["id"], "new");
-    let none = assay_report::studies(&[], Format::Text, &options);
+    assert_eq!(json["studies"][0]["running"], false);
+    let none = assay_report::studies(&[], &none, Format::Text, &options);
     assert!(none.contains("no study yet"));
+    // One that is being measured is not to be resumed.
+    let running = ["new".to_owned(), "old".to_owned()].into();
+    let all = |format| assay_report::studies(&list, &running, format, &options);
+    let text = all(Format::Text);
+    assert!(text.contains(" running ") && !text.contains("unfinished"), "{text}");
+    assert!(text.contains(" finished ") && !text.contains("assay resume"), "{text}");
+    let json: Value = serde_json::from_str(&all(Format::Json)).unwrap();
+    assert_eq!(json["studies"][0]["running"], true);
 }
 
 #[test]

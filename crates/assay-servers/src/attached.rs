@@ -69,7 +69,7 @@ impl Attached {
     /// When the server cannot be asked.
     pub fn identity(&self) -> Result<String, Error> {
         let mut control = Control::connect(&self.options)?;
-        let found = control.query(match self.options.protocol {
+        let found = control.query_catalog(match self.options.protocol {
             Protocol::MySql => {
                 "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, DATABASE())"
             }

@@ -134,7 +134,7 @@ fn compiler_of_release(prefix: &Prefix) -> Option<String> {
     }
     let library = prefix.packages.iter().find(|it| it.name == OF_COMPILER)?;
     let version = library.version.split('-').next().unwrap_or_default();
-    Some(format!("GCC {version} (its release's: the binary does not say)"))
+    Some(format!("GCC {version} (assumed from the Debian release; the binary does not record it)"))
 }
 
 /// `Debian GLIBC 2.36-9+deb12u14`, as the C library in use says of itself.

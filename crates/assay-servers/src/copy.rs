@@ -1,8 +1,8 @@
 //! Copies of data directories: shared blocks where the file system can, else only what is not a hole.
 
-use std::fs::File;
+use std::fs::{File, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use assay_wire::Stop;
@@ -17,7 +17,8 @@ const AT_ONCE: u64 = 64 << 20;
 
 /// Copies a directory with all files, directories and symbolic links in it; `to` must not exist.
 ///
-/// The copy has the same content, permissions and holes. Sockets and pipes are left out.
+/// The copy has the same content, permissions and holes, but nobody other than the owner may write to it. Sockets and
+/// pipes are left out.
 ///
 /// # Errors
 /// When something cannot be read or written, and soon after somebody asks to stop; what was copied so far stays.
@@ -35,7 +36,12 @@ pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
             copy_file(&source, &target, stop)?;
         }
     }
-    Ok(fs::set_permissions(to, fs::metadata(from)?.permissions())?)
+    Ok(fs::set_permissions(to, owners(&fs::metadata(from)?))?)
+}
+
+/// Permissions without those to write of group and others.
+fn owners(metadata: &Metadata) -> Permissions {
+    Permissions::from_mode(metadata.permissions().mode() & 0o7755)
 }
 
 fn copy_file(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
@@ -46,7 +52,7 @@ fn copy_file(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
         target.set_len(metadata.len())?;
         copy_data(source.file(), target.file(), metadata.len(), stop)?;
     }
-    Ok(target.set_permissions(metadata.permissions())?)
+    Ok(target.set_permissions(owners(&metadata))?)
 }
 
 /// Copies every part of a file that is not a hole.
@@ -103,7 +109,7 @@ fn copy_through_memory(source: &File, target: &File, mut at: u64, end: u64) -> i
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
 
@@ -114,7 +120,10 @@ mod tests {
         fs::create_dir_all(from.join("a/b")).unwrap();
         fs::write(from.join("a/b/file"), b"content").unwrap();
         fs::write(from.join("empty"), b"").unwrap();
-        fs::set_permissions(from.join("a"), std::fs::Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(from.join("a"), Permissions::from_mode(0o700)).unwrap();
+        for open in ["a/b", "a/b/file"] {
+            fs::set_permissions(from.join(open), Permissions::from_mode(0o777)).unwrap();
+        }
         fs::os::unix::fs::symlink("a/b", from.join("link")).unwrap();
         let sparse = File::create_new(from.join("sparse")).unwrap();
         sparse.set_len(64 << 20).unwrap();
@@ -125,6 +134,8 @@ mod tests {
         assert_eq!(fs::read(to.join("a/b/file")).unwrap(), b"content");
         assert_eq!(fs::read(to.join("empty")).unwrap(), b"");
         assert_eq!(fs::metadata(to.join("a")).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(to.join("a/b")).unwrap().mode() & 0o777, 0o755);
+        assert_eq!(fs::metadata(to.join("a/b/file")).unwrap().mode() & 0o777, 0o755);
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("a/b"));
         let copied = fs::metadata(to.join("sparse")).unwrap();
         assert_eq!(copied.len(), 64 << 20);

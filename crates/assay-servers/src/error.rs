@@ -1,7 +1,7 @@
 //! Everything that can keep a server from running, with the remedy where one is known.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_model::Hint;
@@ -19,6 +19,14 @@ pub enum Error {
         ending: Ending,
         /// Last lines of its log.
         log: String,
+    },
+    /// The data of a server do not fit.
+    #[error("no room for the data of a server in `{}`", dir.display())]
+    NoRoom {
+        /// Where its data were to be.
+        dir: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
     },
     /// A server ended that should be running.
     #[error("the server ended with {ending}{}", tail(.log))]
@@ -121,6 +129,22 @@ fn tail(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; its log says\n{log}") }
 }
 
+/// A server that is left running is among the user's state, all others are in the cache.
+const NO_ROOM: &str = "free some room on that disk, or use another one: `--cache-dir` says where servers and their \
+                       data are kept, and `XDG_STATE_HOME` where `assay server start` puts data";
+
+impl Error {
+    /// The same with the directory that is too full, if one is.
+    pub(crate) fn in_dir(self, dir: &Path) -> Self {
+        match self {
+            Self::Io(source) if source.kind() == io::ErrorKind::StorageFull => {
+                Self::NoRoom { dir: dir.to_owned(), source }
+            }
+            other => other,
+        }
+    }
+}
+
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
@@ -159,11 +183,25 @@ impl Hint for Error {
             Self::NotPrivate(_) => {
                 "remove the directory, or set `XDG_RUNTIME_DIR` to one of your own"
             }
-            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
-                "free some room, or put the cache elsewhere with `--cache-dir`"
-            }
+            Self::Io(error) if error.kind() == io::ErrorKind::StorageFull => NO_ROOM,
+            Self::NoRoom { .. } => NO_ROOM,
             _ => return Vec::new(),
         };
         vec![hint.to_owned()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_with_its_directory_and_what_moves_it() {
+        let full = Error::from(io::Error::from(io::ErrorKind::StorageFull));
+        let told = full.in_dir(Path::new("/state/assay"));
+        assert!(told.to_string().contains("`/state/assay`"), "{told}");
+        assert!(told.hints()[0].contains("`XDG_STATE_HOME`"));
+        let other = Error::from(io::Error::from(io::ErrorKind::NotFound)).in_dir(Path::new("/x"));
+        assert!(matches!(other, Error::Io(_)), "{other}");
     }
 }

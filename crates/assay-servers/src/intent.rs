@@ -1,5 +1,7 @@
 //! One intent, rendered into each version's own options.
 
+use std::fmt;
+
 use assay_model::{Engine, Prefix, Product};
 
 use crate::options::{Setting, Standing, Version, table};
@@ -56,6 +58,13 @@ pub struct LeftOut {
     pub setting: &'static str,
     /// What the version does instead.
     pub why: &'static str,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.setting.trim_start_matches("loose-").replace('-', "_");
+        write!(f, "has no `{name}`: this version {}", self.why)
+    }
 }
 
 /// Renders an intent for one build and engine; `overrides` are option names (with `-` or `_`) and values.

@@ -41,7 +41,8 @@ pub use plans::explain;
 pub use server::Server;
 pub use settings::effective_settings;
 pub use supervise::{
-    Claim, Ending, Supervisor, collect_garbage, collect_unheld, leave_root_where_needed,
+    Claim, Ending, Supervisor, collect_garbage, collect_unheld, is_at, leave_root_where_needed,
+    narrow_umask,
 };
 
 /// Where servers run.

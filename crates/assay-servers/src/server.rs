@@ -11,7 +11,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kept::{self, Kept};
 use crate::listen::{Listen, new_password};
-use crate::supervise::{Ending, Job, RunAs, Sandbox, below, hand_over, is_called_for, unique_name};
+use crate::supervise::{
+    Ending, Job, RunAs, Sandbox, below, create_own, hand_over, is_called_for, unique_name,
+};
 use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
@@ -106,7 +108,7 @@ impl Server {
         let is_nobody = listen != Listen::Socket && is_called_for()?;
         let name = unique_name();
         let instance_dir = site.data_root.join(&name);
-        let sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
+        let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let run_dir = sandbox.run_dir().to_owned();
         let places = Places {
             data_dir: instance_dir.join("data"),
@@ -114,9 +116,16 @@ impl Server {
             socket_dir: run_dir.join(SOCKET_DIR),
             log: run_dir.join("log"),
         };
-        fs::create_dir_all(&places.tmp_dir)?;
         fs::create_dir(&places.socket_dir)?;
-        copy_tree(template, &places.data_dir, &site.stop)?;
+        let mut copy = || {
+            fs::create_dir_all(&site.data_root)?;
+            // Data and temporary files are nobody else's, whatever their own permissions say.
+            create_own(&instance_dir)?;
+            fs::create_dir(&places.tmp_dir)?;
+            sandbox.hold()?;
+            copy_tree(template, &places.data_dir, &site.stop)
+        };
+        copy().map_err(|error| error.in_dir(&site.data_root))?;
         let mut server = Self {
             sandbox,
             product: prefix.product,

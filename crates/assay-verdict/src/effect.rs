@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::Estimate;
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 use crate::moderate::{Prior, fit_prior};
 use crate::robust::{centre, mean, variance};
@@ -13,6 +13,15 @@ use crate::series::Series;
 /// Standard deviation between fresh instances that is assumed when no cell has a second block: about 1 % in
 /// published archives.
 pub const BLOCK_SD: f64 = 0.01;
+
+/// The least tail probability of which a quantile is computed: no distribution of measurements is known so far out,
+/// so nothing is called on less.
+const TAIL_MIN: f64 = 1e-30;
+
+/// Whether something can be called at a two-sided level.
+pub(crate) fn is_of_use(alpha: f64) -> bool {
+    alpha / 2.0 >= TAIL_MIN
+}
 
 /// A series reduced to what estimation needs.
 #[derive(Debug, Clone)]
@@ -147,9 +156,11 @@ impl Effect {
         self.interval(ALPHA)
     }
 
-    /// Half the width of the interval of level 1 − `alpha`, of the logarithm.
+    /// Half the width of the interval of level 1 − `alpha`, of the logarithm; infinite where that is not
+    /// [of use](is_of_use).
     pub(crate) fn half_width(&self, alpha: f64) -> f64 {
-        self.critical(alpha / 2.0) * self.se
+        // Without spread as well.
+        if is_of_use(alpha) { self.critical(alpha / 2.0) * self.se } else { f64::INFINITY }
     }
 
     /// Whether it is the difference between fresh instances, rather than the noise of slices, that makes it uncertain.
@@ -180,14 +191,48 @@ impl Effect {
         }
     }
 
-    /// Upper-tail quantile.
+    /// Upper-tail quantile; infinite below [`TAIL_MIN`].
     fn critical(&self, tail: f64) -> f64 {
+        if tail < TAIL_MIN {
+            return f64::INFINITY;
+        }
         match StudentsT::new(0.0, 1.0, self.df) {
-            // The upper quantile by symmetry, so that tiny tails keep their precision.
-            Ok(student) if self.df.is_finite() => -student.inverse_cdf(tail),
+            Ok(student) if self.df.is_finite() && tail <= 0.5 => upper_quantile(&student, tail),
+            Ok(student) if self.df.is_finite() => -upper_quantile(&student, 1.0 - tail),
             _ => -Normal::standard().inverse_cdf(tail),
         }
     }
+}
+
+/// Steps to a quantile at most; ten are usual.
+const STEPS_MAX: u32 = 200;
+
+/// The quantile above which the part `tail` lies, at most one half. By Newton's method on logarithms within bounds: the
+/// library's own inverse fails or does not end where the tail is small.
+fn upper_quantile(student: &StudentsT, tail: f64) -> f64 {
+    let (mut low, mut high) = (0.0_f64, f64::INFINITY);
+    let mut at = -Normal::standard().inverse_cdf(tail);
+    for _ in 0..STEPS_MAX {
+        let found = student.sf(at);
+        if found > tail {
+            low = at
+        } else {
+            high = at
+        }
+        let newton = at * ((found / tail).ln() * found / (at * student.pdf(at))).exp();
+        let next = if newton > low && newton < high {
+            newton
+        } else if high.is_finite() {
+            0.5 * (low + high)
+        } else {
+            2.0 * at.max(1.0)
+        };
+        if (next - at).abs() <= 4.0 * f64::EPSILON * at {
+            return next;
+        }
+        at = next;
+    }
+    at
 }
 
 #[cfg(test)]
@@ -196,6 +241,44 @@ pub(crate) mod tests {
 
     pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
         Effect { log, se, df, blocks: 4, within: 0.0 }
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (df, tail, quantile) in [
+            (1.0, 0.025, 12.706_204_7),
+            (3.0, 0.025, 3.182_446_3),
+            (10.0, 0.05, 1.812_461_1),
+            (1000.0, 0.025, 1.962_339_1),
+            (5.0, 0.5, 0.0),
+            (5.0, 0.8, -0.919_543_8),
+        ] {
+            let found = effect(0.0, 1.0, df).critical(tail);
+            assert!((found - quantile).abs() < 1e-6, "{df} {tail}: {found}");
+        }
+    }
+
+    /// A study of many blocks spends next to nothing on its first looks.
+    #[test]
+    fn quantiles_of_all_tails_are_found_and_grow() {
+        let fractions = [0.5, 1.01, 2.3, 1e4, 1e6];
+        for df in (1..=1000).map(f64::from).chain(fractions) {
+            let effect = effect(0.0, 0.01, df);
+            let mut before = 0.0;
+            for exponent in 0..=324 {
+                let alpha = 0.5 * 10.0_f64.powi(-exponent);
+                let half = effect.half_width(alpha);
+                assert!(half >= before, "{df} {alpha}: {half} {before}");
+                assert_eq!(half.is_finite(), is_of_use(alpha), "{df} {alpha}");
+                if half.is_finite() {
+                    let tail = effect.tail(half / effect.se);
+                    assert!((2.0 * tail / alpha - 1.0).abs() < 1e-6, "{df} {alpha}: {tail}");
+                }
+                before = half;
+            }
+        }
+        let nothing = effect(0.1, 0.0, 3.0).interval(1e-320);
+        assert_eq!((nothing.low, nothing.high), (0.0, f64::INFINITY));
     }
 
     /// A change downwards of the same size is called as surely: as a logarithm it is larger by more than its threshold.

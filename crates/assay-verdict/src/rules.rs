@@ -3,7 +3,7 @@
 use assay_model::{PlannedCell, Preset, Study, StudyRecord, Verdict};
 
 use crate::Doubt;
-use crate::effect::Effect;
+use crate::effect::{Effect, is_of_use};
 use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level, shares};
 
 /// Blocks that a verdict needs, unless the study is planned with fewer: the largest claims shall not be those with the
@@ -78,6 +78,12 @@ impl Rules {
         self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
     }
 
+    /// The p-value as part of what this look may spend; 1 where that is too little to be computed with.
+    fn spent_p_value(&self, effect: &Effect) -> f64 {
+        let level = self.level(effect);
+        if is_of_use(level) { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
+    }
+
     /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
     pub(crate) fn decisions(
         &self,
@@ -94,10 +100,8 @@ impl Rules {
                 .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
                 .collect();
             // A p-value is measured against what this look may spend.
-            let p_values: Vec<f64> = judged
-                .iter()
-                .map(|(_, effect)| (effect.p_value() * ALPHA / self.level(effect)).min(1.0))
-                .collect();
+            let p_values: Vec<f64> =
+                judged.iter().map(|(_, effect)| self.spent_p_value(effect)).collect();
             let changed = benjamini_hochberg(&p_values, ALPHA);
             let shares = shares(&p_values, ALPHA);
             for (((index, effect), changed), share) in judged.into_iter().zip(changed).zip(shares) {
@@ -105,7 +109,8 @@ impl Rules {
                 decisions[index] = Decision {
                     verdict: self.decide(&effect, changed),
                     detectable: (effect.blocks >= self.blocks_min)
-                        .then(|| effect.detectable(strict, POWER, self.threshold)),
+                        .then(|| effect.detectable(strict, POWER, self.threshold))
+                        .filter(|change| change.is_finite()),
                     doubt: Some(self.doubt(&effect, strict)),
                 };
             }
@@ -145,18 +150,60 @@ impl Rules {
             let room = (effect.log - low).min(high - effect.log);
             (effect.half_width(self.level(effect)), room)
         };
-        if room < NEAR * high {
+        // An estimate says where the change lies only once its interval is no wider than what it is compared with.
+        if room < NEAR * high && half <= high {
             return Doubt::AtThreshold;
         }
-        let times = (half / room).powi(2);
+        let times = (half / room.max(NEAR * high)).powi(2);
         Doubt::Wide { times: times.max(1.0), is_between_blocks: effect.is_between_blocks() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{CellId, CpuPlacement, Setup};
+
     use super::*;
     use crate::effect::tests::effect;
+
+    #[test]
+    fn nothing_is_called_where_a_look_spends_next_to_nothing() {
+        let rules = |level| Rules {
+            systems: 1,
+            levels: vec![level],
+            blocks_min: 4,
+            threshold: 0.02,
+            smoke: false,
+        };
+        let cell = a_cell();
+        let decided = |level, log| {
+            // Without any spread, as where all slices are equal.
+            let effects = [Some(effect(log, 0.0, 3.0))];
+            rules(level).decisions(&[(&cell, 0)], &effects)[0]
+        };
+        for (log, verdict) in
+            [(0.5, Verdict::Faster), (-0.5, Verdict::Slower), (0.0, Verdict::Same)]
+        {
+            assert_eq!(decided(0.01, log).verdict, verdict);
+            for level in [1e-40, 1e-320, 0.0] {
+                let decision = decided(level, log);
+                assert_eq!((decision.verdict, decision.detectable), (Verdict::Undecided, None));
+            }
+        }
+    }
+
+    fn a_cell() -> PlannedCell {
+        PlannedCell {
+            id: CellId {
+                test: assay_workloads::test_by_name("point-query").unwrap(),
+                setup: Setup { clients: 1, tables: 1, rows: 1000 },
+            },
+            warm_ms: 0,
+            slice_ms: 50,
+            events: None,
+            placement: CpuPlacement::Free,
+        }
+    }
 
     #[test]
     fn the_threshold_is_where_verdicts_have_it_on_both_sides() {
@@ -166,6 +213,12 @@ mod tests {
         for ratio in [0.81, 1.19] {
             assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");
         }
+        // 1.02 [0.88, 1.17] may be any change at all.
+        let wide = rules.doubt(&effect(1.19_f64.ln(), 0.2, 100.0), ALPHA);
+        assert!(
+            matches!(wide, Doubt::Wide { times, .. } if times > 10.0 && times.is_finite()),
+            "{wide:?}"
+        );
         for ratio in [0.79, 0.9, 1.1, 1.21] {
             assert!(matches!(doubt(ratio), Doubt::Wide { .. }), "{ratio}");
         }

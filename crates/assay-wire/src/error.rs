@@ -83,6 +83,22 @@ impl Error {
     }
 }
 
+/// Longest message of a server that is kept, bytes.
+const MESSAGE: usize = 2 << 10;
+
+/// What a server says, as text. What is far longer than any message of a real server is cut, and marked as such.
+pub(crate) fn message(bytes: &[u8]) -> String {
+    // Up to 3 bytes more, so that a character at the limit is not taken for a broken one.
+    let mut text = String::from_utf8_lossy(bytes.get(..MESSAGE + 3).unwrap_or(bytes)).into_owned();
+    // What is not UTF-8 takes more bytes as text.
+    if bytes.len() > MESSAGE || text.len() > MESSAGE {
+        let end = (0..=MESSAGE).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+        text.push_str(&format!(" ... (cut off; the message has {} bytes)", bytes.len()));
+    }
+    text
+}
+
 /// The number for an SQL state, five digits or capital letters: its value in base 36.
 ///
 /// States of errors are above all error numbers of MySQL, which have 16 bits.
@@ -126,6 +142,20 @@ pub fn code_name(code: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_cut_at_a_character_and_only_where_they_are_too_long() {
+        for text in ["", "short", &"x".repeat(MESSAGE)] {
+            assert_eq!(message(text.as_bytes()), text);
+        }
+        let [plain, wide, broken] =
+            [&b"x"[..], "€".as_bytes(), b"\xff"].map(|it| it.repeat(1 << 20));
+        let mark = " ... (cut off; the message has 1048576 bytes)";
+        assert_eq!(message(&plain), "x".repeat(MESSAGE) + mark);
+        let kept = "€".repeat(MESSAGE / 3);
+        assert_eq!(message(&wide), kept + " ... (cut off; the message has 3145728 bytes)");
+        assert_eq!(message(&broken), "\u{fffd}".repeat(MESSAGE / 3) + mark);
+    }
 
     #[test]
     fn states_and_numbers_have_names() {

@@ -21,7 +21,7 @@ mod stream;
 mod value;
 mod waiter;
 
-pub use control::Control;
+pub use control::{Control, Schema};
 pub use error::{Error, code_name, code_of_state};
 pub use hot::Hot;
 pub use options::{Charset, ConnectOptions, Protocol};

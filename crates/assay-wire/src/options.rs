@@ -50,8 +50,8 @@ pub struct ConnectOptions {
     pub password: Option<String>,
     /// Default database of the session; a Postgres server takes the user's name where there is none.
     pub database: Option<String>,
-    /// How long the server may stay silent while connecting, and in every reply; a longer silence
-    /// is noticed after twice that time at the latest.
+    /// How long connecting and logging in may take together, and how long the server may stay silent before and in
+    /// every reply; a silence before a reply is noticed after twice that time at the latest.
     pub timeout: Duration,
     /// Character set of the session.
     pub charset: Charset,

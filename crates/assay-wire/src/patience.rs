@@ -40,9 +40,9 @@ impl Patience {
         Self { is_renewed: true, ..Self::reply() }
     }
 
-    /// Whether the time is up.
-    pub(crate) fn is_over(&self) -> bool {
-        self.until.is_some_and(|until| Instant::now() > until)
+    /// Time that is left; none where it has not begun.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
     /// Allows for a message of so many bytes that has begun; the reply may take `limit` from its first one on.
@@ -104,8 +104,14 @@ mod tests {
     #[test]
     fn the_time_of_a_reply_begins_with_its_first_message() {
         let mut patience = Patience::reply();
-        assert!(!patience.is_over());
-        patience.begin_message(1, Duration::ZERO).unwrap();
-        while !patience.is_over() {}
+        assert_eq!(patience.left(), None);
+        patience.begin_message(1, LIMIT).unwrap();
+        assert!(patience.left().is_some_and(|left| left <= LIMIT));
+    }
+
+    #[test]
+    fn the_time_of_a_login_begins_at_once() {
+        assert!(Patience::login(LIMIT).left().is_some_and(|left| left <= LIMIT));
+        assert_eq!(Patience::login(Duration::ZERO).left(), Some(Duration::ZERO));
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
@@ -15,6 +15,7 @@ use rustix::net::{
     send, socket_with,
 };
 
+use crate::patience::Patience;
 use crate::waiter::Waiter;
 use crate::{Breaker, ConnectOptions, Error, Watched};
 
@@ -130,6 +131,15 @@ impl Stream {
         }
     }
 
+    /// Waits until there is something to receive, and no longer than is left of a login or a reply that has begun.
+    pub(crate) fn wait_with(&self, patience: &Patience) -> Result<(), Error> {
+        match patience.left() {
+            None => self.wait(),
+            Some(left) if !left.is_zero() && self.is_answered_within(left)? => Ok(()),
+            Some(_) => Err(self.timed_out()),
+        }
+    }
+
     /// Waits so long for something to receive; false if nothing came.
     pub(crate) fn is_answered_within(&self, time: Duration) -> Result<bool, Error> {
         let time = Timespec::try_from(time).ok();
@@ -195,10 +205,18 @@ fn connect_unix(path: &Path, limit: Duration) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Shortest time in which to try an address: none at all is not allowed.
+const LEAST: Duration = Duration::from_millis(1);
+
 fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<OwnedFd> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, limit) {
+    let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
+    let (begin, mut untried) = (Instant::now(), addresses.len() as u32);
+    for address in addresses {
+        // All addresses together take no longer than one: each gets an equal share of what is left.
+        let left = limit.saturating_sub(begin.elapsed()) / untried;
+        untried -= 1;
+        match TcpStream::connect_timeout(&address, left.max(LEAST)) {
             Ok(stream) => {
                 let socket = OwnedFd::from(stream);
                 set_tcp_nodelay(&socket, true)?;

@@ -5,7 +5,7 @@ mod common;
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_wire::Error;
 use assay_wire::{Address, ConnectOptions, Control, Hot, Protocol, Reply};
@@ -76,6 +76,30 @@ fn silence_instead_of_a_greeting_is_a_timeout() {
     let mut options = ConnectOptions::unix(path, "root");
     options.timeout = Duration::from_millis(20);
     assert!(matches!(Hot::connect(&options), Err(Error::Timeout { .. })));
+}
+
+#[test]
+fn a_login_takes_no_longer_than_its_error_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("s");
+    let _listener = UnixListener::bind(&path).unwrap();
+    let timeout = Duration::from_secs(3);
+    std::thread::scope(|scope| {
+        for protocol in [Protocol::MySql, Protocol::Postgres] {
+            let unix = ConnectOptions::unix(&path, "root");
+            let options = ConnectOptions { protocol, timeout, ..unix };
+            scope.spawn(move || {
+                let begin = Instant::now();
+                let error = Control::connect(&options).unwrap_err();
+                let elapsed = begin.elapsed();
+                assert!(
+                    matches!(error, Error::Timeout { limit, .. } if limit == timeout),
+                    "{error}"
+                );
+                assert!(elapsed >= timeout && elapsed < 2 * timeout, "{protocol:?}: {elapsed:?}");
+            });
+        }
+    });
 }
 
 #[test]

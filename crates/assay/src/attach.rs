@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use anyhow::Result;
 use assay_load::{Survey, Tables};
-use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
-use assay_plan::{Place, ServerUrl};
+use assay_model::{DataSet, IdKey, Product, SystemSpec, counted, thousands};
+use assay_plan::{Place, ServerUrl, parse_engine};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::{machine_lock, report};
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
 
-/// So many names of tables are told.
+/// So many tables of an earlier load are named.
 const NAMED: usize = 8;
 
 /// Environment variable with the password, which need then not stand in the URL for all to see.
@@ -51,10 +51,16 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
             ErrorKind::ConnectionRefused => {
                 "nothing listens there: start the server, or name the host and port at which it listens"
             }
-            ErrorKind::NotFound => {
-                "check the host's name, or the path of the socket (`?socket=PATH`)"
-            }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
+            // What the system says of a path; of a host without an address its resolver says something else.
+            ErrorKind::NotFound if source.raw_os_error().is_some() => {
+                "is the server running? check the socket's path (`?socket=PATH`)"
+            }
+            ErrorKind::NotFound => "check the host's name",
+            ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                "check the host, the port and any firewall in between"
+            }
+            _ if source.raw_os_error().is_none() => "check the host's name",
             _ => "check the host, the port and any firewall in between",
         },
         WireError::OtherProtocol { spoken: "Postgres", .. } => "begin the URL with `postgres://`",
@@ -92,46 +98,39 @@ fn load_tables(args: &Load) -> Result<Exit> {
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     let data = DataSet { tables: args.tables, rows: args.rows };
-    let engine = match args
-        .engine
-        .as_deref()
-        .unwrap_or(SystemSpec::default_engine(url.product).word())
-    {
-        "innodb" if url.product != Product::Postgres => Engine::InnoDb,
-        "rocksdb" if url.product != Product::Postgres => Engine::RocksDb,
-        "heap" if url.product == Product::Postgres => Engine::Heap,
-        other => anyhow::bail!(
-            "`{other}` is no storage engine of `{}`: `innodb` and `rocksdb` are MySQL's and MariaDB's, `heap` is \
-             Postgres'",
-            url.product
-        ),
+    let engine = match args.engine.as_deref() {
+        Some(word) => parse_engine(url.product, word).map_err(anyhow::Error::msg)?,
+        None => SystemSpec::default_engine(url.product),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
-    let there = assay_load::survey(&options, url.product, data.tables)?;
+    let there = assay_load::survey(&options, url.product, data.tables, id_key)?;
     assay_load::check_engine(&options, engine)?;
-    if args.replace {
-        there.refuse_referenced()?;
-    } else {
+    if !args.replace {
         there.refuse_foreign()?;
     }
-    if let Some(names) = listed(&there).filter(|_| !args.quiet) {
-        print(&format!("dropping existing tables: {names}"));
+    there.refuse_referenced()?;
+    // A warning, not progress.
+    if let Some(names) = listed(&there) {
+        print(&format!("dropping existing {names}"));
     }
-    there.drop_all(&options)?;
     let progress = Progress::new(args.quiet);
-    let report = assay_load::fill(&options, &tables, &mut |done| {
-        progress.update(&format!("loading, {} of {} rows", done.rows, done.rows_total));
+    let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
+        progress.update(&format!(
+            "loading, {} of {}",
+            thousands(done.rows),
+            counted(done.rows_total, "row")
+        ));
     })?;
     progress.update("reading what was loaded");
     let found = assay_load::content(&options, url.product, data)?;
     progress.finish();
     anyhow::ensure!(
         found == report.content,
-        "the server does not hold what was sent: {} rows with checksum {}, not {} with {}",
-        found.rows,
+        "the server does not hold what was sent: {} with checksum {}, not {} with {}",
+        counted(found.rows, "row"),
         found.checksum,
-        report.content.rows,
+        thousands(report.content.rows),
         report.content.checksum
     );
     let loaded = Loaded {
@@ -144,17 +143,45 @@ fn load_tables(args: &Load) -> Result<Exit> {
     };
     let words = |it: &Loaded| {
         let took = format!("{} ({:.0} rows/s)", seconds(report.elapsed), it.rows_per_s);
-        format!("loaded {} × {} rows in {took}, checksum {}", it.tables, it.rows, it.checksum)
+        let rows = counted(it.rows, "row");
+        format!("loaded {} × {rows} in {took}, checksum {}", it.tables, it.checksum)
     };
     report::put_one(&args.shape, &loaded, words)?;
     Ok(Exit::Done)
 }
 
-/// The names of what a load drops; none where nothing is there.
+/// What a load drops, such as `tables: sbtest1, sbtest2`; none where nothing is there. Everything that no load has made
+/// is named.
 pub(crate) fn listed(there: &Survey) -> Option<String> {
-    let names: Vec<&str> = there.names().collect();
-    let shown = names.get(..NAMED).unwrap_or(&names).join(", ");
-    let more = names.len().saturating_sub(NAMED);
+    let all = there.described();
+    let bare: Option<Vec<&str>> = all.iter().map(|it| it.strip_prefix("table ")).collect();
+    let (what, names) = match &bare {
+        Some(names) => ("tables", names.clone()),
+        None => ("objects", all.iter().map(String::as_str).collect()),
+    };
+    let shown = names.get(..NAMED.max(there.foreign())).unwrap_or(&names);
+    let more = names.len() - shown.len();
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("{shown}{rest}"))
+    (!names.is_empty()).then(|| format!("{what}: {}{rest}", shown.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Error as IoError;
+
+    use super::*;
+
+    #[test]
+    fn a_host_and_a_socket_that_are_not_there_are_told_apart() {
+        let hint = |source| {
+            connection_hint(&WireError::Connect { address: "x".to_owned(), source }).unwrap()
+        };
+        let (socket, host) =
+            ("is the server running? check the socket's path", "check the host's name");
+        assert!(hint(IoError::from_raw_os_error(2)).starts_with(socket));
+        assert_eq!(hint(IoError::other("failed to lookup address information")), host);
+        assert_eq!(hint(IoError::new(ErrorKind::NotFound, "the host has no address")), host);
+        assert!(hint(IoError::from_raw_os_error(113)).contains("firewall"));
+        assert!(hint(ErrorKind::TimedOut.into()).contains("firewall"));
+    }
 }

@@ -13,6 +13,7 @@ use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
 use assay_wire::Control;
 
+use crate::advice::Advised;
 use crate::cli::{Audit, ShapeWord};
 use crate::compare::on_disk;
 use crate::exit::Exit;
@@ -21,12 +22,14 @@ use crate::progress::Progress;
 use crate::report;
 use crate::server::environment;
 use crate::study::{
-    Instance, Questions, Stage, data_fact, empty_template, facts, leave_root_for, participants,
+    Instance, Questions, Stage, data_fact, facts, leave_root_for, participants, start_on_empty,
     tables,
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
+
+const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 
 /// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -35,6 +38,13 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
     let request =
         Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
+    if args.systems.len() < 2 {
+        return Err(Advised::new(
+            "an audit needs at least one other system to compare with",
+            EXAMPLE,
+        )
+        .into());
+    }
     // An audit needs less than a study.
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
     let plan = assay_plan::plan(&request, unlimited)?;
@@ -65,9 +75,11 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
             all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
             continue;
         }
-        let empty = empty_template(&env, &system.prefix, &system.options, &system.name)?;
-        let server = Server::start(&stage.site, &system.prefix, &system.options, &empty)
-            .with_context(|| format!("cannot start `{}`", system.name))?;
+        let System { name, prefix, options, .. } = system;
+        let server = start_on_empty(&env, prefix, options, name, |empty| {
+            Server::start(&stage.site, prefix, options, empty)
+        });
+        let server = server.with_context(|| format!("cannot start `{name}`"))?;
         let instance = Instance::Started(server);
         let content = load(&instance, system, plan.study.seed)?;
         let mut facts = facts(&instance, system, &questions)?;

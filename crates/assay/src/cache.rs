@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
-use assay_model::Hint;
-use assay_provision::{Cleaning, EntryKind};
+use assay_model::{Hint, Prefix};
+use assay_provision::{Cleaning, EntryKind, Hold, Provisioner};
 use assay_servers::UNFINISHED;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -17,11 +17,11 @@ use crate::paths::check_there;
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::server::environment;
-use crate::study::{Environment, description, provisioner};
+use crate::study::{Environment, description, provisioner, remove_unused};
 
-/// A server that was left running uses binaries of the cache.
+/// A server that was left running may use binaries of the cache, and nobody can tell which.
 #[derive(Debug, thiserror::Error)]
-#[error("the server `{0}` is running and uses the cache")]
+#[error("the server `{0}` is running and may use the cache")]
 pub(crate) struct StillRunning(String);
 
 impl Hint for StillRunning {
@@ -143,10 +143,8 @@ fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
 }
 
 fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
-    let running = assay_servers::kept(&crate::server::site()?.run_root)?;
-    if let Some(server) = running.first() {
-        return Err(StillRunning(server.kept.name.clone()).into());
-    }
+    let provisioner = provisioner(env)?;
+    let _holds = hold_of_running(&provisioner, &env.cache_dir)?;
     // Nobody measures meanwhile: data directories are nobody's then.
     let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
     let limit = Duration::from_secs_f64(args.unused);
@@ -155,14 +153,16 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     for path in templates(env)? {
         let age = last_used(&path)?.elapsed().unwrap_or_default();
         if args.all || age >= limit {
-            freed += size(&path)?;
-            fs_err::remove_dir_all(&path)?;
-            // One of an older assay has none.
-            let _ = fs_err::remove_file(description(&path));
+            let bytes = size(&path)?;
+            if remove_unused(&path)? {
+                freed += bytes;
+            } else {
+                print(&format!("note: `{}` is in use and stays", path.display()));
+            }
         }
     }
     let waiting = || env.progress.update("waiting for another assay that fills the cache");
-    let cleaned = provisioner(env)?.clean(cleaning, waiting)?;
+    let cleaned = provisioner.clean(cleaning, waiting)?;
     env.progress.finish();
     freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
     for entry in &cleaned.in_use {
@@ -170,6 +170,41 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     }
     report::write_stdout(&format!("freed {}\n", megabytes(freed)))?;
     Ok(Exit::Done)
+}
+
+/// Keeps the binaries of servers that were left running, which nobody holds, where they are.
+fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>> {
+    let running = assay_servers::kept(&crate::server::site()?.run_root)?;
+    let mut holds = Vec::new();
+    for server in running.into_iter().filter(|it| it.ended.is_none()) {
+        let program = fs_err::read_link(format!("/proc/{}/exe", server.kept.pid)).ok();
+        match used(&provisioner.cached()?, cache, program.as_deref()) {
+            Used::Prefix(prefix) => holds.push(provisioner.hold(prefix)?),
+            Used::Nothing => {}
+            Used::Unknown => return Err(StillRunning(server.kept.name).into()),
+        }
+    }
+    Ok(holds)
+}
+
+/// What of the cache a program is.
+#[derive(Debug, PartialEq, Eq)]
+enum Used<'a> {
+    Prefix(&'a Prefix),
+    /// It is elsewhere.
+    Nothing,
+    Unknown,
+}
+
+fn used<'a>(cached: &'a [Prefix], cache: &Path, program: Option<&Path>) -> Used<'a> {
+    let Some(program) = program else { return Used::Unknown };
+    // As the kernel names it, without links.
+    let is_below = |path: &Path| fs_err::canonicalize(path).is_ok_and(|it| program.starts_with(it));
+    match cached.iter().find(|prefix| is_below(&prefix.path)) {
+        Some(prefix) => Used::Prefix(prefix),
+        None if is_below(cache) => Used::Unknown,
+        None => Used::Nothing,
+    }
 }
 
 /// A template is used when instances are copied from it, which marks it.
@@ -205,5 +240,20 @@ fn megabytes(bytes: u64) -> String {
     match bytes as f64 / f64::from(1 << 20) {
         some if some >= 0.05 || bytes == 0 => format!("{some:.1} MB"),
         _ => "<0.1 MB".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_below_the_cache_that_is_of_no_server_there_may_be_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().canonicalize().unwrap();
+        let of = |program: Option<&Path>| used(&[], &cache, program);
+        assert_eq!(of(Some(Path::new("/usr/sbin/mysqld"))), Used::Nothing);
+        assert_eq!(of(Some(&cache.join("x/mysqld"))), Used::Unknown);
+        assert_eq!(of(None), Used::Unknown);
     }
 }

@@ -1,18 +1,17 @@
 //! The commands that measure: `compare`, `run`, `resume`. Words → plan → study → result.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, PlannedCell, Test};
+use assay_model::{Hint, PlannedCell, Study, Test};
 use assay_plan::{MachineFacts, Request};
 
 use crate::cli::{Compare, Measuring, Resume, RunFile};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Environment, Stopped, Unfinished};
+use crate::study::{self, Distrust, Environment, Stopped, Unfinished};
 use crate::{config_file, paths, report, study_id};
 
 /// `assay compare`: the main job.
@@ -27,12 +26,12 @@ const STUDY_FILES: &str =
 /// `assay run`: the same from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     let text = if args.study_file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read the study from stdin")?;
-        text
+        paths::text(std::io::stdin(), "stdin", STUDY_FILES)
+            .context("cannot read the study from stdin")?
     } else {
         paths::check_file(&args.study_file, STUDY_FILES)?;
-        fs_err::read_to_string(&args.study_file)?
+        let name = args.study_file.display().to_string();
+        paths::text(fs_err::File::open(&args.study_file)?, &name, STUDY_FILES)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
     let request = args.instead.of(request);
@@ -52,10 +51,29 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    if let Some(overruled) = overruled(request, &plan.study).filter(|_| !args.quiet) {
+        print(&overruled);
+    }
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
 }
 
-/// `assay resume`: goes on after an interruption.
+/// What to say where the preset knows no threshold as small as was asked for.
+fn overruled(request: &Request, study: &Study) -> Option<String> {
+    let asked = request.threshold.filter(|&asked| asked != assay_plan::THRESHOLD)?;
+    let used = assay_verdict::threshold(study);
+    let percent = |share: f64| (share * 1e5).round() / 1e3;
+    (asked < used).then(|| {
+        format!(
+            "warning: preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
+             uses it",
+            study.preset.word(),
+            percent(used),
+            percent(asked),
+        )
+    })
+}
+
+/// `assay resume`: continues after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
@@ -97,7 +115,7 @@ impl Hint for NoResume {
         vec![match self {
             Self::Finished(study) => format!("`assay report {study}` shows it"),
             Self::Workload { .. } => {
-                "resume it with the assay that began it, or begin a new study".to_owned()
+                "resume it with the assay that started it, or start a new study".to_owned()
             }
         }]
     }
@@ -147,7 +165,7 @@ fn measure(
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => {
-                print("interrupted before the study began: the same command begins it");
+                print("interrupted before the study started; run the command again to start it");
                 return Ok(Exit::Interrupted);
             }
         },
@@ -156,10 +174,14 @@ fn measure(
             (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
-            let has_slices = |id: &String| ledger.read(id).is_ok_and(|it| !it.slices.is_empty());
-            if let Some(id) = stopped.study.filter(has_slices) {
+            // One that is refused does not go on.
+            let goes_on = |id: &String| {
+                !stopped.error.is::<Distrust>()
+                    && ledger.read(id).is_ok_and(|it| !it.slices.is_empty())
+            };
+            if let Some(id) = stopped.study.filter(goes_on) {
                 print(&format!(
-                    "note: what was measured is kept in `{}`; `assay resume {id}` goes on",
+                    "note: what was measured is kept in `{}`; `assay resume {id}` continues the study",
                     ledger.path().display()
                 ));
             }
@@ -167,13 +189,13 @@ fn measure(
         }
     };
     let record = report::read(ledger, &id).context("cannot read back what was measured")?;
-    let written = report::write(&record, &args.output);
+    let written = report::write_measured(&record, &args.output);
     if let Some((how, exit)) = stopped {
         // Whoever ended it may have taken the terminal along.
         if let Err(error) = written {
             print(&format!("note: {error:#}"));
         }
-        print(&format!("{how}: `assay resume {id}` goes on"));
+        print(&format!("{how}: `assay resume {id}` continues the study"));
         return Ok(exit);
     }
     written
@@ -199,14 +221,39 @@ pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
 
 #[cfg(test)]
 mod tests {
+    use assay_model::{Definition, Preset};
+
     use super::*;
 
     #[test]
+    fn a_threshold_that_smoke_does_not_use_is_told() {
+        let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let told = |preset, threshold| {
+            let request = Request { preset, threshold, ..Request::of_systems(&words) };
+            overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)
+        };
+        let smoke = told(Preset::Smoke, Some(0.03)).unwrap();
+        assert!(smoke.contains("under 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
+        assert_eq!(told(Preset::Smoke, Some(0.2)), None);
+        assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
+        assert_eq!(told(Preset::Quick, Some(0.03)), None);
+    }
+
+    #[test]
     fn slices_of_another_workload_are_never_mixed() {
-        let refused =
-            |finished, version| refuse_what_cannot_go_on("id".to_owned(), finished, version).err();
-        assert!(refused(false, WORKLOAD_VERSION).is_none());
-        assert!(matches!(refused(true, WORKLOAD_VERSION), Some(NoResume::Finished(_))));
-        assert!(matches!(refused(false, WORKLOAD_VERSION + 1), Some(NoResume::Workload { .. })));
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
+        let mut cells = plan.study.cells;
+        let refused = |finished, cells: &[PlannedCell]| {
+            refuse_what_cannot_go_on("id", finished, cells).err()
+        };
+        assert!(refused(false, &cells).is_none());
+        assert!(matches!(refused(true, &cells), Some(NoResume::Finished(_))));
+        let changed = cells[3].id.test.definition().clone();
+        cells[3].id.test = Test::of(Definition { digest: "0".repeat(16), ..changed });
+        let error = refused(false, &cells).unwrap().to_string();
+        assert!(error.contains("under the name of update-one:"), "{error}");
     }
 }

@@ -9,6 +9,8 @@ use assay_model::SystemSpec;
 use assay_plan::{ConfigLine, Request, config_lines, parse_system};
 use fs_err as fs;
 
+use crate::paths;
+
 /// How much is read for one system, bytes: files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
 
@@ -31,7 +33,10 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         let path = directory.join(&config);
         let spec = parse_system(&system.words)?;
         let mut left = SIZE_MAX;
-        let lines = lines(&spec, &path, DEPTH_MAX, &mut left).with_context(|| {
+        let found = paths::check_file(&path, "`config` is relative to the study file");
+        let lines =
+            found.map_err(Into::into).and_then(|()| lines(&spec, &path, DEPTH_MAX, &mut left));
+        let lines = lines.with_context(|| {
             let name = system.name.as_ref().unwrap_or(&system.words);
             format!("cannot read the config of system `{name}`")
         })?;
@@ -47,7 +52,7 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
             ));
         }
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
-            notes.insert(format!("`{config}` has no option for {}", system.words));
+            notes.insert(format!("`{config}` has no option for {spec}"));
         }
         *system = system.clone().started_from(&lines);
     }
@@ -144,9 +149,11 @@ mod tests {
         write("wrong.cnf", "[mysqld]\n-=1\n");
         write("large.cnf", &"!include comments.cnf\n".repeat(3));
         write("comments.cnf", &"#\n".repeat(250_000));
-        for (config, expected) in
-            [("missing.cnf", "missing.cnf"), ("circle.cnf", "10 levels"), ("wrong.cnf", "line 2")]
-        {
+        for (config, expected) in [
+            ("missing.cnf", "missing.cnf` does not exist"),
+            ("circle.cnf", "10 levels"),
+            ("wrong.cnf", "line 2"),
+        ] {
             let error = format!("{:#}", resolve(study(config), directory.path()).unwrap_err());
             assert!(error.contains("system `b`") && error.contains(expected), "{error}");
         }

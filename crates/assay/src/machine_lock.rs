@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use assay_model::Hint;
 use assay_plan::{Place, ServerUrl};
+use assay_servers::is_at;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use jiff::Timestamp;
 use procfs::process::Process;
@@ -48,6 +49,9 @@ pub(crate) enum LockError {
     /// Somebody put another kind of file in the lock's place.
     #[error("`{0}` is not a regular file that assay can lock")]
     Unfit(PathBuf),
+    /// It belongs to somebody else, who keeps it to himself.
+    #[error("`{0}` belongs to another user and cannot be read")]
+    Unreadable(PathBuf),
 }
 
 impl Hint for LockError {
@@ -62,6 +66,10 @@ impl Hint for LockError {
                     path.display()
                 )
             }
+            Self::Unreadable(path) => format!(
+                "its owner or root has to remove it or make it readable (`chmod a+r {}`)",
+                path.display()
+            ),
         }]
     }
 }
@@ -93,7 +101,7 @@ impl MachineLock {
             let file = open(path)?;
             match file.try_lock() {
                 // A file that was removed meanwhile keeps nobody out.
-                Ok(()) if is_at(&file, path) => return Ok(Self { _file: file }),
+                Ok(()) if is_at(&file, path)? => return Ok(Self { _file: file }),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => {
@@ -154,7 +162,7 @@ fn open(path: &Path) -> Result<File> {
         match open_existing(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             opened => {
-                let file = opened.map_err(|_| LockError::Unfit(path.to_owned()))?;
+                let file = opened.map_err(|error| unopened(path, &error))?;
                 let is_file = file.metadata().is_ok_and(|it| it.is_file());
                 return if is_file {
                     Ok(file)
@@ -176,6 +184,14 @@ fn open(path: &Path) -> Result<File> {
     }
 }
 
+/// Why a file that is there could not be opened.
+fn unopened(path: &Path, error: &std::io::Error) -> LockError {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => LockError::Unreadable(path.to_owned()),
+        _ => LockError::Unfit(path.to_owned()),
+    }
+}
+
 fn open_existing(path: &Path) -> std::io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = fs_err::OpenOptions::new()
@@ -183,13 +199,6 @@ fn open_existing(path: &Path) -> std::io::Result<File> {
         .custom_flags(flags.bits().cast_signed())
         .open(path)?;
     Ok(file.into_parts().0)
-}
-
-/// Whether the file is still the one at its path.
-fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |it: std::fs::Metadata| (it.dev(), it.ino());
-    let there = fs_err::symlink_metadata(path).map(identity);
-    file.metadata().map(identity).ok() == there.ok()
 }
 
 /// Who holds a lock on the file, by the kernel's list of locks: `pid 4711 of user alice, running since 14:02`.
@@ -281,6 +290,27 @@ mod tests {
         assert!(!target.exists());
     }
 
+    #[test]
+    fn a_file_that_may_not_be_read_is_told_from_one_that_is_unfit() {
+        let path = Path::new("/tmp/lock");
+        let error = unopened(path, &std::io::ErrorKind::PermissionDenied.into());
+        assert_eq!(error.to_string(), "`/tmp/lock` belongs to another user and cannot be read");
+        assert!(error.hints().concat().contains("`chmod a+r /tmp/lock`"));
+        let error = unopened(path, &rustix::io::Errno::LOOP.into());
+        assert!(matches!(error, LockError::Unfit(_)));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        fs_err::write(&path, "").unwrap();
+        fs_err::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+        // Root may read it.
+        match lock_at(&path, Duration::ZERO) {
+            Ok(_) => assert!(rustix::process::geteuid().is_root()),
+            Err(error) => {
+                assert!(matches!(error.downcast_ref(), Some(LockError::Unreadable(_))), "{error}");
+            }
+        }
+    }
+
     /// Names the file to the part of the test that runs with a umask of its own.
     const INSIDE: &str = "ASSAY_TEST_LOCK";
 
@@ -309,8 +339,8 @@ mod tests {
         let path = dir.path().join("lock");
         let old = open(&path).unwrap();
         fs_err::remove_file(&path).unwrap();
-        assert!(!is_at(&old, &path));
+        assert!(!is_at(&old, &path).unwrap());
         let new = lock_at(&path, Duration::ZERO).unwrap();
-        assert!(is_at(&new._file, &path));
+        assert!(is_at(&new._file, &path).unwrap());
     }
 }

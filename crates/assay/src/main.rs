@@ -1,10 +1,12 @@
 //! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
+mod advice;
 mod attach;
 mod audit;
 mod bench;
 mod cache;
 mod cli;
+mod command_line;
 mod compare;
 mod config_file;
 mod exit;
@@ -22,7 +24,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::AnsiColor;
-use assay_model::{Hint, printable_lines};
+use assay_model::{Hint, printable_lines, without_secrets};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -31,7 +33,11 @@ use crate::exit::Exit;
 use crate::progress::{print, print_marked};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    assay_servers::narrow_umask();
+    assay_servers::supervise::fail_at_the_limit_of_file_sizes();
+    let cli = Cli::try_parse();
+    command_line::hide_passwords();
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) => return print_usage(error),
     };
@@ -66,10 +72,10 @@ fn print_usage(error: clap::Error) -> ExitCode {
         error.exit();
     }
     let (text, hint) = usage_text(error);
-    let text = text.trim_end();
+    let text = without_secrets(text.trim_end());
     match text.strip_prefix("error: ") {
         Some(text) => print_marked("error", AnsiColor::Red, text),
-        None => print(text),
+        None => print(&text),
     }
     if let Some(hint) = hint {
         print("");
@@ -80,12 +86,20 @@ fn print_usage(error: clap::Error) -> ExitCode {
 
 /// An option that there is not is a mistake, never a value: no tip to pass it as one.
 fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
+        let hint = cli::subcommand_hint(word);
+        if hint.is_some() {
+            error.remove(ContextKind::SuggestedSubcommand);
+        }
+        return (error.render().to_string(), hint);
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return (error.render().to_string(), None);
     }
     error.remove(ContextKind::Suggested);
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     let hint = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(option)) => cli::option_hint(option),
+        Some(ContextValue::String(option)) => cli::option_hint(option, &usage),
         _ => None,
     };
     if hint.is_some() {
@@ -99,17 +113,19 @@ fn log_to_stderr() {
     let wanted = env_logger::Env::default().default_filter_or("warn");
     let line = |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let message = record.args().to_string();
-        writeln!(buffer, "[{} {}] {}", record.level(), record.target(), printable_lines(&message))
+        let message = printable_lines(&without_secrets(&message)).into_owned();
+        writeln!(buffer, "[{} {}] {message}", record.level(), record.target())
     };
     env_logger::Builder::from_env(wanted).format(line).init();
 }
 
 /// `error:` what failed, the causes below it, then what to do next.
 fn print_error(error: &anyhow::Error) {
-    print_marked("error", AnsiColor::Red, &error.to_string());
-    let mut shown = error.to_string();
+    // What people type by mistake, and what programs say, may hold a password.
+    let mut shown = without_secrets(&error.to_string());
+    print_marked("error", AnsiColor::Red, &shown);
     for cause in error.chain().skip(1) {
-        let text = cause.to_string();
+        let text = without_secrets(&cause.to_string());
         // An error that shows its source in its own text need not show it twice.
         if !shown.contains(&text) {
             print(&format!("  caused by: {text}"));
@@ -121,7 +137,7 @@ fn print_error(error: &anyhow::Error) {
         print("");
     }
     for hint in hints {
-        print_marked("hint", AnsiColor::Cyan, &hint);
+        print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
     }
 }
 
@@ -137,15 +153,21 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         .flat_map(|cause| {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
+            hints.extend(of::<advice::Advised>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<machine_lock::LockError>(cause));
             hints.extend(of::<study::OtherMachine>(cause));
             hints.extend(of::<study::StillMeasured>(cause));
             hints.extend(of::<study::Distrust>(cause));
+            hints.extend(of::<study::NoRoom>(cause));
+            hints.extend(of::<paths::Unreadable>(cause));
             hints.extend(of::<paths::NotMade>(cause));
+            hints.extend(of::<paths::OpenToAll>(cause));
             hints.extend(of::<paths::NoHome>(cause));
             hints.extend(of::<paths::WrongPlace>(cause));
             hints.extend(of::<report::NoFormat>(cause));
+            hints.extend(of::<report::NoPlace>(cause));
+            hints.extend(of::<report::NotWritten>(cause));
             hints.extend(of::<cache::StillRunning>(cause));
             hints.extend(of::<assay_provision::Error>(cause));
             hints.extend(of::<assay_servers::Error>(cause));

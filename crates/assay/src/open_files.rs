@@ -4,58 +4,101 @@ use assay_model::{Hint, counted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files of one client: its socket, its timer, what waits for both.
-pub(crate) const OF_A_CLIENT: u64 = 3;
+const OF_A_CLIENT: u64 = 3;
 
 /// The same, and the counters of its thread and of the one that serves it, which a study reads.
-pub(crate) const OF_A_MEASURED_CLIENT: u64 = 5;
+const OF_A_MEASURED_CLIENT: u64 = 5;
 
 /// Files that are open whatever is measured.
-const SPARE: u64 = 256;
+const SPARE: u64 = 64;
+
+/// The same where servers are started.
+const SPARE_TO_START: u64 = 256;
 
 /// Files that a server needs besides its connections: MariaDB and MySQL take fewer connections where they have less.
 const OF_A_SERVER: u64 = 850;
 
+/// What is about to be done, as far as it needs files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand {
+    /// Clients of each server.
+    clients: u32,
+    of_a_client: u64,
+    servers: usize,
+    /// Whether any of the servers is one that this process starts.
+    starts_any: bool,
+}
+
 /// The hard limit is too low.
 #[derive(Debug, thiserror::Error)]
-#[error("{} would need {needed} open files, but this process may open only {limit}", counted(*.clients, "client"))]
+#[error("{what} would need {needed} open files, but this process may open only {limit}")]
 pub(crate) struct TooFewFiles {
-    clients: u32,
+    what: String,
     needed: u64,
     limit: u64,
+    /// Whether fewer clients could do with it.
+    may_be_fewer: bool,
 }
 
 impl Hint for TooFewFiles {
     fn hints(&self) -> Vec<String> {
+        let fewer = if self.may_be_fewer { "use fewer clients, or " } else { "" };
         vec![format!(
-            "use fewer clients, or raise the hard limit to {} or more (`ulimit -Hn`; `LimitNOFILE=` of a service, \
+            "{fewer}raise the hard limit to {} or more (`ulimit -Hn`; `LimitNOFILE=` of a service, \
              `--ulimit nofile=` of a container)",
             self.needed
         )]
     }
 }
 
-/// Raises the soft limit to what so many clients of each of so many servers need; servers that are started later
-/// inherit it. To be called before anything is started.
-pub(crate) fn raise(
-    clients: u32,
-    files_of_a_client: u64,
-    servers: usize,
-) -> Result<(), TooFewFiles> {
-    let ours = u64::from(clients) * files_of_a_client * servers as u64 + SPARE;
-    let needed = ours.max(u64::from(clients) + OF_A_SERVER);
-    let limits = getrlimit(Resource::Nofile);
-    match raised(limits.current, limits.maximum, needed) {
-        Ok(None) => Ok(()),
-        Ok(current) => {
-            let limits = Rlimit { current, maximum: limits.maximum };
-            // It is below the hard limit, so nothing can forbid it.
-            setrlimit(Resource::Nofile, limits).map_err(|_| TooFewFiles {
-                clients,
-                needed,
-                limit: limits.current.unwrap_or(0),
-            })
+impl Demand {
+    /// Of a benchmark on a server that runs already.
+    pub(crate) fn of_bench(clients: u32) -> Self {
+        Self { clients, of_a_client: OF_A_CLIENT, servers: 1, starts_any: false }
+    }
+
+    /// Of a study or an audit of so many servers.
+    pub(crate) fn of_study(clients: u32, servers: usize, starts_any: bool) -> Self {
+        Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
+    }
+
+    /// Of a server that is started for the user.
+    pub(crate) fn of_server() -> Self {
+        Self { clients: 0, of_a_client: 0, servers: 1, starts_any: true }
+    }
+
+    /// Raises the soft limit to what this needs; servers that are started later inherit it. To be called before
+    /// anything is started.
+    pub(crate) fn raise(self) -> Result<(), TooFewFiles> {
+        let limits = getrlimit(Resource::Nofile);
+        match raised(limits.current, limits.maximum, self.needed()) {
+            Ok(None) => Ok(()),
+            Ok(current) => {
+                let limits = Rlimit { current, maximum: limits.maximum };
+                // It is below the hard limit, so nothing can forbid it.
+                setrlimit(Resource::Nofile, limits)
+                    .map_err(|_| self.unmet(limits.current.unwrap_or(0)))
+            }
+            Err(limit) => Err(self.unmet(limit)),
         }
-        Err(limit) => Err(TooFewFiles { clients, needed, limit }),
+    }
+
+    /// Files of this process, or of a server that it starts where that is more.
+    fn needed(self) -> u64 {
+        let clients = u64::from(self.clients);
+        let spare = if self.starts_any { SPARE_TO_START } else { SPARE };
+        let ours = clients * self.of_a_client * self.servers as u64 + spare;
+        if self.starts_any { ours.max(clients + OF_A_SERVER) } else { ours }
+    }
+
+    fn unmet(self, limit: u64) -> TooFewFiles {
+        let what = match self.clients {
+            0 | 1 if self.starts_any => "a server".to_owned(),
+            clients => counted(clients, "client"),
+        };
+        let least = Self { clients: 1, ..self }.needed();
+        let may_be_fewer = self.clients > 1 && least <= limit;
+        TooFewFiles { what, needed: self.needed(), limit, may_be_fewer }
     }
 }
 
@@ -71,6 +114,34 @@ fn raised(soft: Option<u64>, hard: Option<u64>, needed: u64) -> Result<Option<u6
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_started_here_needs_the_files_of_a_server() {
+        assert!(Demand::of_bench(1).needed() <= 256);
+        assert!(Demand::of_study(1, 2, false).needed() <= 256);
+        assert_eq!(Demand::of_study(1, 2, true).needed(), 1 + OF_A_SERVER);
+        assert_eq!(Demand::of_server().needed(), OF_A_SERVER);
+        assert_eq!(Demand::of_study(1024, 2, true).needed(), 1024 * 5 * 2 + SPARE_TO_START);
+    }
+
+    #[test]
+    fn fewer_clients_are_advised_only_where_that_helps() {
+        let told = |demand: Demand, limit| {
+            let error = demand.unmet(limit);
+            (error.to_string(), error.hints().concat())
+        };
+        let (error, hint) = told(Demand::of_study(1, 2, true), 300);
+        let expected = "a server would need 851 open files, but this process may open only 300";
+        assert_eq!(error, expected);
+        assert!(hint.starts_with("raise the hard limit to 851 or more"), "{hint}");
+        let (error, hint) = told(Demand::of_study(64, 2, true), 300);
+        assert!(error.starts_with("64 clients would need 914 open files"), "{error}");
+        assert!(hint.starts_with("raise the hard limit to 914"), "{hint}");
+        let (_, hint) = told(Demand::of_bench(64), 128);
+        assert!(hint.starts_with("use fewer clients, or raise the hard limit to 256"), "{hint}");
+        let (_, hint) = told(Demand::of_bench(1), 60);
+        assert!(hint.starts_with("raise the hard limit to 67"), "{hint}");
+    }
 
     #[test]
     fn the_soft_limit_is_raised_as_far_as_needed_and_allowed() {

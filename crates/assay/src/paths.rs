@@ -1,9 +1,13 @@
 //! Where assay keeps things: the XDG base directories, overridable by option and environment.
 
+use std::fs::Permissions;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::Hint;
+use rustix::process::{getegid, geteuid};
 
 /// The cache of servers and templates.
 pub(crate) fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
@@ -53,11 +57,65 @@ impl Hint for NotMade {
     }
 }
 
+/// Programs of the cache are run, so nobody else may put any there.
+#[derive(Debug, thiserror::Error)]
+#[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
+pub(crate) struct OpenToAll(PathBuf);
+
+impl Hint for OpenToAll {
+    fn hints(&self) -> Vec<String> {
+        let path = self.0.display();
+        vec![
+            format!(
+                "remove `{path}` unless you trust all users, or take the right away: `chmod -R o-w {path}`"
+            ),
+            "`--cache-dir` or `ASSAY_CACHE` names another cache".to_owned(),
+        ]
+    }
+}
+
+/// Parts of the cache that programs are run from, or that servers get their data from.
+const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
+
+/// Refuses a cache that everybody can write to, and gives what to say of one that some others can write to.
+fn check_cache(dir: &Path) -> Result<Option<String>, OpenToAll> {
+    let mut warning = None;
+    for path in TRUSTED.map(|part| dir.join(part)) {
+        // What is not there yet is made by assay.
+        let Ok(found) = fs_err::metadata(&path) else { continue };
+        let (mode, owner) = (found.mode(), found.uid());
+        if mode & 0o002 != 0 && mode & 0o1000 == 0 {
+            return Err(OpenToAll(path));
+        }
+        let is_anothers = owner != 0 && owner != geteuid().as_raw();
+        // A group of one's own is how many systems give files to their users.
+        let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
+        if warning.is_none() && (is_anothers || is_groups || mode & 0o002 != 0) {
+            let path = path.display();
+            warning =
+                Some(format!("other users can change `{path}`, from which assay runs programs"));
+        }
+    }
+    Ok(warning)
+}
+
+/// Makes a directory that only this user may enter, also where it is there already.
+pub(crate) fn make_private(dir: &Path) -> Result<()> {
+    fs_err::create_dir_all(dir)?;
+    if fs_err::metadata(dir)?.mode() & 0o077 != 0 {
+        fs_err::set_permissions(dir, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
 /// The cache of servers and templates, made where it is not there yet.
 pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
     let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
     fs_err::create_dir_all(&dir).map_err(|source| NotMade { what: "cache", chosen_by, source })?;
+    if let Some(warning) = check_cache(&dir)? {
+        log::warn!("{warning}");
+    }
     Ok(dir)
 }
 
@@ -103,6 +161,43 @@ impl Hint for WrongPlace {
     }
 }
 
+/// Most that is read as one text, bytes: what a person writes has a thousandth of it.
+const TEXT_MAX: u64 = 1 << 20;
+
+/// Something that is to be a text is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// It is longer than any text that a person writes, perhaps without end.
+    #[error("`{name}` has more than {TEXT_MAX} bytes")]
+    TooLong { name: String, hint: &'static str },
+    /// It has bytes that are no characters.
+    #[error("`{name}` is not UTF-8 text: byte {at} belongs to no character")]
+    NotText { name: String, at: usize, hint: &'static str },
+}
+
+impl Hint for Unreadable {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::TooLong { hint, .. } | Self::NotText { hint, .. } => vec![(*hint).to_owned()],
+        }
+    }
+}
+
+/// What is read of a file or pipe that may be anything.
+pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<String> {
+    let mut bytes = Vec::new();
+    let cannot = || format!("cannot read `{name}`");
+    from.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(cannot)?;
+    let name = name.to_owned();
+    if bytes.len() as u64 > TEXT_MAX {
+        return Err(Unreadable::TooLong { name, hint }.into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to() + 1;
+        Unreadable::NotText { name, at, hint }.into()
+    })
+}
+
 const IS_DIRECTORY: &str = "is a directory";
 
 /// Refuses a file that is not there, and a directory, with what to do instead.
@@ -143,4 +238,42 @@ fn base(variable: Variable, below_home: &str) -> Result<PathBuf> {
     }
     let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(NoHome(variable))?;
     Ok(home.join(below_home))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_of_a_person_is_refused() {
+        let told = |from: &mut dyn Read| text(from, "x", "name a study file");
+        assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
+        let endless = told(&mut std::io::repeat(0)).unwrap_err();
+        assert_eq!(endless.to_string(), "`x` has more than 1048576 bytes");
+        let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
+        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 belongs to no character");
+        let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
+        assert_eq!(hints, ["name a study file"]);
+    }
+
+    #[test]
+    fn a_cache_that_everybody_can_write_to_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, part) = (folder.path().join("cache"), folder.path().join("cache/templates"));
+        make_private(&part).unwrap();
+        let set = |path: &Path, mode| {
+            fs_err::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        assert_eq!(check_cache(&cache).unwrap(), None);
+        set(&cache, 0o1777);
+        assert!(check_cache(&cache).unwrap().is_some());
+        set(&cache, 0o777);
+        assert!(check_cache(&cache).is_err());
+        set(&cache, 0o755);
+        set(&part, 0o777);
+        assert_eq!(check_cache(&cache).unwrap_err().0, part);
+        make_private(&part).unwrap();
+        assert_eq!(fs_err::metadata(&part).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(check_cache(&cache).unwrap(), None);
+    }
 }

@@ -113,7 +113,7 @@ impl Progress {
     pub(crate) fn update(&self, what: &str) {
         if let Sink::Live(bar) = &self.sink {
             bar.set_style(spinner_style());
-            bar.set_message(printable(what).into_owned());
+            bar.set_message(shortened(&printable(what)));
         }
     }
 
@@ -164,7 +164,7 @@ impl Progress {
         let time = format!("{} of {}", minutes(*used_s), minutes(*budget_s));
         let known = so_far.styled();
         let gap = if known.is_empty() { "" } else { "  " };
-        bar.set_message(format!("{time}  {known}{gap}{}", printable(what)));
+        bar.set_message(format!("{time}  {known}{gap}{}", shortened(&printable(what))));
     }
 
     /// Clears the live line: the result comes next.
@@ -192,6 +192,25 @@ fn on_lines(text: &str) -> String {
     let indented = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
     let further = lines.split('\n').skip(1).map(|line| format!("\n{}", indented(line)));
     further.fold(lines.split('\n').take(1).collect(), |text, line| text + &line)
+}
+
+/// Characters of a word with a URL that stay in a line which can be rewritten, at its begin and at its end.
+const OF_URL: [usize; 2] = [22, 14];
+
+/// Text for a line that is as wide as the terminal, and has what is done after the name of a system: where that is a
+/// long URL, its middle is left out.
+fn shortened(text: &str) -> String {
+    let [begin, end] = OF_URL;
+    let short = |word: &str| {
+        let count = word.chars().count();
+        if !word.contains("://") || count <= begin + end {
+            return word.to_owned();
+        }
+        let head: String = word.chars().take(begin).collect();
+        let tail: String = word.chars().skip(count - end).collect();
+        format!("{head}…{tail}")
+    };
+    text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
 /// Colours only where stderr can show them.
@@ -244,6 +263,16 @@ mod tests {
     #[test]
     fn no_text_commands_the_terminal_or_passes_for_a_line_of_assays_own() {
         assert_eq!(on_lines("a\u{1b}[2J\u{202e}b\nhint: run this\n"), "a�[2J�b\n  hint: run this");
+    }
+
+    #[test]
+    fn a_long_url_leaves_room_for_what_is_done() {
+        let url =
+            "mysql://root@/sbtest?socket=/home/someone/state/servers/host/run/0123456789ab/u/s";
+        let line = shortened(&format!("{url}: loading, 5 of 10 rows"));
+        assert_eq!(line, "mysql://root@/sbtest?s…3456789ab/u/s: loading, 5 of 10 rows");
+        let plain = "mariadb@11.8+a=b: unpacking 1 of 2 packages";
+        assert_eq!(shortened(plain), plain);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `assay report`, `studies` and `tests`, and how every command writes its result: stdout is the result alone.
 
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
 use crate::exit::Exit;
-use crate::{paths, study_id};
+use crate::{paths, study, study_id};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -20,9 +20,16 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     let ledger = Ledger::open_read_only(&file)?;
     let found = study_id::find(&ledger, args.study.as_deref(), |_| true)?;
-    let Some(id) = found else { bail!("there is no study in `{}` yet", file.display()) };
+    let Some(id) = found else {
+        bail!(crate::advice::Advised::new(
+            format!("there is no study in `{}` yet", file.display()),
+            "`assay compare BASE OTHER` makes one"
+        ))
+    };
     let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
-    write(&record, &args.output)
+    let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
+    let running = !record.finished && is_measured(&record);
+    write(&StudyRecord { running, ..record }, &args.output)
 }
 
 /// A study of the ledger. How to do it again is written anew: who follows it is to run assay and nothing else, whatever
@@ -40,8 +47,12 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // No ledger yet is no study yet, unless it was named.
     let is_new = args.ledger.file.is_none() && !file.exists();
-    let studies = if is_new { Vec::new() } else { Ledger::open_read_only(&file)?.studies()? };
-    put(&args.output, |format, options| assay_report::studies(&studies, format, options))?;
+    let ledger = if is_new { None } else { Some(Ledger::open_read_only(&file)?) };
+    let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
+    let running = ledger.map(|it| study::measured(&it, &studies)).unwrap_or_default();
+    put(&args.output, |format, options| {
+        assay_report::studies(&studies, &running, format, options)
+    })?;
     Ok(Exit::Done)
 }
 
@@ -69,6 +80,32 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     put(output, |format, options| assay_report::render(record, &judgement, format, options))?;
     let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
     Ok(if failed { Exit::CellFailed } else { Exit::Done })
+}
+
+/// [`write`] for what was just measured: where the file cannot be written after all, the answer goes to stdout.
+pub(crate) fn write_measured(record: &StudyRecord, output: &Output) -> Result<Exit> {
+    write(record, output).map_err(|source| {
+        if output.output.is_some() {
+            let stdout = Output { format: Some(FormatWord::Text), output: None };
+            // What went wrong first is what is told.
+            let _ = write(record, &stdout);
+        }
+        NotWritten { study: record.study.id.clone(), source }.into()
+    })
+}
+
+/// A study was measured, and its report could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the report of study `{study}`")]
+pub(crate) struct NotWritten {
+    study: String,
+    source: anyhow::Error,
+}
+
+impl Hint for NotWritten {
+    fn hints(&self) -> Vec<String> {
+        vec![format!("the study is in the ledger: `assay report {} -o FILE`", self.study)]
+    }
 }
 
 /// Renders in the format that was asked for, to where it was asked for.
@@ -123,18 +160,61 @@ impl Hint for NoFormat {
 /// Refuses a place that nothing can be written to, and a format that is not there, before anything is measured for it.
 pub(crate) fn check(output: &Output) -> Result<()> {
     format(output)?;
-    let Some(path) = &output.output else { return Ok(()) };
+    Ok(output.output.as_deref().map_or(Ok(()), check_place)?)
+}
+
+/// The place of `-o` does not take a result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoPlace {
+    /// It names no file.
+    #[error("`{}` is a directory; `-o` takes a file", .0.display())]
+    Directory(PathBuf),
+    /// It names a file in no directory.
+    #[error("`{}` cannot be written: `-o` names a file in a directory that exists", .0.display())]
+    NoDirectory(PathBuf),
+    /// The kernel refuses.
+    #[error("`{}` cannot be written", .0.display())]
+    Refused(PathBuf, #[source] std::io::Error),
+}
+
+impl Hint for NoPlace {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Refused(..) => {
+                vec!["`-o` takes a file in a directory that you can write to".to_owned()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether a result can be written to a file, which stays as it is: neither emptied nor made.
+fn check_place(path: &Path) -> Result<(), NoPlace> {
+    if path.is_dir() {
+        return Err(NoPlace::Directory(path.to_owned()));
+    }
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    if !directory.is_dir() || path.is_dir() {
-        bail!(
-            "`{}` cannot be written: `-o` names a file in a directory that exists",
-            path.display()
-        );
+    if !directory.is_dir() {
+        return Err(NoPlace::NoDirectory(path.to_owned()));
     }
-    Ok(())
+    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), source))
+}
+
+fn try_to_open(path: &Path) -> std::io::Result<()> {
+    let mut options = fs_err::OpenOptions::new();
+    match fs_err::symlink_metadata(path) {
+        Ok(it) if it.is_file() => options.append(true).open(path).map(drop),
+        // Opening a pipe would wait for its reader, and making what a link names would leave it there.
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            options.write(true).create_new(true).open(path)?;
+            fs_err::remove_file(path)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Prints a list: one line each, or a JSON array.
@@ -195,5 +275,36 @@ pub(crate) fn write_stdout(text: &str) -> Result<()> {
             Err(error).context("cannot write the result")
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_tried_without_a_trace() {
+        let folder = tempfile::tempdir().unwrap();
+        let [kept, new, below] =
+            ["kept.html", "new.html", "no/x.html"].map(|name| folder.path().join(name));
+        fs_err::write(&kept, "what was there").unwrap();
+        check_place(&kept).unwrap();
+        check_place(&new).unwrap();
+        assert_eq!(fs_err::read_to_string(&kept).unwrap(), "what was there");
+        assert!(!new.exists());
+        assert!(matches!(check_place(folder.path()), Err(NoPlace::Directory(_))));
+        assert!(matches!(check_place(&below), Err(NoPlace::NoDirectory(_))));
+        // Nobody makes a file there, not even root.
+        let refused = check_place(Path::new("/proc/x.html")).unwrap_err();
+        assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
+        assert_eq!(refused.hints().len(), 1);
+    }
+
+    /// The check may have been long ago, when the place was still there.
+    #[test]
+    fn a_result_that_cannot_be_written_says_where_it_is() {
+        let source = std::io::Error::from(ErrorKind::StorageFull).into();
+        let error = NotWritten { study: "20261118-0a1b".to_owned(), source };
+        assert!(error.hints()[0].contains("`assay report 20261118-0a1b -o FILE`"));
     }
 }

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_model::{Prefix, Product, SystemSpec, without_logins};
+use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login};
 use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
 use assay_wire::Stop;
@@ -14,7 +14,7 @@ use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, Sh
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{DATABASE, Environment, Stage, agree, empty_template, fetch, provisioner};
+use crate::study::{DATABASE, Environment, Stage, agree, fetch, provisioner, start_on_empty};
 use crate::{paths, report};
 
 /// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
@@ -74,7 +74,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     for (words, spec) in args.systems.iter().zip(specs) {
         env.interrupt.check()?;
         let from = agreed.get(&spec.product).map(String::as_str);
-        let prefix = fetch(&provisioner, &without_logins(words), &spec, from, &env)?;
+        let prefix = fetch(&provisioner, &address_without_login(words), &spec, from, &env)?;
         found.push((spec, prefix));
     }
     progress.finish();
@@ -129,7 +129,7 @@ pub(crate) fn site() -> Result<Site> {
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
     let state = paths::made_state_dir()?.join("servers").join(machine.trim());
     let data_root = state.join("data");
-    fs_err::create_dir_all(&data_root)?;
+    paths::make_private(&data_root)?;
     let run_root = assay_servers::run_root(Some(&state));
     Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new(), Stop::default()) })
 }
@@ -139,6 +139,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..site()? };
+    crate::open_files::Demand::of_server().raise()?;
     // Nothing is fetched for a port that is taken.
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
@@ -149,7 +150,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let login = repository_login(&args.system);
     let provisioner = provisioner(&env)?.with_logins(login.into_iter().collect());
     let provisioner = provisioner.with_source(args.from.source.clone())?;
-    let words = without_logins(&args.system);
+    let words = address_without_login(&args.system);
     let prefix = fetch(&provisioner, &words, &spec, None, &env)?;
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
@@ -164,15 +165,16 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         connections_max: CONNECTIONS,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
-    let empty = empty_template(&env, &prefix, &options, &words)?;
-    progress.update(&format!("starting {words}"));
     let port = match args.port {
         Some(0) => Some(free_port()?),
         port => port,
     };
     let listen = port.map_or(Listen::Socket, Listen::Loopback);
-    let server = Server::start_listening(&site, &prefix, &options, &empty, listen)
-        .with_context(|| format!("cannot start `{words}`"))?;
+    let server = start_on_empty(&env, &prefix, &options, &words, |empty| {
+        progress.update(&format!("{words}: starting"));
+        Server::start_listening(&site, &prefix, &options, empty, listen)
+    });
+    let server = server.with_context(|| format!("cannot start `{words}`"))?;
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     let url = url(spec.product, &server);
     let server_password = server.password().map(str::to_owned);
@@ -190,21 +192,21 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     let commands = commands(spec.product, &kept, server_password.as_deref());
-    let in_words = |it: &Kept| {
-        let port =
-            it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
-        format!(
-            "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
-            it.name,
-            it.system,
-            it.version,
-            it.url,
-            commands.join("\n          or: "),
-            it.name
-        )
-    };
-    report::put_one(&args.shape, &kept, in_words)?;
+    report::put_one(&args.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
+}
+
+fn in_words(it: &Kept, commands: &[String]) -> String {
+    let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
+    format!(
+        "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
+        it.name,
+        it.system,
+        it.version,
+        it.url,
+        commands.join("\n          or: "),
+        it.name
+    )
 }
 
 /// The URL of a sandbox, as assay and the product's own programs take it. With its password, which nobody is told but
@@ -223,24 +225,27 @@ fn url(product: Product, server: &Server) -> String {
     }
 }
 
-/// What to type to be connected by the product's own program: by the socket, then by the port.
+/// What to type to be connected by the product's own program: by the socket, then by the port. A password goes into the
+/// environment, as all users of the machine can read command lines.
 fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String> {
-    let login = password.map_or_else(String::new, |password| format!(" -p{password}"));
-    let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
+    let login = |variable| match password {
+        Some(password) => format!("{variable}={} ", quoted(password)),
+        None => String::new(),
+    };
     let socket = quoted(&kept.socket.to_string_lossy());
     match product {
         Product::MariaDb | Product::MySql => {
-            let by_socket = format!("{program} -S {socket} -u root{login} {DATABASE}");
-            let by_port =
-                |port| format!("{program} -h 127.0.0.1 -P {port} -u root{login} {DATABASE}");
+            let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
+            let program = format!("{}{program}", login("MYSQL_PWD"));
+            let by_socket = format!("{program} -S {socket} -u root {DATABASE}");
+            let by_port = |port| format!("{program} -h 127.0.0.1 -P {port} -u root {DATABASE}");
             std::iter::once(by_socket).chain(kept.port.map(by_port)).collect()
         }
         Product::Postgres => {
-            let login = password.map_or_else(String::new, |password| format!(":{password}"));
-            let by_port =
-                |port| quoted(&format!("postgres://root{login}@127.0.0.1:{port}/{DATABASE}"));
-            let urls = std::iter::once(quoted(&kept.url)).chain(kept.port.map(by_port));
-            urls.map(|url| format!("psql {url}")).collect()
+            let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
+            let urls =
+                std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
+            urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), quoted(&url))).collect()
         }
     }
 }
@@ -316,18 +321,38 @@ fn listed(found: &Found) -> Listed<'_> {
 
 fn stop(args: &ServerStop) -> Result<Exit> {
     let site = site()?;
-    for name in &args.names {
-        let found = assay_servers::kept(&site.run_root)?;
-        let Some(server) = found.into_iter().find(|it| it.kept.name == *name) else {
-            anyhow::bail!(
-                "no server is called `{name}`; `assay server list` shows those there are"
-            );
-        };
-        server.stop().with_context(|| format!("cannot stop `{name}`"))?;
+    let progress = Progress::new(false);
+    let mut stopped = Ok(());
+    for server in named(assay_servers::kept(&site.run_root)?, &args.names)? {
+        let name = server.kept.name.clone();
+        progress.update(&format!("stopping {name}"));
+        match server.stop().with_context(|| format!("cannot stop `{name}`")) {
+            Ok(()) => progress.done(&name, "is stopped, and its data are removed"),
+            // The others are to be stopped all the same.
+            Err(error) if stopped.is_ok() => stopped = Err(error),
+            Err(error) => progress.failed(&name, &format!("{error:#}")),
+        }
     }
+    progress.finish();
     assay_servers::collect_garbage(&site.run_root)?;
     assay_servers::collect_kept_data(&site)?;
-    Ok(Exit::Done)
+    stopped.map(|()| Exit::Done)
+}
+
+/// The servers of these names, each once: all of them, or none is touched.
+fn named(mut found: Vec<Found>, names: &[String]) -> Result<Vec<Found>> {
+    let missing: Vec<String> = (names.iter())
+        .filter(|name| !found.iter().any(|it| it.kept.name == **name))
+        // What is no name may be a URL with a password.
+        .map(|name| if is_name(name) { format!("`{name}`") } else { "that".to_owned() })
+        .collect();
+    anyhow::ensure!(
+        missing.is_empty(),
+        "no server is called {}; `assay server list` shows those there are",
+        missing.join(" or ")
+    );
+    found.retain(|it| names.contains(&it.kept.name));
+    Ok(found)
 }
 
 /// What commands that get servers need.

@@ -62,10 +62,46 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
-    let refused = place.run_to_end(&["cache", "clean", "--all"]);
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("assay server stop one"));
-    assert_eq!(place.run_to_end(&["server", "stop", "one"]).status.code(), Some(0));
+    // None is stopped where one of the names is wrong.
+    let refused = place.run_to_end(&["server", "stop", "one", "nosuch"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        told.contains("no server is called `nosuch`") && !told.contains("is stopped"),
+        "{told}"
+    );
+    assert_eq!(json(&place, &["server", "list", "--format", "json"])[0]["state"], "running");
+    let stopped = place.run_to_end(&["server", "stop", "one"]);
+    assert_eq!(stopped.status.code(), Some(0));
+    let told = String::from_utf8_lossy(&stopped.stderr).into_owned();
+    assert!(told.contains("one is stopped"), "{told}");
     assert_eq!(json(&place, &["server", "list", "--format", "json"]), serde_json::json!([]));
+    place.assert_nothing_left();
+}
+
+/// `cache clean` leaves what a sandbox uses, and takes the rest.
+#[test]
+fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
+    let place = Place::new();
+    let shared = fs_err::canonicalize(place.cache().join("prefixes")).unwrap();
+    // A cache that may be emptied: of copies.
+    fs_err::remove_file(place.cache().join("prefixes")).unwrap();
+    fs_err::remove_file(place.cache().join("provision.lock")).unwrap();
+    let copied =
+        std::process::Command::new("cp").arg("-a").arg(&shared).arg(place.cache()).status();
+    assert!(copied.unwrap().success());
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server = json(&place, &[&start[..], &["--name", "one"]].concat());
+    let cleaned = place.run_to_end(&["cache", "clean", "--all"]);
+    let told = String::from_utf8_lossy(&cleaned.stderr).into_owned();
+    assert_eq!(cleaned.status.code(), Some(0), "{told}");
+    assert!(told.contains("is in use and stays"), "{told}");
+    let listed = json(&place, &["cache", "list", "--format", "json"]);
+    let left: Vec<_> = listed.as_array().unwrap().iter().map(|it| it["name"].as_str()).collect();
+    assert!(left.len() == 1 && left[0].unwrap().starts_with("mariadb 11.8"), "{left:?}");
+    let url = server["url"].as_str().unwrap();
+    json(&place, &["load", url, "--rows", "1000", "--format", "json"]);
+    assert_eq!(place.run_to_end(&["server", "stop", "one"]).status.code(), Some(0));
     place.assert_nothing_left();
 }
 
@@ -84,16 +120,20 @@ fn what_a_sandbox_tells_is_what_others_need() {
     let start = ["server", "start", "postgres@16", "--offline", "--name", "p", "--port", "0"];
     let output = place.run_to_end(&start);
     let told = String::from_utf8(output.stdout).unwrap();
-    let commands: Vec<&str> =
-        told.lines().filter_map(|it| it.split_once("psql ")).map(|it| it.1).collect();
+    let commands: Vec<(&str, &str)> = told
+        .lines()
+        .filter_map(|it| it.split_once("PGPASSWORD=")?.1.split_once(" psql "))
+        .collect();
     assert_eq!(commands.len(), 2, "{told}");
-    for url in &commands {
+    for (password, url) in &commands {
         let url = url.trim_matches('\'');
-        let loaded = ["load", url, "--tables", "1", "--rows", "100", "--format", "json"];
-        assert_eq!(json(&place, &loaded)["rows"], 100);
+        let load = ["load", url, "--tables", "1", "--rows", "100", "--format", "json"];
+        let loaded = place.command(&load).env("ASSAY_PASSWORD", password).output().unwrap();
+        assert!(String::from_utf8_lossy(&loaded.stdout).contains("\"rows\": 100"), "{loaded:?}");
     }
     // The programs' own way to name a socket.
-    assert!(commands[0].contains("?host=/") && commands[0].contains("&port="), "{told}");
+    let (_, socket) = commands[0];
+    assert!(socket.contains("?host=/") && socket.contains("&port="), "{told}");
     assert_eq!(place.run_to_end(&["server", "stop", "p"]).status.code(), Some(0));
     place.assert_nothing_left();
 }

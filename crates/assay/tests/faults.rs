@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
 use assay_wire::{ConnectOptions, Control};
 use common::Place;
@@ -186,6 +187,13 @@ fn an_option_that_a_version_does_not_know_is_told() {
     assert!(stderr.contains("hint: "), "{stderr}");
     // Told before the other system was loaded.
     assert_eq!(place.templates("fresh"), [""; 0].map(PathBuf::from));
+    // Nothing to go on with: neither the study nor data for servers that never start.
+    let studies = Ledger::open_read_only(&place.ledger()).unwrap().studies().unwrap();
+    assert!(studies.is_empty(), "{studies:?}");
+    let templates = fs_err::read_dir(place.cache().join("templates")).unwrap();
+    assert_eq!(templates.filter(|it| it.as_ref().unwrap().path().is_dir()).count(), 1);
+    let notes = fs_err::read_dir(place.cache().join("template-notes")).unwrap();
+    assert_eq!(notes.count(), 1);
     place.assert_nothing_left();
 }
 
@@ -439,7 +447,7 @@ fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("ledger.db") && stderr.contains("full"), "{stderr}");
     assert!(stderr.contains("free some space"), "{stderr}");
-    let kept = assay_ledger::Ledger::open_read_only(&ledger).unwrap();
+    let kept = Ledger::open_read_only(&ledger).unwrap();
     let studies = kept.studies().unwrap();
     assert!(studies[0].slices > 0 && !studies[0].finished);
     drop(kept);

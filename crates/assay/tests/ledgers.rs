@@ -185,8 +185,17 @@ fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
     let (code, stderr) = told(&measured);
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains(&format!("is being measured by process {}", child.id())), "{stderr}");
+    let listed = place.run_to_end(&["studies"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains(" running ") && !listed.contains("assay resume"), "{listed}");
+    let reported = place.run_to_end(&["report", "--format", "markdown"]);
+    let reported = String::from_utf8(reported.stdout).unwrap();
+    assert!(!reported.contains("assay resume"), "{reported}");
     assert!(child.try_wait().unwrap().is_none());
     interrupt(child);
+    let listed = place.run_to_end(&["studies"]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert!(listed.contains(&format!("assay resume {id}")), "{listed}");
 
     for name in [&id[..], &id[..12], "latest"] {
         let page = place.run().join("page.HTML");

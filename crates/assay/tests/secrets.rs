@@ -5,7 +5,10 @@ mod common;
 #[path = "../../assay-provision/tests/web/mod.rs"]
 mod web;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use common::Place;
 use web::{Web, broken_off, reply};
@@ -29,6 +32,27 @@ fn holding(directory: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// A server that was left running, and its supervisor: the environment of both can be read for as long as they run.
+#[test]
+fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
+    let place = Place::new();
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json", "--name", "s"];
+    let mut command = place.command(&start);
+    let output = command.env("AWS_SECRET_ACCESS_KEY", CANARY).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let started: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let server = started["pid"].as_i64().unwrap();
+    let status = fs_err::read_to_string(format!("/proc/{server}/status")).unwrap();
+    let supervisor = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap().trim();
+    let line = fs_err::read(format!("/proc/{supervisor}/cmdline")).unwrap();
+    assert!(line.windows(9).any(|it| it == b"supervise"), "{}", String::from_utf8_lossy(&line));
+    let supervisors = fs_err::read(format!("/proc/{supervisor}/environ")).unwrap();
+    assert_eq!(String::from_utf8_lossy(&supervisors), "");
+    assert!(!has_it(&fs_err::read(format!("/proc/{server}/environ")).unwrap()));
+    assert_eq!(place.run_to_end(&["server", "stop", "s"]).status.code(), Some(0));
+    place.assert_nothing_left();
 }
 
 #[test]
@@ -79,4 +103,121 @@ fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
     let requests = web.requests();
     let asked = |end: &str| requests.iter().any(|request| request.path.contains(end));
     assert!(asked(".tar.gz") && asked("x.git"), "{requests:?}");
+}
+
+#[test]
+fn a_password_on_the_command_line_is_hidden_from_other_users() {
+    // It answers nothing, so that the program is still there when its command line is read.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let url = format!("mysql://me:{CANARY}@127.0.0.1:{port}/sbtest");
+    let place = Place::new();
+    let mut bench = place.command(&["bench", &url, "--test", "scan"]).spawn().unwrap();
+    // Once it connects, the command line was parsed long ago.
+    let connected = silent.accept().unwrap();
+    let line = fs_err::read(format!("/proc/{}/cmdline", bench.id())).unwrap();
+    bench.kill().unwrap();
+    bench.wait().unwrap();
+    drop(connected);
+    let line = String::from_utf8_lossy(&line);
+    assert!(line.contains("bench") && line.contains("127.0.0.1"), "{line}");
+    assert!(!line.contains(CANARY), "{line}");
+}
+
+/// What people type by mistake: each is an error, and none shows what may be a password.
+#[test]
+fn mistakes_are_told_without_the_secrets_in_them() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        fs_err::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let study = file("a.toml", format!("compare = ['mysql://root:{CANARY}@127.0.0.1:1/db', 3]\n"));
+    let source = file(
+        "b.toml",
+        format!("compare = ['mysql@8.0', 'mysql@5.7']\nsource = 'https://u:{CANARY}@h'\n"),
+    );
+    let option = format!("mysql@8.0+x_pwd={CANARY}+oops");
+    let catalog = file("catalog.toml", format!("at = ['https://u:{CANARY}@h/', 3\n"));
+    let url = |password: &str| format!("mysql://root:{password}{CANARY}@127.0.0.1:1/db");
+    let git = |login: &str| format!("mysql@git:https://{login}{CANARY}@127.0.0.1:1/x.git#v1");
+    let commands: Vec<Vec<String>> = [
+        vec!["run", &study],
+        vec!["run", &source, "--offline"],
+        vec!["server", "get", "mysql@8.0", "--source", &url("")],
+        vec!["compare", "mysql@8.0", "mysql@5.7", "--tests", &url("")],
+        vec!["server", "stop", &url("")],
+        vec!["server", "get", &option],
+        vec!["server", "get", &git("u:a(")],
+        vec!["server", "get", &git("u:a\"")],
+        vec!["server", "get", &git("u:a ")],
+        vec!["server", "get", &git("u:1/")],
+        vec!["server", "get", &git("").replace("https", "HTTPS")],
+        vec!["server", "get", &git("u:").replace("://", "//")],
+        vec!["server", "get", &format!("mysql@git:https://h/x?access_token={CANARY}#v1")],
+        vec!["load", &format!("mysql://root:{CANARY}?x@127.0.0.1:1/db")],
+        vec!["load", &format!("mysql://root:{CANARY}/db")],
+        vec!["load", &format!("mysql://u@/db?{CANARY}")],
+        vec!["load", &format!("jdbc:mysql://h/db?user=root&password={CANARY}")],
+        vec!["load", &format!("host=h password={CANARY}")],
+        vec!["compare", &format!("mysql@root:{CANARY}@h/db"), "mysql@8.0"],
+    ]
+    .map(|words| words.into_iter().map(str::to_owned).collect())
+    .into();
+    let refused = |words: &[&str], own_catalog: Option<&str>| {
+        let mut command = place.command(words);
+        command.env("RUST_LOG", "trace").envs(own_catalog.map(|it| ("ASSAY_CATALOG", it)));
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {text}");
+        assert!(!has_it(&output.stderr) && !has_it(&output.stdout), "{words:?}: {text}");
+    };
+    for words in commands {
+        refused(&words.iter().map(String::as_str).collect::<Vec<_>>(), None);
+    }
+    refused(&["server", "get", "mysql@8.0"], Some(&catalog));
+    let home = place.ledger().parent().unwrap().to_owned();
+    assert_eq!(holding(&home), Vec::<PathBuf>::new());
+}
+
+/// Whatever the umask is: other users may not change what is run, nor read what servers keep.
+#[test]
+fn what_is_made_is_not_open_to_others() {
+    let place = Place::new();
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--name", "open"];
+    let words = ["-c", "umask 000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_assay")];
+    let plain = place.command(&start);
+    let mut command = Command::new("sh");
+    command.args(words).args(start).stdin(Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let home = place.ledger().parent().unwrap().to_owned();
+    let open = open_to_others(&home);
+    assert!(place.run_to_end(&["server", "stop", "open"]).status.success());
+    assert_eq!(open, Vec::<PathBuf>::new());
+
+    fs_err::set_permissions(place.cache(), Permissions::from_mode(0o777)).unwrap();
+    let output = place.run_to_end(&start);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("every user") && text.contains("hint: "), "{text}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// What others may write to, and could reach: not below what they may not enter.
+fn open_to_others(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir(directory).unwrap().map(Result::unwrap) {
+        let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+        let mode = metadata.permissions().mode();
+        if !metadata.is_symlink() && mode & 0o022 != 0 {
+            found.push(path.clone());
+        }
+        if metadata.is_dir() && mode & 0o077 != 0 {
+            found.extend(open_to_others(&path));
+        }
+    }
+    found
 }

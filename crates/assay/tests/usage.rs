@@ -35,7 +35,11 @@ fn names_that_cannot_be_read() {
         "hint: did you mean `mariadb@10.11`",
     );
     refused(&["compare", "mariadb", "mariadb@11.8"], "no `@`", "hint: a system is written");
-    refused(&["compare", "mariadb@10.11/heap", "mariadb@11.8"], "not a storage engine", "rocksdb");
+    refused(
+        &["compare", "mariadb@10.11/heap", "mariadb@11.8"],
+        "not a supported engine",
+        "`rocksdb`",
+    );
     refused(&["compare", "mariadb@10.11"], "at least one other system", "hint: for example");
 }
 
@@ -108,8 +112,23 @@ fn numbers_that_make_no_sense() {
         ("--budget", "soon"),
         ("--threshold", "2"),
         ("--set", "33"),
+        ("--seed", "x"),
+        ("--blocks", "-1"),
     ] {
         refused(&[&systems[..], &[option, value]].concat(), option, "");
+    }
+    let bench = ["bench", "mysql://me@host/db", "--test", "scan"];
+    for (args, told) in [
+        ([&systems[..], &["--seed", "x"]].concat(), "`x` is not a whole number"),
+        (
+            [&bench[..], &["--clients", "1-8"]].concat(),
+            "several client counts need `assay compare`",
+        ),
+        ([&bench[..], &["--clients", "5000"]].concat(), "must be between 1 and 1,024"),
+        (vec!["server", "start", "mysql@8.0", "--port", "70000"], "between 0 and 65,535"),
+        (vec!["server", "start", "mysql@8.0", "--buffer-pool", "1T"], "a size such as `512M`"),
+    ] {
+        refused(&args, told, "");
     }
 }
 
@@ -132,17 +151,21 @@ fn habits_of_other_tools() {
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
     }
-    refused(&with(&["--duration", "10"]), "unexpected argument '--duration'", "hint: a study has");
+    refused(
+        &with(&["--duration", "10"]),
+        "unexpected argument '--duration'",
+        "hint: limit a study",
+    );
     refused(
         &with(&["--mysql-host=h"]),
         "unexpected argument '--mysql-host'",
         "hint: a server that",
     );
-    refused(&with(&["--budget", "-5m"]), "`-5m` is not a time", "");
-    refused(&with(&["--clients", "1-2000"]), "from 1 to 1024", "");
+    refused(&with(&["--budget", "-5m"]), "a time must be longer than zero", "");
+    refused(&with(&["--clients", "1-2000"]), "from 1 to 1,024", "");
     let (_, _, stderr) = assay(&with(&["--nosuch", "10"]));
     assert!(stderr.contains("'--nosuch'") && !stderr.contains("-- --nosuch"), "{stderr}");
-    refused(&with(&["--threads", "1-1024"]), "32768 tests times setups", "");
+    refused(&with(&["--threads", "1-1024"]), "32,768 tests times setups", "");
     refused(&with(&["-o", "report.pdf"]), "no format with the extension `.pdf`", "`.html`");
     refused(&with(&["--cache-dir", "/proc/x"]), "cache directory", "`ASSAY_CACHE`");
 }
@@ -178,7 +201,7 @@ fn more_than_a_study_may_have() {
     let clients = clients.join(",");
     refused(
         &["compare", "mariadb@10.11", "mariadb@11.8", "--clients", &clients],
-        "10240 tests times setups are too many: a study may have 10000",
+        "10,240 tests times setups are too many: a study may have 10,000",
         "hint: fewer client counts",
     );
 }
@@ -206,14 +229,18 @@ fn a_report_without_a_study() {
 fn urls_that_cannot_be_read() {
     refused(
         &["bench", "root@localhost/db", "--test", "scan"],
-        "is not the URL",
-        "hint: for example",
+        "does not begin with `mysql://` or `postgres://`",
+        "hint: `assay server list` shows",
     );
     refused(&["load", "mysql://me:secret@host"], "no database", "hint: for example");
-    refused(&["load", "postgres://me@host/db", "--engine", "innodb"], "is no storage engine", "");
+    refused(
+        &["load", "postgres://me@host/db", "--engine", "innodb"],
+        "not a supported engine",
+        "use `heap`",
+    );
     let url = "mysql://me:secret@host/db";
-    refused(&["compare", url, "mysql@8.0", "--twin"], "cannot take part", "");
-    refused(&["compare", url, url], "cannot take part", "");
+    refused(&["compare", url, "mysql@8.0", "--twin"], "cannot take part", "that assay starts");
+    refused(&["compare", url, url], "the same database is named twice", "hint: an A/A test");
     let (_, _, stderr) = assay(&["server", "get", url]);
     assert!(stderr.contains("me@host") && !stderr.contains("secret"), "{stderr}");
     let (_, _, stderr) = assay(&["bench", "mysql://me:secret@127.0.0.1:1/db", "--test", "scan"]);
@@ -238,6 +265,31 @@ fn places_that_are_not_there() {
     refused(&["studies", "--ledger", folder], "is a directory", "hint: `--ledger`");
     refused(&["cache", "list", "--cache-dir", path], &told, "hint: `--cache-dir`");
     assert!(!missing.exists());
+}
+
+#[test]
+fn a_place_that_takes_no_result_is_told_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let told = format!("`{path}` is a directory; `-o` takes a file");
+    for command in [&["compare", "mariadb@1", "mariadb@2"][..], &["report"], &["studies"]] {
+        refused(&[command, &["-o", path]].concat(), &told, "");
+        refused(&[command, &["-o", "/proc/x.html"]].concat(), "/proc/x.html", "hint: `-o` takes");
+    }
+}
+
+/// The shell counts blocks of 512 or 1024 bytes.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = fs_err::File::create(folder.path().join("tests.json")).unwrap().into_parts().0;
+    let mut shell = std::process::Command::new("sh");
+    let words = "ulimit -f 1; exec \"$@\"";
+    shell.args(["-c", words, "sh", env!("CARGO_BIN_EXE_assay"), "tests", "--format", "json"]);
+    let output = shell.stdout(file).stderr(std::process::Stdio::piped()).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("error: ") && stderr.contains("File too large"), "{stderr}");
 }
 
 #[test]
@@ -276,5 +328,14 @@ fn sandboxes_and_studies_that_are_not_there() {
     refused(&["server", "stop", "nobody"], "no server is called `nobody`", "");
     refused(&["resume"], "there is no such file", "hint: `assay compare`");
     refused(&["studies"], "there is no such file", "`ASSAY_LEDGER` names another");
-    refused(&["audit", "mariadb@10.11"], "at least one other system", "hint: ");
+    refused(
+        &["audit", "mariadb@10.11"],
+        "at least one other system",
+        "`assay audit mariadb@10.11 mar",
+    );
+    refused(&["server", "status"], "'status'", "hint: `assay server list` shows");
+    for listing in ["ls", "list"] {
+        refused(&[listing], listing, "`assay server list`");
+    }
+    refused(&["server", "stop", "--all"], "'--all'", "hint: name the servers");
 }

@@ -208,7 +208,7 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
             id: CellId { test, setup },
             warm_ms,
             slice_ms,
-            events,
+            events: events.filter(|_| test.class == Class::Write),
             placement,
         },
     )
@@ -362,6 +362,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     events,
                     audit,
                     finished,
+                    running: false,
                 }
             })
         },

@@ -1,9 +1,12 @@
 //! What stands where the tables are to be loaded: seen before anything is dropped.
 
+mod grants;
 mod mysql;
 mod postgres;
+mod replace;
+mod shape;
 
-use assay_model::{Engine, Product};
+use assay_model::{Engine, IdKey, Product};
 use assay_wire::{ConnectOptions, Control};
 
 use crate::{Error, Result};
@@ -51,9 +54,11 @@ impl Unfit {
 struct Object {
     name: String,
     kind: Kind,
+    /// The table of an index.
+    of: Option<String>,
     /// Why it is not simply a table of an earlier load.
     foreign: Option<String>,
-    /// A table of the user's that refers to it.
+    /// What stays and refers to it, in words: it keeps it from being dropped.
     referrer: Option<String>,
 }
 
@@ -103,22 +108,57 @@ pub struct Survey {
     /// Where the objects are, quoted for SQL: a database or a schema.
     schema: String,
     objects: Vec<Object>,
+    /// Whether the user may create tables there, as far as that is known beforehand.
+    may_create: bool,
+    /// Whether the user would see triggers of all these tables.
+    sees_triggers: bool,
 }
 
-/// Looks at everything that is named like one of the first `tables` tables; changes nothing.
+/// What the look at a server of one family finds.
+struct Found {
+    schema: String,
+    objects: Vec<Object>,
+    may_create: bool,
+    sees_triggers: bool,
+}
+
+/// Looks at everything that is named like one of the first `tables` tables, or like an index that they need with this
+/// key of `id`; changes nothing.
 ///
 /// # Errors
 /// [`Error::Unfit`] for a system database, a replica or a read-only server; else when the server cannot be asked.
-pub fn survey(options: &ConnectOptions, product: Product, tables: u32) -> Result<Survey> {
+pub fn survey(
+    options: &ConnectOptions,
+    product: Product,
+    tables: u32,
+    key: IdKey,
+) -> Result<Survey> {
     let mut control = connect(options)?;
     let found = match product {
         Product::MariaDb | Product::MySql => mysql::survey(&mut control, tables),
-        Product::Postgres => postgres::survey(&mut control, tables),
+        Product::Postgres => postgres::survey(&mut control, tables, key),
     };
-    let (schema, mut objects) = found?;
+    let Found { schema, mut objects, may_create, sees_triggers } = found?;
     // By number, as people count.
     objects.sort_by_key(|it| (it.name.len(), it.name.clone()));
-    Ok(Survey { product, schema, objects })
+    Ok(Survey { product, schema, objects, may_create, sees_triggers })
+}
+
+/// The numbers of the tables `sbtest1`, `sbtest2`, ... that there are, whatever is in them.
+///
+/// # Errors
+/// When the server cannot be asked.
+pub fn numbers(control: &mut Control, product: Product) -> Result<Vec<u32>> {
+    let rows = match product {
+        Product::MariaDb | Product::MySql => ask(
+            control,
+            "SELECT table_name FROM information_schema.tables \
+             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'",
+        ),
+        Product::Postgres => postgres::numbers(control),
+    }?;
+    let number = |row: &Vec<String>| row.first()?.strip_prefix("sbtest")?.parse().ok();
+    Ok(rows.iter().filter_map(number).collect())
 }
 
 /// Fails where a server has no such storage engine: to be asked before anything is dropped.
@@ -144,16 +184,29 @@ fn connect(options: &ConnectOptions) -> Result<Control> {
 }
 
 fn ask(control: &mut Control, sql: &str) -> Result<Vec<Vec<String>>> {
-    let found = control.query(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     let text =
         |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
     Ok(found.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
 }
 
 impl Survey {
-    /// The names of what would be dropped.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.objects.iter().map(|it| it.name.as_str())
+    /// What would be dropped, as `table sbtest1` or `index k_1 of mine`; what no load has made comes first.
+    #[must_use]
+    pub fn described(&self) -> Vec<String> {
+        let mut all: Vec<&Object> = self.objects.iter().collect();
+        all.sort_by_key(|it| it.foreign.is_none());
+        let described = |it: &&Object| {
+            let of = it.of.as_ref().map(|of| format!(" of {of}")).unwrap_or_default();
+            format!("{} {}{of}", it.kind.sql().to_lowercase(), it.name)
+        };
+        all.iter().map(described).collect()
+    }
+
+    /// How many objects would be dropped that no load has made.
+    #[must_use]
+    pub fn foreign(&self) -> usize {
+        self.objects.iter().filter(|it| it.foreign.is_some()).count()
     }
 
     /// Fails unless everything that is there is a table as an earlier load has left it.
@@ -161,8 +214,7 @@ impl Survey {
     /// # Errors
     /// [`Error::Foreign`] with each object that is something else.
     pub fn refuse_foreign(&self) -> Result<()> {
-        let said = |it: &Object| it.foreign.as_ref().map(|why| format!("`{}` {why}", it.name));
-        let foreign: Vec<String> = self.objects.iter().filter_map(said).collect();
+        let foreign = self.said_of_foreign(|_| true);
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
     }
 
@@ -171,10 +223,26 @@ impl Survey {
     /// # Errors
     /// [`Error::OtherTables`] with each object that is something else.
     pub fn refuse_other_tables(&self) -> Result<()> {
-        self.refuse_foreign().map_err(|error| match error {
-            Error::Foreign(objects) => Error::OtherTables(objects),
-            other => other,
-        })
+        // No index is created: its name may belong to anything.
+        let foreign = self.said_of_foreign(|it| it.name.starts_with("sbtest"));
+        if foreign.is_empty() { Ok(()) } else { Err(Error::OtherTables(foreign)) }
+    }
+
+    fn said_of_foreign(&self, is_meant: impl Fn(&Object) -> bool) -> Vec<String> {
+        let said = |it: &Object| it.foreign.as_ref().map(|why| format!("`{}` {why}", it.name));
+        self.objects.iter().filter(|it| is_meant(it)).filter_map(said).collect()
+    }
+
+    /// Fails where the tables could be loaded once, but not again: what the user may not see of them would be refused.
+    ///
+    /// # Errors
+    /// [`Error::Blind`].
+    pub fn refuse_blindness(&self) -> Result<()> {
+        if self.sees_triggers {
+            Ok(())
+        } else {
+            Err(Error::Blind { database: self.schema.clone() })
+        }
     }
 
     /// Fails where a table that stays refers to one that would be dropped.
@@ -187,57 +255,6 @@ impl Survey {
             return Err(Error::Referenced { table: it.name.clone(), by: by.clone() });
         }
         Ok(())
-    }
-
-    /// Drops all of it, whatever it is: in one go where the server can.
-    ///
-    /// # Errors
-    /// Those of [`Survey::refuse_referenced`], before anything is dropped; else when the server refuses.
-    pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
-        self.refuse_referenced()?;
-        let statements = self.drop_statements();
-        if statements.is_empty() {
-            return Ok(());
-        }
-        let mut control = connect(options)?;
-        match self.product {
-            // Several statements in one message are one transaction.
-            Product::Postgres => ask(&mut control, &statements.join("; ")).map(drop),
-            Product::MariaDb | Product::MySql => {
-                // Tables of others may refer to each other. Checks stay on where none does: they also see references
-                // that this user cannot.
-                if self.objects.iter().any(|it| it.foreign.is_some()) {
-                    ask(&mut control, "SET SESSION foreign_key_checks = 0")?;
-                }
-                statements.iter().try_for_each(|sql| ask(&mut control, sql).map(drop))
-            }
-        }
-    }
-
-    /// One statement for each kind. Every name is qualified: a search path may lead to other tables of that name.
-    fn drop_statements(&self) -> Vec<String> {
-        // What needs a table goes first.
-        let order = [
-            Kind::View,
-            Kind::MaterializedView,
-            Kind::Index,
-            Kind::ForeignTable,
-            Kind::Table,
-            Kind::Sequence,
-            Kind::Type,
-        ];
-        let statement = |kind: Kind| {
-            let names = self.objects.iter().filter(|it| it.kind == kind);
-            let names: Vec<String> =
-                names.map(|it| format!("{}.{}", self.schema, self.quoted(&it.name))).collect();
-            let sql = format!("DROP {} {}", kind.sql(), names.join(", "));
-            (!names.is_empty()).then_some(sql)
-        };
-        order.into_iter().filter_map(statement).collect()
-    }
-
-    fn quoted(&self, name: &str) -> String {
-        quoted(self.product, name)
     }
 }
 
@@ -254,29 +271,4 @@ fn quoted(product: Product, name: &str) -> String {
 fn list(stem: &str, tables: u32) -> String {
     let names: Vec<String> = (1..=tables).map(|number| format!("'{stem}{number}'")).collect();
     names.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_is_dropped_by_kind_and_with_its_schema() {
-        let object = |name: &str, kind| Object {
-            name: name.to_owned(),
-            kind,
-            foreign: None,
-            referrer: None,
-        };
-        let objects = vec![
-            object("sbtest1", Kind::Table),
-            object("sbtest2", Kind::View),
-            object("sbtest3", Kind::Table),
-        ];
-        let survey = Survey { product: Product::Postgres, schema: "\"a\"\"b\"".into(), objects };
-        assert_eq!(
-            survey.drop_statements(),
-            [r#"DROP VIEW "a""b"."sbtest2""#, r#"DROP TABLE "a""b"."sbtest1", "a""b"."sbtest3""#,]
-        );
-    }
 }

@@ -1,77 +1,119 @@
 //! The look at a Postgres server.
 
-use assay_model::Product;
-use assay_wire::Control;
+use std::collections::BTreeMap;
 
-use super::{Kind, Object, Unfit, ask, list, quoted};
+use assay_model::IdKey;
+use assay_wire::{Control, Schema};
+
+use super::shape::{Column, Index, odd_columns, odd_index};
+use super::{Found, Kind, Object, Unfit, ask, list};
 use crate::{Error, Result};
-
-/// The columns of our tables, as the query below writes them.
-const COLUMNS: &str = "id integer, k integer, c character(120), pad character(60)";
 
 /// Databases that others are made from.
 const TEMPLATES: [&str; 2] = ["template0", "template1"];
 
-/// The schema in which tables are created, quoted, and what is in it.
-pub(super) fn survey(control: &mut Control, tables: u32) -> Result<(String, Vec<Object>)> {
-    let sql = "SELECT current_database(), coalesce(current_schema(), ''), pg_is_in_recovery()";
-    let facts = ask(control, sql)?;
-    let [database, schema, is_replica] = facts.first().map(Vec::as_slice).unwrap_or_default()
+/// What is said of an object, by its number.
+type Told = BTreeMap<String, String>;
+
+/// The schema in which tables are created, and what is in it.
+///
+/// Every query counts on names of `pg_catalog` alone ([`Control::query_catalog`]): operators and functions that others
+/// have made must not run with the rights of this user, and no table of theirs may stand before a catalog.
+pub(super) fn survey(control: &mut Control, tables: u32, key: IdKey) -> Result<Found> {
+    let schema =
+        control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
+    let oid = schema.as_ref().map_or(0, |it| it.oid);
+    let sql = format!(
+        "SELECT current_database(), pg_is_in_recovery(), coalesce(has_schema_privilege({oid}::oid, 'CREATE'), false), \
+         to_regclass('pg_publication_rel') IS NOT NULL"
+    );
+    let facts = ask(control, &sql)?;
+    let [database, is_replica, may_create, has_publications] =
+        facts.first().map(Vec::as_slice).unwrap_or_default()
     else {
         return Err(Error::Unfit { database: String::new(), unfit: Unfit::NoSchema });
     };
-    let unfit = |unfit| {
-        let database =
-            if schema.is_empty() { database.clone() } else { format!("{database}.{schema}") };
-        Err(Error::Unfit { database, unfit })
+    let unfit = |schema: Option<&Schema>, unfit| {
+        let name = schema.map(|it| format!(".{}", it.name)).unwrap_or_default();
+        Err(Error::Unfit { database: format!("{database}{name}"), unfit })
     };
     if is_replica == "t" {
-        return unfit(Unfit::Replica);
+        return unfit(schema.as_ref(), Unfit::Replica);
     }
-    if schema.is_empty() {
-        return unfit(Unfit::NoSchema);
-    }
-    let is_system = schema.starts_with("pg_") || schema == "information_schema";
+    let Some(schema) = schema else { return unfit(None, Unfit::NoSchema) };
+    let is_system = schema.name.starts_with("pg_") || schema.name == "information_schema";
     if is_system || TEMPLATES.contains(&database.as_str()) {
-        return unfit(Unfit::System);
+        return unfit(Some(&schema), Unfit::System);
     }
-    let rows = ask(control, &query(tables))?;
-    let objects = rows.into_iter().filter_map(object).collect();
-    Ok((quoted(Product::Postgres, schema), objects))
+    let objects = objects(control, &Names::new(oid, tables, key), has_publications == "t")?;
+    let may_create = may_create == "t";
+    Ok(Found { schema: schema.quoted(), objects, may_create, sees_triggers: true })
 }
 
-/// The tables, what has the name of one of their indexes though it is none, and types, whose names tables share.
-fn query(tables: u32) -> String {
-    let names = list("sbtest", tables);
-    let others = [list("k_", tables), list("xid", tables)].join(", ");
-    format!(
-        "SELECT c.relname, c.relkind, \
-           (SELECT string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) \
-                   || CASE WHEN a.attnotnull THEN '' ELSE ' null' END, ', ' ORDER BY a.attnum) \
-            FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped), \
-           EXISTS (SELECT FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent)), \
-           EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND c.oid IN (f.conrelid, f.confrelid)), \
-           EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal), \
-           c.relhasrules AND c.relkind = 'r', \
-           (SELECT f.conrelid::regclass::text FROM pg_constraint f JOIN pg_class r ON r.oid = f.conrelid \
-            WHERE f.contype = 'f' AND f.confrelid = c.oid \
-            AND NOT (r.relnamespace = c.relnamespace AND r.relname IN ({names})) LIMIT 1) \
-         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE n.nspname = current_schema() AND (c.relname IN ({names}) OR c.relname IN ({others}) \
-           AND NOT EXISTS (SELECT FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid \
-                           WHERE i.indexrelid = c.oid AND t.relname IN ({names}))) \
-         UNION ALL \
-         SELECT t.typname, 'c', '', false, false, false, false, NULL \
-         FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace \
-         WHERE n.nspname = current_schema() AND t.typname IN ({names}) AND t.typrelid = 0 \
-         ORDER BY 1"
-    )
+/// What is looked for.
+struct Names {
+    /// Number of the schema.
+    oid: u32,
+    tables: String,
+    /// Names of indexes that a load creates.
+    indexes: String,
 }
 
-fn object(row: Vec<String>) -> Option<Object> {
-    let [name, kind, columns, inherits, keys, triggers, rules, referrer] =
-        <[String; 8]>::try_from(row).ok()?;
-    let (kind, is_plain) = match kind.as_str() {
+impl Names {
+    fn new(oid: u32, tables: u32, key: IdKey) -> Self {
+        let k = list("k_", tables);
+        let indexes = match key {
+            IdKey::Primary => k,
+            IdKey::Secondary => [k, list("xid", tables)].join(", "),
+        };
+        Self { oid, tables: list("sbtest", tables), indexes }
+    }
+
+    /// The beginning of a query: `t` is what has the name of a table.
+    fn with(&self) -> String {
+        let Self { oid, tables, .. } = self;
+        format!(
+            "WITH t AS (SELECT oid, relkind, relrowsecurity FROM pg_class \
+             WHERE relnamespace = {oid} AND relname::text IN ({tables}))"
+        )
+    }
+}
+
+fn objects(control: &mut Control, names: &Names, has_publications: bool) -> Result<Vec<Object>> {
+    let rows = ask(control, &named(names))?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let columns = columns(control, names)?;
+    let indexes = indexes(control, names)?;
+    let oddities = first_told(ask(control, &oddities(names, has_publications))?);
+    let referrers = first_told(ask(control, &referrers(names))?);
+    let object = |row: Vec<String>| {
+        let [oid, name, letter, of, inherits] = <[String; 5]>::try_from(row).ok()?;
+        let (kind, is_plain) = kind(&letter);
+        let of = (!of.is_empty()).then_some(of);
+        let columns = columns.get(&oid).map(Vec::as_slice).unwrap_or_default();
+        let foreign = if kind != Kind::Table {
+            let whose = of.as_ref().map(|it| format!(" of `{it}`")).unwrap_or_default();
+            Some(format!("is {}{whose}", kind.words()))
+        } else if !is_plain || inherits == "t" {
+            Some("is partitioned or inherits".to_owned())
+        } else if !name.starts_with("sbtest") {
+            Some("is a table, and an index needs its name".to_owned())
+        } else {
+            odd_columns(columns)
+                .or_else(|| oddities.get(&oid).cloned())
+                .or_else(|| odd_index(indexes.get(&oid).map(Vec::as_slice).unwrap_or_default()))
+        };
+        let referrer = referrers.get(&oid).cloned();
+        Some(Object { name, kind, of, foreign, referrer })
+    };
+    Ok(rows.into_iter().filter_map(object).collect())
+}
+
+/// What a letter in `pg_class` stands for, and whether it is a table as ours are.
+fn kind(letter: &str) -> (Kind, bool) {
+    match letter {
         "r" => (Kind::Table, true),
         "v" => (Kind::View, false),
         "m" => (Kind::MaterializedView, false),
@@ -80,21 +122,174 @@ fn object(row: Vec<String>) -> Option<Object> {
         "f" => (Kind::ForeignTable, false),
         "c" => (Kind::Type, false),
         _ => (Kind::Table, false),
+    }
+}
+
+/// The tables, what has the name of one of their indexes though it is none, and types, whose names tables share.
+fn named(Names { oid, tables, indexes }: &Names) -> String {
+    format!(
+        "SELECT c.oid, c.relname, c.relkind, coalesce(t.relname::text, ''), \
+           EXISTS (SELECT FROM pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)) \
+         FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_class t ON t.oid = i.indrelid \
+         WHERE c.relnamespace = {oid} AND (c.relname::text IN ({tables}) OR c.relname::text IN ({indexes}) \
+           AND (t.oid IS NULL OR t.relname::text NOT IN ({tables}))) \
+         UNION ALL \
+         SELECT t.oid, t.typname, 'c', '', false FROM pg_type t \
+         WHERE t.typnamespace = {oid} AND t.typname::text IN ({tables}) AND t.typrelid = 0"
+    )
+}
+
+/// By the number of the table. Columns of the catalog that old versions lack are read by name.
+fn columns(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<Column>>> {
+    let sql = format!(
+        "{} SELECT t.oid, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, \
+           coalesce(pg_get_expr(d.adbin, d.adrelid), ''), coalesce(to_jsonb(a) ->> 'attidentity', ''), \
+           coalesce(to_jsonb(a) ->> 'attgenerated', '') \
+         FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped \
+           LEFT JOIN pg_attrdef d ON d.adrelid = t.oid AND d.adnum = a.attnum ORDER BY t.oid, a.attnum",
+        names.with()
+    );
+    let mut all = BTreeMap::<String, Vec<Column>>::new();
+    for row in ask(control, &sql)? {
+        let Ok([oid, name, kind, null, default, identity, generated]) =
+            <[String; 7]>::try_from(row)
+        else {
+            continue;
+        };
+        let extra = match (identity.is_empty(), generated.is_empty()) {
+            (_, false) => "generated",
+            (false, _) => "an identity",
+            _ => "",
+        };
+        let column = Column {
+            kind: kind.replace("character(", "char("),
+            is_nullable: null == "t",
+            default: plain_default(&name, default),
+            extra: extra.to_owned(),
+            name,
+        };
+        all.entry(oid).or_default().push(column);
+    }
+    Ok(all)
+}
+
+/// A default without its type; that of `id` is nothing where it is the next number of a sequence.
+fn plain_default(column: &str, default: String) -> String {
+    let sequence = default.strip_prefix("nextval('").and_then(|it| it.strip_suffix("'::regclass)"));
+    match sequence {
+        // One text without an end in between, so a sequence and nothing else.
+        Some(name) if column == "id" && !name.contains('\'') => String::new(),
+        _ if default == "''::bpchar" => String::new(),
+        _ => default,
+    }
+}
+
+/// By the number of the table.
+fn indexes(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<Index>>> {
+    let sql = format!(
+        "{} SELECT t.oid, c.relname, CASE WHEN i.indnatts = 1 AND i.indpred IS NULL AND m.amname::text = 'btree' \
+           THEN pg_get_indexdef(c.oid, 1, true) ELSE pg_get_indexdef(c.oid) END, i.indisprimary, i.indisunique \
+         FROM t JOIN pg_index i ON i.indrelid = t.oid JOIN pg_class c ON c.oid = i.indexrelid \
+           JOIN pg_am m ON m.oid = c.relam ORDER BY t.oid, c.relname",
+        names.with()
+    );
+    let mut all = BTreeMap::<String, Vec<Index>>::new();
+    for row in ask(control, &sql)? {
+        let Ok([oid, name, column, primary, unique]) = <[String; 5]>::try_from(row) else {
+            continue;
+        };
+        let (is_primary, is_unique) = (primary == "t", unique == "t");
+        all.entry(oid).or_default().push(Index {
+            name,
+            columns: vec![column],
+            is_primary,
+            is_unique,
+        });
+    }
+    Ok(all)
+}
+
+/// The query for what no table of ours has: number, words, and a name to go with them.
+fn oddities(names: &Names, has_publications: bool) -> String {
+    let publications = match has_publications {
+        true => {
+            "UNION ALL SELECT t.oid, 'is part of the publication', p.pubname FROM t \
+             JOIN pg_publication_rel r ON r.prrelid = t.oid JOIN pg_publication p ON p.oid = r.prpubid"
+        }
+        false => "",
     };
-    let is_true = |word: &str| word == "t";
-    let foreign = if kind != Kind::Table {
-        Some(format!("is {}", kind.words()))
-    } else if !is_plain || is_true(&inherits) {
-        Some("is partitioned or inherits".to_owned())
-    } else if columns != COLUMNS || !name.starts_with("sbtest") {
-        Some(format!("has the columns ({columns})"))
-    } else if is_true(&keys) {
-        Some("is part of a foreign key".to_owned())
-    } else if is_true(&triggers) {
-        Some("has a trigger".to_owned())
-    } else {
-        is_true(&rules).then(|| "has a rule".to_owned())
-    };
-    let referrer = (!referrer.is_empty()).then_some(referrer);
-    Some(Object { name, kind, foreign, referrer })
+    format!(
+        "{} SELECT t.oid, 'is part of the foreign key', f.conname FROM t \
+           JOIN pg_constraint f ON f.contype = 'f' AND t.oid IN (f.conrelid, f.confrelid) \
+         UNION ALL SELECT t.oid, 'has the constraint', f.conname FROM t \
+           JOIN pg_constraint f ON f.conrelid = t.oid AND f.contype NOT IN ('p', 'f', 'n') \
+         UNION ALL SELECT t.oid, 'has the trigger', g.tgname FROM t \
+           JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal \
+         UNION ALL SELECT t.oid, 'has the rule', w.rulename FROM t \
+           JOIN pg_rewrite w ON w.ev_class = t.oid AND t.relkind = 'r' \
+         UNION ALL SELECT t.oid, 'has the policy', p.polname FROM t JOIN pg_policy p ON p.polrelid = t.oid \
+         UNION ALL SELECT t.oid, 'has row-level security', '' FROM t WHERE t.relrowsecurity \
+         UNION ALL SELECT t.oid, 'has a comment', '' FROM t JOIN pg_description d \
+           ON d.classoid = 'pg_class'::regclass AND d.objoid = t.oid {publications}",
+        names.with()
+    )
+}
+
+/// The query for what stays and would not let a table be dropped.
+fn referrers(names: &Names) -> String {
+    format!(
+        "{} SELECT t.oid, 'a foreign key refers to it from', f.conrelid::regclass::text FROM t \
+           JOIN pg_constraint f ON f.contype = 'f' AND f.confrelid = t.oid \
+           WHERE f.conrelid NOT IN (SELECT oid FROM t) \
+         UNION ALL SELECT t.oid, 'it is read by the view', w.ev_class::regclass::text FROM t \
+           JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = t.oid \
+             AND d.classid = 'pg_rewrite'::regclass \
+           JOIN pg_rewrite w ON w.oid = d.objid WHERE w.ev_class NOT IN (SELECT oid FROM t)",
+        names.with()
+    )
+}
+
+/// What is said first of each object.
+fn first_told(rows: Vec<Vec<String>>) -> Told {
+    let mut told = Told::new();
+    for row in rows {
+        let Ok([oid, words, name]) = <[String; 3]>::try_from(row) else { continue };
+        let name = if name.is_empty() { name } else { format!(" `{name}`") };
+        told.entry(oid).or_insert_with(|| format!("{words}{name}"));
+    }
+    told
+}
+
+/// The query for the numbers of the tables that `bench` may read: a view or a policy would run what others have
+/// written.
+pub(super) fn numbers(control: &mut Control) -> Result<Vec<Vec<String>>> {
+    let schema =
+        control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
+    let Some(schema) = schema else { return Ok(Vec::new()) };
+    let sql = format!(
+        "SELECT relname FROM pg_class WHERE relnamespace = {} AND relkind IN ('r', 'p') AND NOT relrowsecurity \
+         AND relname::text ~ '^sbtest[0-9]+$'",
+        schema.oid
+    );
+    ask(control, &sql)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_default;
+
+    #[test]
+    fn only_a_sequence_and_nothing_else_is_the_counter_of_id() {
+        let of = |column: &str, default: &str| plain_default(column, default.to_owned());
+        assert_eq!(of("id", "nextval('public.sbtest1_id_seq'::regclass)"), "");
+        assert_eq!(of("c", "''::bpchar"), "");
+        for (column, other) in [
+            ("k", "nextval('public.a'::regclass)"),
+            ("id", "(nextval('a'::regclass) + public.f('b'::regclass))"),
+            ("id", "nextval('a'::regclass) + public.f('b'::regclass)"),
+            ("id", "public.nextval('a'::regclass)"),
+        ] {
+            assert_eq!(of(column, other), other);
+        }
+    }
 }

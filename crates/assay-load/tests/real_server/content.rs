@@ -69,7 +69,7 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
         let aging = tests_of(TestSet::Set32)
             .into_iter()
-            .filter(|test| test.class == Class::Write && test.start_from() == StartFrom::Fresh);
+            .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh);
         for test in aging {
             let work = Work { product, ..work(test, setup, statements) };
             let mut session = Session::open(&bed.options, &work, None).unwrap();

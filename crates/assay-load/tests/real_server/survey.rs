@@ -1,6 +1,6 @@
 //! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
 
-use assay_load::{Error, Tables, Unfit, check_engine, fill, survey};
+use assay_load::{Error, Tables, Unfit, check_engine, fill, fill_cache, numbers, survey};
 use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
@@ -16,8 +16,38 @@ struct InTheWay {
 
 const TABLE: &str = "CREATE TABLE sbtest1 (precious int)";
 
-const MARIADB: [InTheWay; 7] = [
-    InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious int null)" },
+const MARIADB: [InTheWay; 14] = [
+    InTheWay {
+        make: &["ALTER TABLE sbtest2 DROP k, ADD k INT GENERATED ALWAYS AS (7) STORED AFTER id"],
+        said: "`sbtest2` has the columns (id integer, k integer null, c char(120), pad char(60))",
+    },
+    InTheWay {
+        make: &["ALTER TABLE sbtest2 MODIFY c CHAR(120) NOT NULL DEFAULT '' INVISIBLE"],
+        said: "`sbtest2` has a column `c` that is invisible",
+    },
+    InTheWay {
+        make: &[
+            "CREATE TABLE sbtest2 (`id int, k` int not null, c char(120) not null, pad char(60) not null)",
+        ],
+        said: "`sbtest2` has the columns (`id int, k` integer, c char(120), pad char(60))",
+    },
+    InTheWay {
+        make: &[
+            "CREATE TABLE sbtest2 (id int not null, k int default 0 not null, c char(120) default '' not null, \
+                 pad char(60) default '' not null) ENGINE = MERGE UNION = ()",
+        ],
+        said: "`sbtest2` has the storage engine `MRG_MyISAM`",
+    },
+    InTheWay {
+        make: &["CREATE FULLTEXT INDEX mine ON sbtest1 (c)"],
+        said: "`sbtest1` has the index `mine`",
+    },
+    InTheWay {
+        make: &["ALTER TABLE sbtest1 ADD CHECK (k >= 0)"],
+        said: "`sbtest1` has a CHECK constraint",
+    },
+    InTheWay { make: &["ALTER TABLE sbtest1 COMMENT 'mine'"], said: "`sbtest1` has a comment" },
+    InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious integer null)" },
     InTheWay { make: &["CREATE VIEW sbtest2 AS SELECT 1"], said: "`sbtest2` is a view" },
     InTheWay { make: &["CREATE SEQUENCE sbtest2"], said: "`sbtest2` is a sequence" },
     InTheWay {
@@ -38,13 +68,47 @@ const MARIADB: [InTheWay; 7] = [
     },
 ];
 
-const POSTGRES: [InTheWay; 10] = [
+const POSTGRES: [InTheWay; 18] = [
+    InTheWay {
+        make: &[
+            "ALTER TABLE sbtest2 DROP k, DROP c, DROP pad, ADD k int GENERATED ALWAYS AS (id * 2) STORED NOT NULL, \
+             ADD c char(120) DEFAULT '' NOT NULL, ADD pad char(60) DEFAULT '' NOT NULL",
+        ],
+        said: "`sbtest2` has a column `k` that is generated",
+    },
+    InTheWay {
+        make: &[
+            "ALTER TABLE sbtest2 ALTER k DROP DEFAULT, ALTER k ADD GENERATED ALWAYS AS IDENTITY",
+        ],
+        said: "`sbtest2` has a column `k` that is an identity",
+    },
+    InTheWay {
+        make: &["CREATE POLICY mine ON sbtest2 USING (true)"],
+        said: "`sbtest2` has the policy `mine`",
+    },
+    InTheWay {
+        make: &["CREATE PUBLICATION mine FOR TABLE sbtest2"],
+        said: "`sbtest2` is part of the publication `mine`",
+    },
+    InTheWay {
+        make: &["ALTER TABLE sbtest2 ADD CONSTRAINT mine CHECK (k >= 0)"],
+        said: "`sbtest2` has the constraint `mine`",
+    },
+    InTheWay { make: &["COMMENT ON COLUMN sbtest2.k IS 'mine'"], said: "`sbtest2` has a comment" },
+    InTheWay {
+        make: &["CREATE INDEX mine ON sbtest2 (lower(c))"],
+        said: "`sbtest2` has the index `mine`",
+    },
+    InTheWay {
+        make: &["CREATE TABLE mine (a int)", "DROP INDEX k_2", "CREATE INDEX k_2 ON mine (a)"],
+        said: "`k_2` is an index of `mine`",
+    },
     InTheWay { make: &[TABLE], said: "`sbtest1` has the columns (precious integer null)" },
     InTheWay { make: &["CREATE VIEW sbtest2 AS SELECT 1"], said: "`sbtest2` is a view" },
     InTheWay { make: &["CREATE SEQUENCE sbtest2"], said: "`sbtest2` is a sequence" },
     InTheWay {
         make: &["CREATE TABLE k_2 (a int)"],
-        said: "`k_2` has the columns (a integer null)",
+        said: "`k_2` is a table, and an index needs its name",
     },
     InTheWay { make: &["CREATE TYPE sbtest2 AS ENUM ('a')"], said: "`sbtest2` is a type" },
     InTheWay { make: &["CREATE DOMAIN sbtest2 AS int"], said: "`sbtest2` is a type" },
@@ -53,11 +117,11 @@ const POSTGRES: [InTheWay; 10] = [
             "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
             "CREATE TRIGGER mine BEFORE INSERT ON sbtest1 FOR EACH ROW EXECUTE FUNCTION f()",
         ],
-        said: "`sbtest1` has a trigger",
+        said: "`sbtest1` has the trigger `mine`",
     },
     InTheWay {
         make: &["CREATE TABLE others (id int REFERENCES sbtest1)"],
-        said: "`sbtest1` is part of a foreign key",
+        said: "`sbtest1` is part of the foreign key `others_id_fkey`",
     },
     InTheWay {
         make: &["CREATE TABLE sbtest2 (id int) PARTITION BY HASH (id)"],
@@ -125,7 +189,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
         // A table outside that refers to one of them is never left behind.
-        let there = survey(&options, product, 2).unwrap();
+        let there = survey(&options, product, 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
             let error = there.drop_all(&options).unwrap_err();
             assert!(matches!(error, Error::Referenced { .. }), "{error}");
@@ -189,6 +253,123 @@ fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
     let before = bed.rows("CHECKSUM TABLE test.sbtest1");
     assert!(load(&app, Product::MariaDb).is_err());
     assert_eq!(bed.rows("CHECKSUM TABLE test.sbtest1"), before);
+}
+
+/// Without `foreign_key_checks = 0`: a child that the user cannot see keeps its parent, also where everything is
+/// dropped.
+#[test]
+fn a_child_that_the_user_cannot_see_keeps_its_parent() {
+    let mut bed = Bed::new();
+    load(&bed.options, Product::MariaDb).unwrap();
+    for sql in [
+        "ALTER TABLE sbtest1 ADD precious INT",
+        "CREATE DATABASE hidden",
+        "CREATE TABLE hidden.orders (id INT, FOREIGN KEY (id) REFERENCES test.sbtest2 (id))",
+        "CREATE USER app IDENTIFIED BY ''",
+        "GRANT ALL ON test.* TO app",
+    ] {
+        bed.control.query(sql).unwrap();
+    }
+    let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
+    let there = survey(&app, Product::MariaDb, 2, IdKey::Primary).unwrap();
+    let error = there.drop_all(&app).unwrap_err();
+    assert!(error.to_string().ends_with("; dropped already: sbtest1"), "{error}");
+    assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
+}
+
+/// Tables that refer to each other go in the order that the server wants.
+#[test]
+fn tables_that_refer_to_each_other_are_dropped() {
+    let mut bed = Bed::new();
+    load(&bed.options, Product::MariaDb).unwrap();
+    bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
+    bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
+    let there = survey(&bed.options, Product::MariaDb, 2, IdKey::Primary).unwrap();
+    there.drop_all(&bed.options).unwrap();
+    assert!(bed.rows("SHOW TABLES").is_empty());
+}
+
+#[test]
+fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
+    let mut bed = Bed::new();
+    load(&bed.options, Product::MariaDb).unwrap();
+    for sql in [
+        "CREATE USER app IDENTIFIED BY ''",
+        "GRANT SELECT, INSERT, ALTER, INDEX, DROP, TRIGGER ON test.* TO app",
+        "CREATE USER blind IDENTIFIED BY ''",
+        "GRANT SELECT, INSERT, ALTER, INDEX, DROP, CREATE ON test.* TO blind",
+    ] {
+        bed.control.query(sql).unwrap();
+    }
+    let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
+    assert_eq!(load(&app, Product::MariaDb).unwrap_err().server_code(), Some(1142));
+    assert_eq!(bed.rows("SHOW TABLES"), [["sbtest1"], ["sbtest2"]]);
+    let blind = ConnectOptions { user: "blind".to_owned(), ..bed.options.clone() };
+    let error = load(&blind, Product::MariaDb).unwrap_err();
+    assert!(error.to_string().contains("`sbtest1` may have triggers"), "{error}");
+    let there = survey(&blind, Product::MariaDb, 3, IdKey::Primary).unwrap();
+    assert!(matches!(there.refuse_blindness().unwrap_err(), Error::Blind { .. }));
+
+    let mut bed = Bed::of(Product::Postgres, "16");
+    bed.control.query("CREATE USER app").unwrap();
+    bed.control.query("GRANT CREATE ON SCHEMA public TO app").unwrap();
+    let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
+    load(&app, Product::Postgres).unwrap();
+    bed.control.query("REVOKE CREATE ON SCHEMA public FROM app").unwrap();
+    let error = load(&app, Product::Postgres).unwrap_err();
+    assert!(matches!(error, Error::MayNotCreate { .. }), "{error}");
+    assert_eq!(bed.number("SELECT count(*) FROM sbtest2"), 100);
+}
+
+/// What a user without rights puts into `public` must not run with those of this user, and hides nothing.
+#[test]
+fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
+    let mut bed = Bed::of(Product::Postgres, "16");
+    load(&bed.options, Product::Postgres).unwrap();
+    let function = |signature: &str, returns: &str| {
+        format!(
+            "CREATE FUNCTION public.{signature} RETURNS {returns} LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'evil'; END $$"
+        )
+    };
+    for sql in [
+        &function("evil(name, name)", "text"),
+        &function("evil_is(name, name)", "boolean"),
+        &function("evil_like(text, text)", "boolean"),
+        &function("current_schema()", "name"),
+        &function("current_setting(text)", "text"),
+        &function("rtrim(char)", "text"),
+        &function("length(char)", "int"),
+        &function("concat_ws(text, bigint, name)", "text"),
+        "CREATE OPERATOR public.|| (leftarg = name, rightarg = name, function = public.evil)",
+        "CREATE OPERATOR public.= (leftarg = name, rightarg = name, function = public.evil_is)",
+        "CREATE OPERATOR public.~ (leftarg = text, rightarg = text, function = public.evil_like)",
+        "CREATE TABLE public.pg_class (oid oid, relname name)",
+        "ALTER DATABASE test SET search_path = public, pg_catalog",
+        "CREATE VIEW sbtest3 AS SELECT 1 AS id",
+        "CREATE TABLE others (id int REFERENCES sbtest1)",
+    ] {
+        bed.control.query(sql).unwrap();
+    }
+    let error = load(&bed.options, Product::Postgres).unwrap_err();
+    assert!(error.to_string().contains("`sbtest1` is part of the foreign key"), "{error}");
+    let data = DataSet { tables: 2, rows: 100 };
+    assert_eq!(bed.content(data).rows, 200);
+    fill_cache(&bed.options, Product::Postgres, IdKey::Primary, data).unwrap();
+    let mut control = assay_wire::Control::connect(&bed.options).unwrap();
+    let mut there = numbers(&mut control, Product::Postgres).unwrap();
+    there.sort_unstable();
+    // Not the view, which would run what its owner has written.
+    assert_eq!(there, [1, 2]);
+    assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
+    let attached = assay_servers::Attached::connect(bed.options.clone()).unwrap();
+    assert!(attached.identity().unwrap().ends_with(" test"));
+    // A table that a view reads is not dropped, and the view is named.
+    control.query("DROP TABLE others").unwrap();
+    control.query("CREATE VIEW mine AS SELECT id FROM sbtest2").unwrap();
+    let error = load(&bed.options, Product::Postgres).unwrap_err();
+    let words = "cannot replace `sbtest2`: it is read by the view `public.mine`";
+    assert_eq!(error.to_string(), words);
 }
 
 #[test]

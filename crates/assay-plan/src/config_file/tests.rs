@@ -108,6 +108,9 @@ loose-hashicorp-key-management-token=s.1
 loose_file_key_management_filekey=abc
 wsrep_cluster_address=gcomm://a,b
 report-password=x
+loose-authentication_ldap_simple_bind_ROOT_PWD=x
+validate_password_length=9
+innodb_ft_min_token_size=2
 mysqlx-port=1
 default_time_zone=Europe/Berlin
 ";
@@ -125,6 +128,9 @@ default_time_zone=Europe/Berlin
             "-loose_file_key_management_filekey",
             "-wsrep_cluster_address",
             "-report_password",
+            "-loose_authentication_ldap_simple_bind_ROOT_PWD",
+            "validate_password_length=9",
+            "innodb_ft_min_token_size=2",
             "-mysqlx_port",
             "default_time_zone=Europe/Berlin",
         ]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
-use assay_model::Hint;
+use assay_model::{Hint, masked};
 
 use crate::Error;
 
@@ -50,7 +50,9 @@ impl Fault {
         self
     }
 
+    /// Passwords and tokens are shown neither in the file's line nor in what is said of it.
     pub(super) fn shown_in(self, name: &str, text: &str) -> StudyFileError {
+        let text = &masked(text);
         let place: Element<'_> = match self.span {
             Some(span) => {
                 let mark = AnnotationKind::Primary.span(within(text, span));
@@ -58,12 +60,44 @@ impl Fault {
             }
             None => Origin::path(name).into(),
         };
-        let report = [Level::ERROR.no_name().primary_title(self.message).element(place)];
-        StudyFileError { shown: Renderer::plain().render(&report), hints: self.hints }
+        let report = [Level::ERROR.no_name().primary_title(masked(&self.message)).element(place)];
+        StudyFileError {
+            shown: Renderer::plain().render(&report),
+            hints: self.hints.iter().map(|hint| masked(hint)).collect(),
+        }
     }
 }
 
 /// The span, or the begin of the text where there is no such part of it.
 fn within(text: &str, span: Range<usize>) -> Range<usize> {
     if text.get(span.clone()).is_some() { span } else { 0..0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Hint as _;
+
+    use crate::read_study;
+
+    #[test]
+    fn a_line_is_shown_without_its_secrets() {
+        for line in [
+            r#"compare = ["mysql://root:secret@127.0.0.1:1/db", 3]"#,
+            r#"compare = ["mysql://root:secret?x@127.0.0.1:1/db", 3]"#,
+            r#"compare = ["mysql//root:secret@h/db", "mariadb@11.8"]"#,
+            r#"compare = ["mysql@git:https://u:a'secret@h/x.git", "x"]"#,
+            r#"compare = ["mysql@8.0+x_pwd=secret", 3]"#,
+            r#"compare = ["mysql@8.0+x_pwd=a+secret", "mysql@8.0"]"#,
+            "source = \"https://u:a secret@h\"",
+            "tests = [\"https://u:secret@h\"]",
+            "budget = \"https://u:secret@h\"",
+            "password = secret",
+            "[system.x]\nis = \"mysql@8.0\"\noptions = { x-api-key = \"/secret\" }",
+            "[system.x]\nis = \"mysql@8.0\"\noptions = { x_pwd = \"secret\", \"--y\" = 1 }",
+        ] {
+            let error = read_study("study.toml", line).unwrap_err();
+            let text = format!("{error} {error:?} {:?}", error.hints());
+            assert!(!text.contains("secret"), "{text}");
+        }
+    }
 }

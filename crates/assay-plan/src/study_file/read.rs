@@ -216,7 +216,10 @@ fn system(
             None => fault.hint(format!("`[system.{words}]` says what it is, with `is`")),
         });
     }
-    parse_system(words).map_err(|error| mistaken(value, &error))?;
+    parse_system(words).map_err(|error| {
+        let fault = mistaken(value, &error);
+        if is_name(words) { fault.hint(format!("or define `[system.{words}]`")) } else { fault }
+    })?;
     Ok(SystemRequest { words: words.to_owned(), ..SystemRequest::default() })
 }
 

@@ -1,6 +1,6 @@
 //! Vendors' own tarballs, by HTTP. They come with no checksum of anybody's: what is had first counts.
 
-use assay_model::without_logins;
+use assay_model::address_without_login;
 
 use super::{Client, Fetched, Published};
 use crate::catalog::Packaged;
@@ -13,7 +13,7 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
         let (_, name) = url.rsplit_once('/').unwrap_or(("", url));
         if !is_plain(name) {
             return Err(Error::malformed(
-                format!("address `{}`", without_logins(url)),
+                format!("address `{}`", address_without_login(url)),
                 "it names no file",
             ));
         }
@@ -25,14 +25,14 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
             }
             Err(Failure::Absent) => {}
             Err(Failure::Other(detail)) => {
-                return Err(Error::Download { url: without_logins(url), detail });
+                return Err(Error::Download { url: address_without_login(url), detail });
             }
         }
     }
     Err(Error::NotPublished {
         vendor: packaged.package.name.clone(),
         version: packaged.version.version.clone(),
-        places: urls.iter().map(|url| without_logins(url)).collect(),
+        places: urls.iter().map(|url| address_without_login(url)).collect(),
         known: packaged.spelled().to_vec(),
     })
 }

@@ -190,7 +190,8 @@ fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 fn audit(record: &StudyRecord) -> Vec<String> {
     let of_class = |class| record.audit.iter().filter(|finding| finding.class == class).count();
     let mut lines = vec![format!(
-        "  audit: of the differences {} suspicious, {} expected, {} harmless",
+        "  audit: {}: {} suspicious, {} expected, {} harmless",
+        counted(record.audit.len() as u64, "difference"),
         of_class(AuditClass::Suspicious),
         of_class(AuditClass::Expected),
         of_class(AuditClass::Harmless),

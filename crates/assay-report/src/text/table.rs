@@ -299,7 +299,7 @@ fn legend(
     // A reader would take such an interval for a verdict.
     if judgement.cells.iter().any(leaves_out_one_undecided) {
         legend.push(
-            "  undecided although the interval excludes 1: the verdict allows for many tests and looks"
+            "  some intervals exclude 1 yet are undecided: verdicts are corrected for multiple tests and interim looks"
                 .to_owned(),
         );
     }

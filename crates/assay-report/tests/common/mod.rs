@@ -47,6 +47,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             why: "the data is cached".into(),
         }],
         finished: true,
+        running: false,
         ..StudyRecord::new(study(cells, setup), host(), systems)
     }
 }

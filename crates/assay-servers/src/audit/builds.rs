@@ -40,14 +40,14 @@ const RULES: &[Rule] = &[
     rule(
         SOURCE,
         OfBuilder,
-        "built by different people with different compilers and flags: not versions alone are compared",
+        "built by different people with different compilers and flags, so the comparison is not of versions alone",
     ),
     rule(
         CHANNEL,
         Nothing,
         "the same builder, but of another release, with that release's compiler and libraries",
     ),
-    rule("build.compiler", OfRelease, "another compiler makes other code of the same source"),
+    rule("build.compiler", OfRelease, "a different compiler generates different code"),
     rule("build.linker", OfRelease, "code is laid out differently"),
     rule("build.pie", OfBuilder, "position independent code costs some CPU in every function"),
     rule("build.lto", OfBuilder, "optimisation across files saves calls"),

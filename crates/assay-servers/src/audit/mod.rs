@@ -304,7 +304,7 @@ fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool 
 }
 
 /// How it is put that a version without an option does what the option asks of others.
-const AS_ASKED_FOR: &str = "as asked for";
+const AS_ASKED_FOR: &str = "which is what was asked for";
 
 /// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
 /// user could change. Servers that run already do not follow the intent.

@@ -83,7 +83,8 @@ fn finish(control: &mut Control, began: Instant, limit: Duration) -> Result<Drai
 }
 
 fn dead_rows(control: &mut Control) -> Result<Option<u64>, Error> {
-    let found = control.query("SELECT COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables")?;
+    let found =
+        control.query_catalog("SELECT COALESCE(SUM(n_dead_tup), 0) FROM pg_stat_user_tables")?;
     Ok(found.text(0, 0).and_then(|it| it.parse().ok()))
 }
 

@@ -6,8 +6,14 @@ use crate::Error;
 use crate::audit::Settings;
 use crate::settings::pairs;
 
-const SESSION: &str = "SELECT name, current_setting(name, true) FROM pg_settings WHERE name IN \
-    ('client_encoding', 'transaction_isolation', 'plan_cache_mode', 'jit')";
+// Settings are read as the session has them, whose search path may lead to functions that others have made: every name
+// is qualified.
+const ALL: &str =
+    "SELECT s.name, pg_catalog.current_setting(s.name, true) FROM pg_catalog.pg_settings s";
+
+const SESSION: &str = "SELECT s.name, pg_catalog.current_setting(s.name, true) FROM pg_catalog.pg_settings s \
+    WHERE s.name OPERATOR(pg_catalog.=) ANY (ARRAY['client_encoding', 'transaction_isolation', \
+    'plan_cache_mode', 'jit']::pg_catalog.text[])";
 
 const DATABASE: &str = "SELECT *, pg_encoding_to_char(encoding) AS encoding_name FROM pg_database \
     WHERE datname = current_database()";
@@ -23,24 +29,23 @@ const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
 /// Settings with their units, the database below `database.`, the session below `session.`.
 pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
     // With its unit, as the unit of a setting changes between versions.
-    let mut settings =
-        pairs(control, "SELECT name, current_setting(name, true) FROM pg_settings", "")?;
+    let mut settings = pairs(control, ALL, "")?;
     // Columns come and go with the version.
-    let database = control.query(DATABASE)?;
+    let database = control.query_catalog(DATABASE)?;
     for (name, columns) in OF_POSTGRES_DATABASE {
         let value = columns.iter().find_map(|column| database.named(0, column));
         settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
     }
     settings.extend(pairs(control, SESSION, "session.")?);
-    let session =
-        control.query("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
+    let session = control
+        .query_catalog("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
     let cipher = session.text(0, 1).unwrap_or_default().to_owned();
     settings.insert("session.ssl_cipher".to_owned(), cipher);
-    let tables = control.query(
-        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class c \
-         JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE relkind = 'r' AND nspname = current_schema()",
-    )?;
+    let schema = control.schema()?.map_or(0, |it| it.oid);
+    let tables = control.query_catalog(&format!(
+        "SELECT string_agg(DISTINCT relpersistence::text, ',') FROM pg_class \
+         WHERE relkind = 'r' AND relnamespace = {schema}"
+    ))?;
     settings.extend(tables.first_string().map(|it| ("table.persistence".to_owned(), it)));
     Ok(settings)
 }

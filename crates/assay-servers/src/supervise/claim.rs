@@ -1,5 +1,6 @@
 //! Claims on directories of a cache, by a lock beside each: whoever shares the cache sees what is in use, even from a
-//! container that sees none of the processes.
+//! container that sees none of the processes. A directory that is there is locked too, so that it stays claimed when
+//! somebody removes the lock beside it.
 
 use std::collections::BTreeSet;
 use std::fs::TryLockError;
@@ -9,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use rustix::fs::OFlags;
 
 use super::run_dir;
 
@@ -24,6 +27,8 @@ pub struct Claim {
     directory: PathBuf,
     lock: PathBuf,
     file: fs::File,
+    /// The directory, locked; none where it is not there or its file system locks no directories.
+    held: Option<fs::File>,
 }
 
 impl Claim {
@@ -54,8 +59,41 @@ impl Claim {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        let is_there = is_at(&file, &lock)?;
-        Ok(is_there.then(|| Self { directory: directory.to_owned(), lock, file }))
+        if !is_at(file.file(), &lock)? {
+            return Ok(None);
+        }
+        let mut claim = Self { directory: directory.to_owned(), lock, file, held: None };
+        Ok(claim.try_hold()?.then_some(claim))
+    }
+
+    /// Locks the directory itself, once it is there.
+    pub(super) fn hold(&mut self) -> io::Result<()> {
+        // Only a collector may be in the way, for a moment, before it sees the lock beside it.
+        while !self.try_hold()? {
+            std::thread::sleep(ATTEMPT_EVERY);
+        }
+        Ok(())
+    }
+
+    /// False where somebody else holds the directory: whoever claimed it before the lock beside it was removed.
+    fn try_hold(&mut self) -> io::Result<bool> {
+        if self.held.is_some() {
+            return Ok(true);
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+        let opened = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&self.directory);
+        // It is not there yet, or is no directory.
+        let Ok(directory) = opened else { return Ok(true) };
+        match directory.try_lock() {
+            Ok(()) => self.held = Some(directory),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            // Some file systems of networks lock only what can be written to; the lock beside it has to do.
+            Err(TryLockError::Error(error)) => log::debug!("{error}"),
+        }
+        Ok(true)
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -68,18 +106,15 @@ impl Claim {
     /// When either cannot be removed.
     pub fn remove(self) -> io::Result<()> {
         run_dir::remove(&self.directory)?;
-        match fs::remove_file(&self.lock) {
-            // The cache was emptied meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            removed => removed,
-        }
+        // The cache may have been emptied meanwhile, and another's lock may be there.
+        if is_at(self.file.file(), &self.lock)? { fs::remove_file(&self.lock) } else { Ok(()) }
     }
 }
 
 impl Drop for Claim {
     /// The lock of a directory that was not made is of no use to anyone.
     fn drop(&mut self) {
-        if !self.directory.exists() && is_at(&self.file, &self.lock).is_ok_and(|it| it) {
+        if !self.directory.exists() && is_at(self.file.file(), &self.lock).is_ok_and(|it| it) {
             // What cannot be removed is collected later.
             let _ = fs::remove_file(&self.lock);
         }
@@ -87,7 +122,10 @@ impl Drop for Claim {
 }
 
 /// Whether a file that was locked is still the one at its path: it may have been removed before it was locked.
-pub(super) fn is_at(file: &fs::File, path: &Path) -> io::Result<bool> {
+///
+/// # Errors
+/// When that cannot be seen.
+pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
     let locked = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(found) => Ok((found.dev(), found.ino()) == (locked.dev(), locked.ino())),
@@ -149,15 +187,35 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_whose_lock_was_removed_stays_claimed() {
+        let root = tempfile::tempdir().unwrap();
+        let [before, later] = ["before", "later"].map(|it| root.path().join(it));
+        fs::create_dir(&before).unwrap();
+        let mut claims = [&before, &later].map(|it| Claim::take(it).unwrap());
+        fs::create_dir(&later).unwrap();
+        for claim in &mut claims {
+            claim.hold().unwrap();
+            fs::remove_file(&claim.lock).unwrap();
+        }
+        assert_eq!(collect_unheld(root.path(), |_| true).unwrap(), 0);
+        assert!(before.is_dir() && later.is_dir());
+        let [removed, left] = claims;
+        removed.remove().unwrap();
+        drop(left);
+        assert_eq!(collect_unheld(root.path(), |_| true).unwrap(), 1);
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    }
+
+    #[test]
     fn a_lock_that_was_removed_meanwhile_is_no_claim() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("a.lock");
         let locked = fs::File::create(&path).unwrap();
         locked.lock().unwrap();
-        assert!(is_at(&locked, &path).unwrap());
+        assert!(is_at(locked.file(), &path).unwrap());
         fs::remove_file(&path).unwrap();
-        assert!(!is_at(&locked, &path).unwrap());
+        assert!(!is_at(locked.file(), &path).unwrap());
         let _another = fs::File::create(&path).unwrap();
-        assert!(!is_at(&locked, &path).unwrap());
+        assert!(!is_at(locked.file(), &path).unwrap());
     }
 }

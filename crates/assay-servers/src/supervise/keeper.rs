@@ -16,7 +16,7 @@ use rustix::process::{
 };
 
 use super::claim::Claim;
-use super::run_dir::{self, RunDir};
+use super::run_dir::{self, RunDir, narrow_umask};
 use super::stop::stop;
 use super::{
     CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace, shared_memory,
@@ -26,6 +26,7 @@ use super::{
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
 #[must_use]
 pub fn main() -> ExitCode {
+    narrow_umask();
     let Ok(mut keeper) = Keeper::begin() else { return ExitCode::FAILURE };
     // An error means that the other side cannot be heard any more: the same as its end.
     let served = keeper.serve();
@@ -146,7 +147,9 @@ impl Keeper {
                     self.directories.push(Claim::take(directory)?);
                 }
             }
+            Request::Hold => self.directories.iter_mut().try_for_each(Claim::hold)?,
             Request::Run(job) => {
+                self.directories.iter_mut().try_for_each(Claim::hold)?;
                 let pid = self.run(&job)?;
                 return Ok(Reply::Started { pid: pid.as_raw_nonzero().get() });
             }
@@ -194,6 +197,8 @@ impl Keeper {
         let mut command = Command::new(program);
         // A clean environment: nothing of the user's, such as a preloaded allocator, reaches a server.
         command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
+        // MySQL and MariaDB have a umask of their own, with which MariaDB lets its group write.
+        command.env("UMASK", "0640");
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
         match job.run_as {
             RunAs::Caller => {}

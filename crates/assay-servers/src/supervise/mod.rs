@@ -11,6 +11,7 @@
 
 mod children;
 mod claim;
+mod file_size;
 mod keeper;
 mod namespace;
 mod run_dir;
@@ -26,12 +27,13 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use children::below;
-pub use claim::{Claim, collect_unheld};
+pub use claim::{Claim, collect_unheld, is_at};
+pub use file_size::fail_at_the_limit_of_file_sizes;
 pub use keeper::{kill_descendants, main};
 pub(crate) use namespace::REFUSED as NO_NAMESPACE;
 pub use namespace::leave_root_where_needed;
-pub use run_dir::collect_garbage;
-pub(crate) use run_dir::prepare_root;
+pub use run_dir::{collect_garbage, narrow_umask};
+pub(crate) use run_dir::{create_own, prepare_root};
 pub(crate) use sandbox::{Sandbox, unique_name};
 pub(crate) use unprivileged::{hand_over, is_called_for};
 
@@ -110,6 +112,8 @@ pub(crate) enum StopBy {
 enum Request {
     /// Create and lock the run directory `name` below `run_root`, and claim `directories`; remove all in the end.
     Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
+    /// Hold those of the directories that have been made by now.
+    Hold,
     /// Start a process; answered by [`Reply::Started`], and later by [`Reply::Ended`] unasked.
     Run(Job),
     /// Stop the process until `Thaw`; answered when every thread of it has stopped.

@@ -2,13 +2,13 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 use procfs::process::{Process, Stat, all_processes};
-use rustix::fs::{Access, access};
-use rustix::process::{Pid, Signal, geteuid, getpid, kill_process};
+use rustix::fs::{Access, Mode, access};
+use rustix::process::{Pid, Signal, geteuid, getpid, kill_process, umask};
 use serde::{Deserialize, Serialize};
 
 use super::claim::{Claim, is_at};
@@ -74,6 +74,19 @@ pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
     if is_ours { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
 }
 
+/// What this program and those that it starts make is not to be written to by others, whatever the umask was.
+pub fn narrow_umask() {
+    let others_write = Mode::WGRP | Mode::WOTH;
+    let before = umask(others_write);
+    umask(before | others_write);
+}
+
+/// Makes a directory that only this user may enter, whatever the umask is.
+pub(crate) fn create_own(path: &Path) -> io::Result<()> {
+    create_private(path, false)?;
+    fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
+}
+
 fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
@@ -104,7 +117,7 @@ fn lock_root(root: &Path) -> io::Result<fs::File> {
     loop {
         let lock = fs::File::create(&path)?;
         lock.lock()?;
-        if is_at(&lock, &path)? {
+        if is_at(lock.file(), &path)? {
             return Ok(lock);
         }
     }
@@ -211,7 +224,6 @@ pub(super) fn remove(directory: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
     use std::os::unix::process::ExitStatusExt as _;
     use std::process::Command;
 

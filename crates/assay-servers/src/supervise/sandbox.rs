@@ -45,7 +45,9 @@ impl Sandbox {
         let Supervisor { program, args } = &site.supervisor;
         let supervisor = Command::new(program)
             .args(args)
-            .env_remove("ASSAY_PASSWORD")
+            // It may run on for days, where its environment can be read: no secret of the user's, nor anything else of
+            // it, is of use to a supervisor.
+            .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
@@ -114,6 +116,12 @@ impl Sandbox {
 
     pub(crate) fn run_dir(&self) -> &Path {
         &self.run_dir
+    }
+
+    /// Lets nobody take its directories for garbage, though somebody removes the locks beside them: those that have
+    /// been made by now.
+    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+        self.request(&Request::Hold).map(drop)
     }
 
     /// Starts a process, which a stop ends, with all that the supervisor owns; gives its id.

@@ -7,6 +7,7 @@
 use mysql_common::constants::CapabilityFlags;
 
 use crate::Error;
+use crate::error::message;
 
 /// The longest payload of one packet; a longer message continues in the next.
 pub const MAX_PAYLOAD: usize = 0xff_ffff;
@@ -170,7 +171,7 @@ pub fn parse_auth_switch(payload: &[u8]) -> Result<(String, Vec<u8>), Error> {
         }),
         [0xfe, rest @ ..] => {
             let mut cursor = Cursor(rest);
-            let plugin = text(cursor.terminated());
+            let plugin = message(cursor.terminated());
             Ok((plugin, cursor.0.strip_suffix(&[0]).unwrap_or(cursor.0).to_vec()))
         }
         _ => Err(Error::Protocol("a request for another login method")),
@@ -182,11 +183,11 @@ pub fn parse_error(payload: &[u8]) -> Error {
     const WHAT: &str = "an error packet";
     let [0xff, low, high, rest @ ..] = payload else { return Error::Protocol(WHAT) };
     // Errors before the login carry no SQL state.
-    let (state, message) = match rest.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5)) {
-        Some((state, message)) => (text(state), message),
+    let (state, words) = match rest.strip_prefix(b"#").and_then(|rest| rest.split_at_checked(5)) {
+        Some((state, words)) => (text(state), words),
         None => ("HY000".to_owned(), rest),
     };
-    Error::Server { code: u16::from_le_bytes([*low, *high]).into(), state, message: text(message) }
+    Error::Server { code: u16::from_le_bytes([*low, *high]).into(), state, message: message(words) }
 }
 
 /// Parses the packet that ends a statement without rows.
@@ -385,6 +386,26 @@ mod tests {
         let error = parse_error(b"\xff\xbd\x04#40001Deadlock found");
         assert_eq!(error.to_string(), "server error 1213 (`40001`): Deadlock found");
         assert_eq!(error.server_code(), Some(1213));
+    }
+
+    #[test]
+    fn a_long_error_is_cut_wherever_it_comes() {
+        for head in [&b"\xff\x10\x04"[..], b"\xff\xbd\x04#40001"] {
+            let payload = [head, &vec![b'x'; 20 << 20]].concat();
+            let errors = [
+                parse_error(&payload),
+                parse_greeting(&payload).unwrap_err(),
+                parse_head(&payload).unwrap_err(),
+                parse_prepared(&payload).unwrap_err(),
+            ];
+            for error in errors {
+                assert!(error.server_code().is_some());
+                let text = error.to_string();
+                assert!(text.len() < 2200 && text.contains("cut off"), "{} bytes", text.len());
+            }
+        }
+        let switch = [b"\xfe", &vec![b'p'; 20 << 20][..]].concat();
+        assert!(parse_auth_switch(&switch).unwrap().0.len() < 2200);
     }
 
     #[test]

@@ -37,10 +37,12 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        // The time counts from here, so that connecting and logging in take no longer together.
+        let patience = Patience::login(options.timeout);
         let mut session = Self {
             stream: Stream::connect(options)?,
             inbox: Inbox::new(),
-            patience: Patience::login(options.timeout),
+            patience,
             outbox: Vec::new(),
             sequence: 0,
             server_version: String::new(),
@@ -190,10 +192,7 @@ impl Session {
 
     /// Waits for more bytes.
     fn receive(&mut self) -> Result<(), Error> {
-        self.stream.wait()?;
-        if self.patience.is_over() {
-            return Err(self.stream.timed_out());
-        }
+        self.stream.wait_with(&self.patience)?;
         self.inbox.receive(&mut self.stream)?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::str::from_utf8;
 
 use crate::Error;
-use crate::error::code_of_state;
+use crate::error::{code_of_state, message};
 
 /// Bytes of a message before its body: kind and length.
 pub const HEADER: usize = 5;
@@ -68,10 +68,13 @@ pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     Ok((kind, body.ok_or(Error::Protocol("a message's length"))?))
 }
 
+/// State of an error: other objects depend on one that is to be dropped.
+const DEPENDENT: &str = "2BP01";
+
 /// The error in an error message's body.
 #[must_use]
 pub fn parse_error(body: &[u8]) -> Error {
-    let (mut state, mut message) = (String::new(), String::new());
+    let (mut state, mut words, mut detail) = (String::new(), String::new(), String::new());
     let mut rest = body;
     while let Some((field, after)) = rest.split_first().filter(|(field, _)| **field != 0) {
         let Ok((value, after)) = bytes(after) else {
@@ -79,14 +82,19 @@ pub fn parse_error(body: &[u8]) -> Error {
         };
         // A message is in the language and the encoding of the server.
         match field {
-            b'C' => state = String::from_utf8_lossy(value).into_owned(),
-            b'M' => message = String::from_utf8_lossy(value).into_owned(),
+            b'C' => state = message(value),
+            b'M' => words = message(value),
+            b'D' => detail = message(value),
             _ => {}
         }
         rest = after;
     }
+    // Only the detail names the objects that depend on others.
+    if state == DEPENDENT && !detail.is_empty() {
+        words = format!("{words} ({})", detail.lines().collect::<Vec<_>>().join("; "));
+    }
     match code_of_state(&state) {
-        Some(code) => Error::Server { code, state, message },
+        Some(code) => Error::Server { code, state, message: words },
         None => Error::Protocol("an error without a state"),
     }
 }
@@ -291,6 +299,9 @@ mod tests {
         for bad in [&b""[..], b"\0", b"Mno state\0\0", b"C40001", b"Cabc\0\0"] {
             assert!(matches!(parse_error(bad), Error::Protocol(_)), "{bad:?}");
         }
+        let long = [b"C40001\0M", &vec![b'x'; 20 << 20][..], b"\0\0"].concat();
+        let text = parse_error(&long).to_string();
+        assert!(text.len() < 2200 && text.contains("cut off"), "{} bytes", text.len());
     }
 
     #[test]

@@ -6,16 +6,21 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
-use assay_model::{Class, DataSet, Product, Setup, StatementMode, Test, counted, limits};
+use assay_model::{
+    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, counted, limits,
+    thousands,
+};
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::advice::Advised;
 use crate::attach::connect_options;
 use crate::cli::Bench;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
+use crate::open_files::Demand;
 use crate::progress::{Progress, print};
-use crate::{machine_lock, open_files, report};
+use crate::{machine_lock, report};
 
 use self::result::{measured, rate_met, words};
 
@@ -65,11 +70,12 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(&args.test)?;
-    open_files::raise(args.clients, open_files::OF_A_CLIENT, 1)?;
+    Demand::of_bench(args.clients).raise()?;
     let options = connect_options(&url, interrupt.stop());
     let data = data_set(args, url.product, &options)?;
     if test.class == Class::Write {
-        assay_load::survey(&options, url.product, data.tables)?.refuse_other_tables()?;
+        assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
+            .refuse_other_tables()?;
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
@@ -176,26 +182,11 @@ fn test(name: &str) -> Result<Test> {
     }
 }
 
-/// The query for the names of the tables.
-fn table_names(product: Product) -> &'static str {
-    match product {
-        Product::MariaDb | Product::MySql => {
-            "SELECT table_name FROM information_schema.tables \
-             WHERE table_schema = DATABASE() AND table_name REGEXP '^sbtest[0-9]+$'"
-        }
-        Product::Postgres => {
-            "SELECT table_name FROM information_schema.tables \
-             WHERE table_schema = current_schema() AND table_name ~ '^sbtest[0-9]+$'"
-        }
-    }
-}
-
 /// The tables to work on: as told, if the server has them, or as the server has them.
 fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Control::connect(options).context("cannot connect to the server")?;
-    let found = control.query(table_names(product))?;
-    let number = |row| found.text(row, 0)?.strip_prefix("sbtest")?.parse::<u32>().ok();
-    let there: Vec<u32> = (0..found.rows.len()).filter_map(number).collect();
+    let there = assay_load::numbers(&mut control, product)?;
+    let schema = control.schema()?;
     let is_there = |table: &u32| there.contains(table);
     let tables = match args.tables {
         Some(tables) => tables,
@@ -214,17 +205,26 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     let mut sizes = Vec::new();
     for table in 1..=tables {
         let found = control
-            .query(&format!("SELECT MAX(id) FROM sbtest{table}"))
-            .with_context(|| format!("`sbtest{table}` is no table of assay or sysbench"))?;
+            .query_tables(schema.as_ref(), &format!("SELECT MAX(id) FROM sbtest{table}"))
+            .map_err(|error| foreign(table).caused_by(error))?;
         sizes.push(found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0));
     }
     let rows = rows(args.rows, &sizes)?;
     if sizes.iter().any(|size| *size > rows) {
         print(&format!(
-            "warning: the tables have more than {rows} rows; only the first {rows} are worked on"
+            "warning: the tables have more than {}; only these are worked on",
+            counted(rows, "row")
         ));
     }
     Ok(DataSet { tables, rows })
+}
+
+/// A table with one of the names that assay uses, but without its columns.
+fn foreign(table: u32) -> Advised {
+    Advised::new(
+        format!("`sbtest{table}` was not made by assay or sysbench"),
+        "name another database in the URL, and fill it with `assay load`",
+    )
 }
 
 /// The rows to work on in each table, by the largest `id` of each.
@@ -235,8 +235,10 @@ fn rows(asked: Option<u32>, sizes: &[u32]) -> Result<u32> {
     let rows = asked.unwrap_or(size).min(*limits::ROWS.end());
     anyhow::ensure!(
         rows <= size,
-        "table `sbtest{table}` has {size} rows, fewer than the {rows} of `--rows`: \
-         leave `--rows` out, or load the tables again with `assay load --rows {rows}`"
+        "table `sbtest{table}` has {}, fewer than the {} of `--rows`: \
+         leave `--rows` out, or load the tables again with `assay load --rows {rows}`",
+        counted(size, "row"),
+        thousands(rows)
     );
     Ok(rows)
 }
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(rows(None, &[3000, 2000]).unwrap(), 2000);
         assert_eq!(rows(Some(1000), &[3000, 2000]).unwrap(), 1000);
         let error = rows(Some(2500), &[3000, 2000]).unwrap_err().to_string();
-        assert!(error.contains("`sbtest2` has 2000 rows, fewer than the 2500"), "{error}");
+        assert!(error.contains("`sbtest2` has 2,000 rows, fewer than the 2,500"), "{error}");
         assert!(rows(Some(1), &[5, 0]).is_err() && rows(None, &[]).is_err());
     }
 

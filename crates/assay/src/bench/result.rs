@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use assay_load::Finished;
-use assay_model::{Setup, Test};
+use assay_model::{Setup, Test, counted};
 use assay_wire::code_name;
 use serde::Serialize;
 
@@ -122,9 +122,11 @@ pub(super) fn words(it: &Measured) -> String {
     let per_s = |count: u64| count as f64 / seconds;
     let plural = if *clients == 1 { "" } else { "s" };
     let headline = format!(
-        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {tables} × {rows_per_table} rows, \
-         {seconds:.1} s",
-        it.test, it.qps, it.tps
+        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {tables} × {}, {seconds:.1} s",
+        it.test,
+        it.qps,
+        it.tps,
+        counted(*rows_per_table, "row")
     );
     let mut lines = vec![
         headline,

@@ -1,8 +1,8 @@
 //! Options of sysbench that assay does not have, and what does their work here.
 
 /// How long and how much: sysbench limits each run.
-const TIME: &str = "a study has `--budget 10m` for the whole of it and `--slice 100ms` for one slice, \
-                    `assay bench` has `--time 10` and `--rate`; nothing counts events";
+const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
+                    `--time 10`; there is no limit by number of events";
 
 /// Where the server is.
 const SERVER: &str = "a server that runs already is named by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
@@ -12,14 +12,34 @@ const SERVER: &str = "a server that runs already is named by its URL, such as `m
 const RANGE: &str = "the size of a range is part of the test's name, such as `read-only_range=100`; \
                      `assay tests --set 47` lists all";
 
-/// What to use instead of an option that there is not, if it is one of sysbench's.
-pub(crate) fn option_hint(option: &str) -> Option<&'static str> {
+/// What to use instead of an option that a command, told by its usage, does not have.
+pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let name = option.split('=').next()?.strip_prefix("--")?.replace('_', "-");
     Some(match name.as_str() {
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
         "range-size" | "random-points" => RANGE,
+        "all" if usage.contains("assay server stop") => ALL,
         it if it.starts_with("mysql-") || it.starts_with("pgsql-") => SERVER,
+        _ => return None,
+    })
+}
+
+/// Listing, and what runs.
+const LISTS: &str = "`assay server list` shows the servers that run, `assay studies` the studies in the ledger, \
+                     `assay cache list` what the cache holds";
+
+/// What servers are doing.
+const SERVERS: &str = "`assay server list` shows the servers that run";
+
+/// Stopping everything.
+const ALL: &str = "name the servers to stop, as `assay server list` shows them";
+
+/// What to use instead of a command that there is not.
+pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "list" | "ls" => LISTS,
+        "status" | "ps" => SERVERS,
         _ => return None,
     })
 }
@@ -30,10 +50,15 @@ mod tests {
 
     #[test]
     fn options_of_sysbench_are_answered() {
-        assert_eq!(option_hint("--mysql-host"), Some(SERVER));
-        assert_eq!(option_hint("--mysql_port=3306"), Some(SERVER));
-        assert_eq!(option_hint("--events"), Some(TIME));
-        assert_eq!(option_hint("--events-of"), None);
-        assert_eq!(option_hint("-e"), None);
+        let compare = |option| option_hint(option, "Usage: assay compare");
+        assert_eq!(compare("--mysql-host"), Some(SERVER));
+        assert_eq!(compare("--mysql_port=3306"), Some(SERVER));
+        assert_eq!(compare("--events"), Some(TIME));
+        assert_eq!(compare("--events-of"), None);
+        assert_eq!(compare("--all"), None);
+        assert_eq!(option_hint("--all", "Usage: assay server stop <NAME>..."), Some(ALL));
+        assert_eq!(subcommand_hint("ls"), Some(LISTS));
+        assert_eq!(subcommand_hint("status"), Some(SERVERS));
+        assert_eq!(compare("-e"), None);
     }
 }

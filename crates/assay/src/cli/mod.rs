@@ -1,6 +1,7 @@
 //! The command line as typed. Words only: `request` gives what the plan needs.
 
 mod habits;
+mod number;
 mod tools;
 
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use assay_plan::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use habits::option_hint;
+pub(crate) use habits::{option_hint, subcommand_hint};
+use number::{parse_number, parse_seed};
 pub(crate) use tools::{
     Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart,
     ServerStop, Tests,
@@ -36,9 +38,9 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Measure what a study file asks for
     Run(RunFile),
-    /// Go on with an interrupted study
+    /// Continue an interrupted study
     Resume(Resume),
-    /// Render what the ledger holds on a study
+    /// Render a study's report
     Report(Report),
     /// List the studies in the ledger
     Studies(Studies),
@@ -50,7 +52,7 @@ pub(crate) enum Command {
     Load(Load),
     /// Drive one microbenchmark against a running server, as sysbench does
     Bench(Bench),
-    /// What the cache keeps, and freeing it
+    /// Show or free what the cache holds
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Servers of any version, without root: get them, run them, stop them
@@ -106,7 +108,7 @@ pub(crate) struct Compare {
     #[arg(allow_hyphen_values = true)]
     threshold: f64,
 
-    /// Let the base take part twice: what is called between it and itself is a false alarm
+    /// Include the base twice; any difference called between the two copies is a false alarm
     #[arg(long, overrides_with = "no_twin")]
     twin: bool,
 
@@ -114,7 +116,7 @@ pub(crate) struct Compare {
     #[arg(long, hide = true)]
     no_twin: bool,
 
-    /// A secondary index on `id` instead of the primary key
+    /// Create the tables with a secondary index on `id` and no primary key
     #[arg(long, help_heading = "Workload")]
     secondary: bool,
 
@@ -128,12 +130,13 @@ pub(crate) struct Compare {
     )]
     db_ps_mode: PsModeWord,
 
-    /// Which CPUs clients and servers share [default: by test and clients]
+    /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_enum)]
     placement: Option<PlacementWord>,
 
     /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    #[arg(allow_negative_numbers = true)]
     seed: u64,
 
     /// Measured part of every slice, such as `100ms` [default: by preset and test]
@@ -148,10 +151,12 @@ pub(crate) struct Compare {
 
     /// Fresh instances of every system this many times [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
+    #[arg(value_parser = parse_number)]
     blocks: Option<u32>,
 
     /// Slices of each test in a block, per system, at most [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
+    #[arg(value_parser = parse_number)]
     rounds: Option<u32>,
 
     #[command(flatten)]
@@ -338,7 +343,7 @@ enum PresetWord {
     Quick,
     /// A release check: 8 tables of 1,000,000 rows, at most an hour
     Standard,
-    /// As the posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s: days
+    /// As in the published posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s: days
     Published,
 }
 
@@ -387,7 +392,7 @@ enum NoTime {}
 
 fn no_time(_: &str) -> Result<NoTime, &'static str> {
     Err(
-        "a study has no time for each test: `--budget 10m` limits the whole study, `--slice 100ms` one slice",
+        "a study has no time for each test: limit the study with `--budget 10m`, a slice with `--slice 100ms`",
     )
 }
 

@@ -3,6 +3,7 @@
 use assay_plan::{parse_count, parse_duration_s};
 use clap::{Args, Subcommand};
 
+use super::number::{parse_megabytes, parse_one_count, parse_port, parse_seed, parse_tables};
 use super::{PsModeWord, SetWord, ShapeArg, SourceArg};
 
 /// `assay load`.
@@ -13,8 +14,9 @@ pub(crate) struct Load {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Tables; they replace those that assay or sysbench has made, but nothing else called sbtest1, sbtest2, ...
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// Tables; they replace those that assay or sysbench made, but nothing else called sbtest1, sbtest2, ...
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) tables: u32,
 
     /// Rows in each table, such as `100k` or `1M`
@@ -26,16 +28,17 @@ pub(crate) struct Load {
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Drop whatever is called sbtest1, sbtest2, ..., even if neither assay nor sysbench has made it
+    /// Drop whatever is called sbtest1, sbtest2, ... (on Postgres also what has the name of one of their indexes, k_1,
+    /// ... and, with `--secondary`, xid1, ...), even if neither assay nor sysbench made it
     #[arg(long)]
     pub(crate) replace: bool,
 
-    /// A secondary index on `id` instead of the primary key
+    /// Create the tables with a secondary index on `id` and no primary key
     #[arg(long)]
     pub(crate) secondary: bool,
 
     /// Seed of the rows
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
     #[command(flatten)]
@@ -59,15 +62,15 @@ pub(crate) struct Bench {
 
     /// Connections that send work at the same time
     #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
     pub(crate) clients: u32,
 
-    /// Seconds to measure; events that do not end soon after that are cut off
-    #[arg(long, value_name = "S", default_value = "10", value_parser = parse_seconds)]
+    /// Time to measure, such as `10` (seconds) or `1m`; events that do not end soon after that are cut off
+    #[arg(long, value_name = "TIME", default_value = "10", value_parser = parse_seconds)]
     pub(crate) time: f64,
 
-    /// Seconds to run before, not measured
-    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    /// Time to run before, not measured
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) warmup_time: Option<f64>,
 
     /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can.
@@ -75,12 +78,12 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
     pub(crate) rate: Option<f64>,
 
-    /// Print a line on stderr every so many seconds, with `--quiet` too
-    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    /// Print a line on stderr at this interval, with `--quiet` too
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) report_interval: Option<f64>,
 
     /// Tables [default: those the server has]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = parse_tables, allow_negative_numbers = true)]
     pub(crate) tables: Option<u32>,
 
     /// Rows in each table; a table with fewer is an error [default: as the server has them]
@@ -89,7 +92,7 @@ pub(crate) struct Bench {
     pub(crate) rows: Option<u32>,
 
     /// Seed of the events
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
     /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
@@ -114,20 +117,20 @@ impl Bench {
 /// Seconds that a benchmark may take.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
-    if seconds <= 1e6 { Ok(seconds) } else { Err("it must be at most 1000000 seconds".to_owned()) }
+    if seconds <= 1e6 { Ok(seconds) } else { Err("must be at most 1,000,000 seconds".to_owned()) }
 }
 
 /// Rows of a table.
 fn parse_rows(text: &str) -> Result<u32, String> {
     let rows = parse_count(text).map_err(|error| error.to_string())?;
     let fits = (1..=2_000_000_000).contains(&rows);
-    if fits { Ok(rows) } else { Err("it must lie between 1 and 2000000000".to_owned()) }
+    if fits { Ok(rows) } else { Err("must be between 1 and 2,000,000,000".to_owned()) }
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
-        _ => Err("it must be a positive number of events a second".to_owned()),
+        _ => Err("must be above 0 and at most 1,000,000,000 events per second".to_owned()),
     }
 }
 
@@ -185,7 +188,7 @@ pub(crate) enum CacheCommand {
 #[derive(Debug, Args)]
 pub(crate) struct CacheClean {
     /// Remove servers and data that were last used longer ago than this
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "720h")]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, default_value = "30d")]
     #[arg(allow_hyphen_values = true)]
     pub(crate) unused: f64,
 
@@ -256,15 +259,14 @@ pub(crate) struct ServerStart {
     pub(crate) name: Option<String>,
 
     /// Listen on this port of 127.0.0.1 too; 0 chooses a free one
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", value_parser = parse_port, allow_negative_numbers = true)]
     pub(crate) port: Option<u16>,
 
     #[command(flatten)]
     pub(crate) from: SourceArg,
 
-    /// Buffer pool, MB
-    #[arg(long, value_name = "MB", default_value_t = 256)]
-    #[arg(value_parser = clap::value_parser!(u64).range(8..=1 << 22))]
+    /// Buffer pool, such as `512M` or `1G`; a number without unit is MB
+    #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = parse_megabytes)]
     pub(crate) buffer_pool: u64,
 
     #[command(flatten)]
@@ -289,4 +291,18 @@ pub(crate) struct ServerStop {
     /// What `assay server list` calls them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_refused_is_told_its_limits() {
+        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
+        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
+            let error = parse_rate(rate).unwrap_err();
+            assert!(error.contains("above 0 and at most 1,000,000,000"), "{rate}: {error}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) use assay_plan::ROUNDS_MIN;
 
 use super::recorder::Recorder;
 use super::template::Templates;
+use super::trust;
 
 /// Part of the rows that the `delete` slices of a block may remove: beyond, too many deletes would find nothing.
 const DELETED_SHARE: f64 = 0.3;
@@ -16,6 +17,10 @@ const EVENTS_MIN: f64 = 10.0;
 /// Sizes the write slices of one client by the rates at which the data were aged, so that they take about the planned
 /// time. Those of several clients are sized when they are first measured.
 pub(crate) fn write_slices(templates: &Templates, recorder: &mut Recorder) -> Result<()> {
+    let study = recorder.study();
+    for cell in study.cells.iter().filter(|cell| cell.events.is_some()) {
+        trust::check_events(&study.id, cell, events(study, cell, templates.rate(cell.id)))?;
+    }
     let writes: Vec<PlannedCell> = recorder
         .study()
         .cells

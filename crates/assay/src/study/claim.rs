@@ -3,12 +3,15 @@
 //! One file per unfinished study among the user's own state, locked while the study is measured. Its name is a digest
 //! of the study and of what it names, so that no ledger can claim a study of the user's with other systems.
 
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use assay_model::{Hint, Origin, System};
+use assay_ledger::Ledger;
+use assay_model::{Hint, Origin, StudySummary, System};
+use assay_servers::is_at;
 use fs_err as fs;
 
 use super::template::key;
@@ -65,7 +68,9 @@ impl Claim {
         let opened = fs::OpenOptions::new().read(true).write(true).create(create).open(&path)?;
         let mut file = opened.into_parts().0;
         match file.try_lock() {
-            Ok(()) => {}
+            Ok(()) if is_at(&file, &path)? => {}
+            // It was removed before it was locked, and keeps nobody out.
+            Ok(()) => return Self::locked(study, path, create),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let read = file.take(20).read_to_string(&mut text);
@@ -84,16 +89,53 @@ impl Claim {
 
     /// The study has run to its end: there is nothing left to claim.
     pub(crate) fn end(self) {
-        if let Err(error) = fs::remove_file(&self.path) {
+        // One that was removed may have been followed by another assay's.
+        let removed = is_at(&self.file, &self.path)
+            .and_then(|is_ours| if is_ours { fs::remove_file(&self.path) } else { Ok(()) });
+        if let Err(error) = removed {
             log::debug!("{error}");
         }
         drop(self.file);
     }
 }
 
+/// Which of these studies of a ledger are being measured by assays of this user.
+pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<String> {
+    // A study is only read where one is being measured.
+    if !is_any_held() {
+        return BTreeSet::new();
+    }
+    let unfinished = studies.iter().filter(|study| !study.finished);
+    let ids = unfinished.map(|study| &study.id).filter(|id| {
+        let record = ledger.read(id);
+        record.is_ok_and(|it| is_measured(id, &it.systems))
+    });
+    ids.cloned().collect()
+}
+
+/// Whether an assay of this user measures the study.
+pub(crate) fn is_measured(study: &str, systems: &[System]) -> bool {
+    path(study, systems).is_ok_and(|path| is_held(&path))
+}
+
+fn is_any_held() -> bool {
+    let Ok(directory) = directory() else { return false };
+    let claims = fs::read_dir(directory).into_iter().flatten().flatten();
+    claims.into_iter().any(|claim| is_held(&claim.path()))
+}
+
+fn is_held(path: &Path) -> bool {
+    let Ok(file) = fs::File::open(path) else { return false };
+    matches!(file.into_parts().0.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+fn directory() -> Result<PathBuf> {
+    Ok(paths::state_dir()?.join("studies"))
+}
+
 fn path(study: &str, systems: &[System]) -> Result<PathBuf> {
     let specs = systems.iter().map(|system| serde_json::to_string(&system.spec));
     let specs = specs.collect::<Result<Vec<_>, _>>()?;
     let parts: Vec<&str> = std::iter::once(study).chain(specs.iter().map(String::as_str)).collect();
-    Ok(paths::state_dir()?.join("studies").join(key(&parts)))
+    Ok(directory()?.join(key(&parts)))
 }

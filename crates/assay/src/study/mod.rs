@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Experiment, Product, StudyRecord};
+use assay_model::{Experiment, Hint, Product, StudyRecord};
 use assay_plan::{Needs, Plan};
 
 use crate::interrupt::Interrupt;
@@ -28,7 +28,7 @@ use crate::progress::Progress;
 
 use self::block::Field;
 use self::claim::Claim;
-pub(crate) use self::claim::StillMeasured;
+pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::machine::OtherMachine;
@@ -37,7 +37,7 @@ pub(crate) use self::participant::{Stage, agree, fetch, get as participants, pro
 use self::recorder::Recorder;
 use self::schedule::Schedule;
 use self::template::Templates;
-pub(crate) use self::template::{description, empty_template};
+pub(crate) use self::template::{description, remove_unused, start_on_empty};
 pub(crate) use self::trust::Distrust;
 
 /// What a study needs besides its plan.
@@ -69,7 +69,8 @@ pub(crate) struct Unfinished;
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participant::get(&plan, env).map_err(unnamed)?;
-    participant::refuse_foreign_tables(&participants, &plan.study.setups, env).map_err(unnamed)?;
+    let (setups, key) = (&plan.study.setups, plan.study.id_key);
+    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
@@ -92,20 +93,19 @@ pub(crate) fn resume(
     check(&begun).map_err(unnamed)?;
     let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
     trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
+    trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     check(&record).map_err(unnamed)?;
+    trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
-    // One that is refused does not go on.
-    let named = |error: anyhow::Error| {
-        let study = (!error.is::<Distrust>()).then(|| id.to_owned());
-        Stopped { study, error }
-    };
+    let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = participant::get_again(&record, env).map_err(named)?;
-    participant::refuse_foreign_tables(&participants, &record.study.setups, env).map_err(named)?;
+    let (setups, key) = (&record.study.setups, record.study.id_key);
+    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
 }
@@ -114,7 +114,18 @@ pub(crate) fn resume(
 fn fits_here(record: &StudyRecord, env: &Environment) -> Result<()> {
     let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
     let machine = crate::compare::machine_facts(&env.cache_dir)?;
-    Ok(assay_plan::check_memory(&record.study, &specs, machine)?)
+    assay_plan::check_memory(&record.study, &specs, machine).map_err(|why| NoRoom(why).into())
+}
+
+/// A study that goes on has the rows and systems that it has.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NoRoom(assay_plan::Error);
+
+impl Hint for NoRoom {
+    fn hints(&self) -> Vec<String> {
+        vec!["end programs that take memory, and resume the study then".to_owned()]
+    }
 }
 
 fn finish(
@@ -129,7 +140,14 @@ fn finish(
             claim.into_iter().for_each(Claim::end);
             Ok(id)
         }
-        Err(error) => Err(Stopped { study: Some(id), error }),
+        Err(error) => {
+            // Going on would fail again: the same command, with what is mended, begins anew.
+            let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
+            if is_withdrawn {
+                claim.into_iter().for_each(Claim::end);
+            }
+            Err(Stopped { study: (!is_withdrawn).then_some(id), error })
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use assay_model::{
-    DataSet, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
+    DataSet, IdKey, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
 };
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
@@ -17,7 +17,7 @@ use assay_wire::Stop;
 use super::template::TEMPLATES;
 use super::{Environment, trust};
 use crate::attach::{connect_options, listed};
-use crate::open_files::{self, OF_A_MEASURED_CLIENT};
+use crate::open_files::Demand;
 use crate::paths;
 
 /// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
@@ -105,7 +105,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
     let intent = intent(&plan.study);
-    open_files::raise(most_clients(&plan.study), OF_A_MEASURED_CLIENT, plan.systems.len())?;
+    let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
+    Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
     for (index, planned) in plan.systems.iter().enumerate() {
         env.interrupt.check()?;
@@ -125,7 +126,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         };
         let hold = provisioner.hold(&prefix)?;
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
-        let left_out = rendered.left_out.iter().map(|it| format!("{}: {}", it.setting, it.why));
+        let left_out = rendered.left_out.iter().map(ToString::to_string);
         participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
@@ -159,7 +160,7 @@ pub(crate) fn agree(
     specs: &[&SystemSpec],
     env: &Environment,
 ) -> Result<BTreeMap<Product, String>> {
-    let mut tell = |step| env.progress.update(&fetching("the builds", &step));
+    let mut tell = telling("the builds", "looking for them", env);
     Ok(env.interrupt.may_end_in(|| provisioner.agree(specs, &mut tell))?)
 }
 
@@ -181,7 +182,9 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
 /// what the ledger has. What it names must have passed [`trust::check_systems`].
 pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
-    open_files::raise(most_clients(&record.study), OF_A_MEASURED_CLIENT, record.systems.len())?;
+    let is_started = |system: &System| !matches!(system.spec.origin, Origin::Url(_));
+    let starts_any = record.systems.iter().any(is_started);
+    Demand::of_study(most_clients(&record.study), record.systems.len(), starts_any).raise()?;
     let provisioner = provisioner(env)?;
     let intent = intent(&record.study);
     let mut participants = Vec::with_capacity(record.systems.len());
@@ -191,12 +194,10 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
             let participant =
                 attach(&parse_url(url)?, &system.name, &system.spec, system.is_base, env)?;
             let found = &participant.system.prefix.version;
-            anyhow::ensure!(
-                *found == system.prefix.version,
-                "`{}` was measured with version {} and is now {found}",
-                system.name,
-                system.prefix.version,
-            );
+            if *found != system.prefix.version {
+                let was = format!("version {} and is now {found}", system.prefix.version);
+                return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
+            }
             participants.push(participant);
             continue;
         }
@@ -214,14 +215,13 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
         };
-        anyhow::ensure!(
-            prefix.sha256 == *wanted,
-            "`{}` was measured with a build of {} that can no longer be had: what is there now is another one ({} {})",
-            system.name,
-            system.prefix.version,
-            prefix.build.source,
-            prefix.build.package_version,
-        );
+        if prefix.sha256 != *wanted {
+            let was = format!(
+                "a build of {} that can no longer be had: what is there now is another one ({} {})",
+                system.prefix.version, prefix.build.source, prefix.build.package_version,
+            );
+            return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
+        }
         let _hold = Some(provisioner.hold(&prefix)?);
         let spec = &system.spec;
         let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
@@ -238,6 +238,7 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
 pub(crate) fn refuse_foreign_tables(
     participants: &[Participant],
     setups: &[Setup],
+    key: IdKey,
     env: &Environment,
 ) -> Result<()> {
     let tables = setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
@@ -246,12 +247,16 @@ pub(crate) fn refuse_foreign_tables(
         env.interrupt.check()?;
         let name = &participant.system.name;
         let look = || {
-            let there = assay_load::survey(attached.connect_options(), attached.product(), tables)?;
-            there.refuse_foreign().map(|()| there)
+            let (options, product) = (attached.connect_options(), attached.product());
+            let there = assay_load::survey(options, product, tables, key)?;
+            there.refuse_foreign()?;
+            // The tables that the first block makes are replaced in the second.
+            there.refuse_blindness()?;
+            there.refuse_referenced().map(|()| there)
         };
         let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
         if let Some(names) = listed(&there) {
-            let what = format!("has tables of an earlier load, which are replaced: {names}");
+            let what = format!("replaces what an earlier load has left, {names}");
             env.progress.done(name, &what);
         }
     }
@@ -322,7 +327,7 @@ pub(crate) fn fetch(
 ) -> Result<Prefix> {
     check_origin(spec)?;
     env.progress.update(&format!("{name}: looking for it"));
-    let mut tell = |step| env.progress.update(&fetching(name, &step));
+    let mut tell = telling(name, "getting it", env);
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
@@ -348,6 +353,19 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
             if place.contains(':') { Ok(()) } else { paths::check_there(place.as_ref(), hint) }
         }
         Origin::Version(_) | Origin::Url(_) => Ok(()),
+    }
+}
+
+/// Tells each step where the line can be rewritten; a log has one line, of what is not in the cache and may take
+/// minutes.
+fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
+    let mut is_begun = false;
+    move |step| {
+        if !is_begun && !matches!(step, Fetching::Cached) {
+            env.progress.begin(&format!("{name}: {begun}"));
+            is_begun = true;
+        }
+        env.progress.update(&fetching(name, &step));
     }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Recorder<'a> {
     began: Instant,
     /// Seconds spent by earlier runs.
     earlier_s: f64,
+    /// Whether earlier runs began it.
+    is_resumed: bool,
     /// What the audit compares, by data set and system.
     facts: BTreeMap<(DataSet, usize), Facts>,
 }
@@ -51,7 +53,7 @@ impl<'a> Recorder<'a> {
         let mut recorder = Self::of(ledger, record);
         for (index, participant) in participants.iter().enumerate() {
             for left_out in &participant.left_out {
-                recorder.event(Some(index), format!("no such option: {left_out}"))?;
+                recorder.event(Some(index), left_out.clone())?;
             }
         }
         Ok(recorder)
@@ -64,7 +66,7 @@ impl<'a> Recorder<'a> {
         changes: Vec<String>,
     ) -> Result<Self> {
         ledger.add_run(&record.study.id, now_ms())?;
-        let mut recorder = Self::of(ledger, record);
+        let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         recorder.event(None, "resumed after an interruption".to_owned())?;
         changes.into_iter().try_for_each(|what| recorder.event(None, what))?;
         Ok(recorder)
@@ -72,7 +74,8 @@ impl<'a> Recorder<'a> {
 
     fn of(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
         let earlier_s = record.elapsed_s();
-        Self { ledger, record, began: Instant::now(), earlier_s, facts: BTreeMap::new() }
+        let (began, facts) = (Instant::now(), BTreeMap::new());
+        Self { ledger, record, began, earlier_s, is_resumed: false, facts }
     }
 
     /// Seconds spent on the study, those of earlier runs included.
@@ -189,6 +192,17 @@ impl<'a> Recorder<'a> {
             planned.events = Some(events);
         }
         Ok(())
+    }
+
+    /// Takes a study that was begun just now out of the ledger, unless something of it was measured; whether it did.
+    pub(crate) fn withdraw(&mut self) -> bool {
+        if self.is_resumed {
+            return false;
+        }
+        self.ledger.withdraw(&self.record.study.id).unwrap_or_else(|error| {
+            log::info!("{error}");
+            false
+        })
     }
 
     /// The study ran to its end.

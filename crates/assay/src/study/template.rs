@@ -10,8 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
-    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
-    StartFrom, StatementMode, Study, System, Test, TestSet,
+    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment,
+    PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, Test, TestSet, counted,
+    thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_wire::Control;
@@ -50,13 +51,15 @@ pub(crate) const TEMPLATES: &str = "templates";
 const FRESH: &str = "fresh";
 
 /// The two data directories of a system for one data set.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Template {
     /// Loaded and maintained.
     pub(crate) fresh: PathBuf,
     /// After the aging writes, maintained again.
     pub(crate) aged: PathBuf,
     made: Made,
+    /// Keeps the directories from being cleaned away; none of a server that runs already.
+    _held: Option<fs_err::File>,
 }
 
 /// What was found out while the directories were made; kept beside them.
@@ -196,12 +199,34 @@ pub(crate) fn start(
 }
 
 /// Notes that a template was used: what has not been for long may be removed.
+/// Marks a template as one that instances are copied from, until the file is closed.
+fn hold(dir: &Path) -> Result<fs_err::File> {
+    let directory = fs_err::File::open(dir)?;
+    directory.file().lock_shared()?;
+    Ok(directory)
+}
+
+/// Removes a template, unless it is made or used: by an assay in another container, say, that shares no more than the
+/// cache.
+pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
+    let Some(making) = try_making(dir)? else { return Ok(false) };
+    let directory = fs_err::File::open(dir)?;
+    let is_free = directory.file().try_lock().is_ok();
+    if is_free {
+        fs_err::remove_dir_all(dir)?;
+        // One of an older assay has none.
+        let _ = fs_err::remove_file(description(dir));
+    }
+    making.remove()?;
+    Ok(is_free)
+}
+
 fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
 }
 
 /// A data directory without tables, for servers that run with these options.
-pub(crate) fn empty_template(
+fn empty_template(
     env: &Environment,
     prefix: &Prefix,
     options: &[String],
@@ -218,6 +243,32 @@ pub(crate) fn empty_template(
     making.remove()?;
     mark_used(&empty)?;
     Ok(empty)
+}
+
+/// Starts a server on data without tables. They go again where it refuses the options that they were made for.
+pub(crate) fn start_on_empty(
+    env: &Environment,
+    prefix: &Prefix,
+    options: &[String],
+    name: &str,
+    start: impl FnOnce(&Path) -> Result<Server, assay_servers::Error>,
+) -> Result<Server> {
+    let empty = empty_template(env, prefix, options, name)?;
+    start(&empty).map_err(|error| {
+        if is_of_options(&error) {
+            let removed = fs_err::remove_dir_all(&empty)
+                .and_then(|()| fs_err::remove_file(description(&empty)));
+            // What cannot be removed takes room, and nothing else.
+            removed.unwrap_or_else(|error| log::info!("{error}"));
+        }
+        error.into()
+    })
+}
+
+/// Whether no server with these options will ever start.
+fn is_of_options(error: &assay_servers::Error) -> bool {
+    use assay_servers::Error::{OptionRefused, UnknownOption};
+    matches!(error, UnknownOption { .. } | OptionRefused { .. })
 }
 
 /// Where the cache keeps a line on what a template holds; beside it, since all that is in it is given to servers.
@@ -240,17 +291,21 @@ fn describe(template: &Path, what: &str) -> Result<()> {
 
 /// Lets nobody else make the same template meanwhile, such as an assay in a container that shares the cache.
 fn making(env: &Environment, template: &Path) -> Result<Claim> {
-    let name = template.file_name().unwrap_or_default().to_string_lossy();
-    let claimed = template.with_file_name(format!("{UNFINISHED}{name}"));
     fs_err::create_dir_all(env.cache_dir.join(TEMPLATES))?;
     loop {
-        if let Some(claim) = Claim::try_take(&claimed)? {
+        if let Some(claim) = try_making(template)? {
             return Ok(claim);
         }
         env.interrupt.check()?;
         env.progress.update("waiting for another assay that is preparing the same data");
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// The same, if nobody makes it now.
+fn try_making(template: &Path) -> Result<Option<Claim>> {
+    let name = template.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Claim::try_take(&template.with_file_name(format!("{UNFINISHED}{name}")))?)
 }
 
 struct Maker<'a> {
@@ -292,17 +347,19 @@ impl Maker<'_> {
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
+            let held = Some(hold(&dir)?);
             making.remove()?;
             mark_used(&dir)?;
-            return Ok(Template { fresh, aged, made });
+            return Ok(Template { fresh, aged, made, _held: held });
         }
         if !fresh.is_dir() {
             let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
             self.load(server, &fresh)?;
         }
         let made = self.age(&fresh, &aged, &made)?;
+        let held = Some(hold(&dir)?);
         making.remove()?;
-        Ok(Template { fresh, aged, made })
+        Ok(Template { fresh, aged, made, _held: held })
     }
 
     /// Rows of all tables.
@@ -313,15 +370,20 @@ impl Maker<'_> {
     /// A new instance without tables.
     fn empty(&self) -> Result<Instance> {
         let System { name, prefix, options, .. } = &self.participant.system;
-        let empty = empty_template(self.env, prefix, options, name)?;
-        self.env.progress.update(&format!("{name}: starting"));
-        self.start(&empty)
+        let server = start_on_empty(self.env, prefix, options, name, |empty| {
+            self.env.progress.update(&format!("{name}: starting"));
+            self.start_on(empty)
+        })?;
+        Ok(Instance::Started(server))
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
+        Ok(Instance::Started(self.start_on(data)?))
+    }
+
+    fn start_on(&self, data: &Path) -> Result<Server, assay_servers::Error> {
         let system = &self.participant.system;
-        let server = Server::start(&self.stage.site, &system.prefix, &system.options, data)?;
-        Ok(Instance::Started(server))
+        Server::start(&self.stage.site, &system.prefix, &system.options, data)
     }
 
     /// What a server that runs already holds after its tables were loaded, and aged.
@@ -330,7 +392,7 @@ impl Maker<'_> {
         let rates = self.run_aging_tests(&instance)?;
         self.maintain(&instance)?;
         let made = Made { rates, fresh, aged: self.count(&instance)? };
-        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made })
+        Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None })
     }
 
     /// A server that runs already, with tables newly loaded, and what they hold.
@@ -348,17 +410,17 @@ impl Maker<'_> {
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
         let name = &self.participant.system.name;
-        self.env.progress.begin(&format!("{name}: loading {} rows", self.rows()));
+        self.env.progress.begin(&format!("{name}: loading {}", counted(self.rows(), "row")));
         server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
         self.maintain(&server)?;
         server.stop_and_keep(fresh)?;
         let took = format!(
-            "loaded {} rows in {} ({:.0} rows/s)",
-            report.rows,
+            "loaded {} in {} ({} rows/s)",
+            counted(report.rows, "row"),
             seconds(report.elapsed),
-            report.rows_per_second()
+            thousands(report.rows_per_second() as u64)
         );
         self.env.progress.done(name, &took);
         Ok(())
@@ -377,16 +439,20 @@ impl Maker<'_> {
         };
         let options = server.connect_options();
         let report = assay_load::fill(&options, &tables, &mut |done| {
-            let text = format!("{name}: loading, {} of {} rows", done.rows, done.rows_total);
+            let text = format!(
+                "{name}: loading, {} of {}",
+                thousands(done.rows),
+                counted(done.rows_total, "row")
+            );
             self.env.progress.update(&text);
         })?;
         let found = assay_load::content(&options, system.spec.product, self.data)?;
         anyhow::ensure!(
             found == report.content,
-            "`{name}` does not hold what was sent: {} rows with checksum {}, not {} with {}",
-            found.rows,
+            "`{name}` does not hold what was sent: {} with checksum {}, not {} with {}",
+            counted(found.rows, "row"),
             found.checksum,
-            report.content.rows,
+            thousands(report.content.rows),
             report.content.checksum
         );
         Ok(report)

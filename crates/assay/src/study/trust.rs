@@ -1,8 +1,8 @@
 //! What is believed of a ledger when a study goes on. A ledger may come from anyone: what it says is held to what assay
 //! would do by itself, and what only its writer can vouch for is refused.
 
-use assay_model::{Hint, Origin, Prefix, StudyRecord, System, SystemSpec};
-use assay_plan::check_system;
+use assay_model::{Experiment, Hint, Origin, PlannedCell, Prefix, StudyRecord, System, SystemSpec};
+use assay_plan::{ROUNDS_MIN, check_system, longest_slice_s};
 
 /// Why a study does not go on as its ledger says.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,32 @@ pub(crate) enum Distrust {
         /// The same as it is rendered.
         rendered: Option<String>,
     },
+    /// It has a number that no assay would plan.
+    #[error("study `{study}` cannot have been planned so: {what}")]
+    Plan {
+        /// The study.
+        study: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Its name asks for another version than its binaries are.
+    #[error("`{system}` asks for version {wanted}, and its binaries are version {found}")]
+    Version {
+        /// The system.
+        system: String,
+        /// As its name or the record has it.
+        wanted: String,
+        /// What it is.
+        found: String,
+    },
+    /// What it was measured with is not there any more.
+    #[error("`{system}` was measured with {was}")]
+    Replaced {
+        /// The system.
+        system: String,
+        /// What it was, and what is there now.
+        was: String,
+    },
     /// Its checksum is that of a server of another family.
     #[error("the binaries of `{system}` are those of {found}")]
     Product {
@@ -54,8 +80,60 @@ impl Hint for Distrust {
             Self::Options { .. } => "slices under other options are never mixed: resume it with the assay that began \
                  it, or begin a new study; if no assay sets these options, somebody edited the ledger"
                 .to_owned(),
-            Self::Product { .. } => "the ledger was edited: begin a new study".to_owned(),
+            Self::Product { .. } | Self::Version { .. } | Self::Plan { .. } => {
+                "the ledger was edited: begin a new study".to_owned()
+            }
+            Self::Replaced { .. } => "begin a new study with what is there now".to_owned(),
         }]
+    }
+}
+
+/// Checks that what is still to be measured was planned within what was to be spent. Sizes of write slices are
+/// checked where their rates are known: [`check_events`].
+pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
+    let study = &record.study;
+    let wrong = |what| Err(Distrust::Plan { study: study.id.clone(), what });
+    let longest_s = longest_slice_s(study.budget_s);
+    for cell in &study.cells {
+        let (test, lasts_ms) = (cell.id.test, cell.warm_ms.max(cell.slice_ms));
+        // As planned: in whole milliseconds, rounded up.
+        if f64::from(lasts_ms) >= longest_s * 1000.0 + 1.0 {
+            return wrong(format!(
+                "a slice of {test} lasts {lasts_ms} ms, and the study {longest_s} s"
+            ));
+        }
+        if cell.events.is_some() && study.experiment == Experiment::Sequential {
+            return wrong(format!("a slice of {test} has a number of events, and not a time"));
+        }
+    }
+    let numbers = record.blocks.iter().map(|it| it.number);
+    let numbers = numbers.chain(record.slices.iter().map(|it| it.block));
+    let mut numbers = numbers.chain(record.instances.iter().map(|it| it.block));
+    if let Some(number) = numbers.find(|number| *number >= study.blocks) {
+        return wrong(format!("it has a block {}, of {}", u64::from(number) + 1, study.blocks));
+    }
+    let most = study.rounds.max(ROUNDS_MIN);
+    if let Some(block) = record.blocks.iter().find(|block| block.rounds > most) {
+        return wrong(format!("a block has {} rounds, and may have {most}", block.rounds));
+    }
+    Ok(())
+}
+
+/// How many times the events that assay would plan now a write slice may have: rates change with the machine's load.
+const EVENTS_TIMES: u64 = 10;
+
+/// Checks the events of a write slice against those that `planned` gives at the rate of one client.
+pub(crate) fn check_events(study: &str, cell: &PlannedCell, planned: u64) -> Result<(), Distrust> {
+    let most = planned.saturating_mul(EVENTS_TIMES * u64::from(cell.id.setup.clients));
+    match cell.events {
+        Some(events) if events > most => {
+            let what = format!(
+                "a slice of {} has {events} events, where {planned} take the planned time",
+                cell.id.test
+            );
+            Err(Distrust::Plan { study: study.to_owned(), what })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -67,6 +145,7 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
             Origin::Version(_) => {
                 check_system(&system.spec)?;
                 check_system(&exactly(system))?;
+                check_version(system, &system.prefix)?;
                 continue;
             }
             Origin::Dir(_) => "a program of this machine",
@@ -80,6 +159,21 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
         }
     }
     Ok(())
+}
+
+/// Checks that binaries are of the version that the name of their system asks for, and of the one that was measured.
+fn check_version(system: &System, prefix: &Prefix) -> Result<(), Distrust> {
+    let Origin::Version(asked) = &system.spec.origin else { return Ok(()) };
+    let (found, measured) = (&prefix.version, &system.prefix.version);
+    let wanted = if !assay_provision::answers(found, asked) {
+        asked
+    } else if found != measured {
+        measured
+    } else {
+        return Ok(());
+    };
+    let (system, wanted, found) = (system.name.clone(), wanted.clone(), found.clone());
+    Err(Distrust::Version { system, wanted, found })
 }
 
 /// The very version that a system was measured in.
@@ -98,6 +192,7 @@ pub(crate) fn check_options(
     if prefix.product != system.spec.product {
         return Err(Distrust::Product { system: name(), found: prefix.product.to_string() });
     }
+    check_version(system, prefix)?;
     let recorded = &system.options;
     let differs =
         (0..recorded.len().max(rendered.len())).find(|&at| recorded.get(at) != rendered.get(at));
@@ -105,4 +200,69 @@ pub(crate) fn check_options(
         let of = |options: &[String]| options.get(at).cloned();
         Err(Distrust::Options { system: name(), recorded: of(recorded), rendered: of(rendered) })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::limits::BLOCKS;
+
+    use super::super::schedule::tests::broken_off;
+    use super::*;
+
+    /// What is told of a study of two blocks with this change.
+    fn told(change: impl FnOnce(&mut StudyRecord)) -> Option<String> {
+        let mut record = broken_off(2, 1);
+        record.study.budget_s = 90.0;
+        change(&mut record);
+        check_plan(&record).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_no_assay_would_plan_is_not_measured() {
+        assert_eq!(told(|_| ()), None);
+        assert_eq!(told(|it| it.study.budget_s = 0.0), None);
+        assert_eq!(told(|it| it.study.cells[3].slice_ms = 90_000), None);
+        let long = told(|it| it.study.cells[3].slice_ms = 3_600_000).unwrap();
+        assert!(long.contains("lasts 3600000 ms, and the study 90 s"), "{long}");
+        assert!(told(|it| it.study.cells[3].warm_ms = 3_600_000).is_some());
+        let sized = |it: &mut StudyRecord| it.study.cells[3].events = Some(10);
+        assert_eq!(told(sized), None);
+        let sequential = told(|it| {
+            it.study.experiment = Experiment::Sequential;
+            sized(it);
+        });
+        assert!(sequential.unwrap().contains("a number of events"));
+        let block = told(|it| it.blocks[0].number = *BLOCKS.end() - 1).unwrap();
+        assert!(block.contains("a block 1000, of 2"), "{block}");
+        let rounds = told(|it| it.blocks[0].rounds = it.study.rounds + 1).unwrap();
+        assert!(rounds.contains("rounds, and may have"), "{rounds}");
+    }
+
+    #[test]
+    fn a_write_slice_has_about_the_events_that_fit() {
+        let record = broken_off(2, 1);
+        let with = |events, clients| {
+            let mut cell = record.study.cells[0].clone();
+            cell.events = events;
+            cell.id.setup.clients = clients;
+            check_events("study", &cell, 500).is_ok()
+        };
+        assert!(with(None, 1) && with(Some(5000), 1) && with(Some(20_000), 4));
+        assert!(!with(Some(5001), 1) && !with(Some(1_000_000_000_000), 1024));
+    }
+
+    #[test]
+    fn binaries_are_of_the_version_that_is_asked_for() {
+        let of = |asked: &str, measured: &str, found: &str| {
+            let mut system = broken_off(2, 1).systems.remove(0);
+            system.spec.origin = Origin::Version(asked.to_owned());
+            system.prefix.version = measured.to_owned();
+            let prefix = Prefix { version: found.to_owned(), ..system.prefix.clone() };
+            check_options(&system, &prefix, &[]).is_ok()
+        };
+        assert!(of("10.11", "10.11.14", "10.11.14"));
+        assert!(!of("10.5", "10.11.14", "10.11.14"));
+        assert!(!of("10.5", "10.5.29", "10.11.14"));
+        assert!(!of("10.11", "10.11.13", "10.11.14"));
+    }
 }

@@ -147,19 +147,26 @@ fn servers() -> PathBuf {
     path.parent().unwrap().to_owned()
 }
 
-/// Processes whose command line or environment names `path`.
+/// Processes whose command line or environment names `path`, or that have files open there: supervisors have neither
+/// arguments nor an environment.
 fn processes_naming(path: &Path) -> Vec<String> {
     let wanted = path.as_os_str().as_encoded_bytes();
-    let names = |file: PathBuf| {
-        let content = fs_err::read(file).unwrap_or_default();
-        content.windows(wanted.len()).any(|window| window == wanted)
+    let is_in = |content: &[u8]| content.windows(wanted.len()).any(|window| window == wanted);
+    let names = |file: PathBuf| is_in(&fs_err::read(file).unwrap_or_default());
+    let has_open = |process: &Path| {
+        let files = fs_err::read_dir(process.join("fd")).into_iter().flatten().flatten();
+        let mut targets = files.filter_map(|file| fs_err::read_link(file.path()).ok());
+        // Those of this test do not count.
+        !process.ends_with(std::process::id().to_string())
+            && targets.any(|target| is_in(target.as_os_str().as_encoded_bytes()))
     };
     let mut found = Vec::new();
     for entry in fs_err::read_dir("/proc").unwrap().flatten() {
         let process = entry.path();
         let is_process =
             entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        if is_process && (names(process.join("cmdline")) || names(process.join("environ"))) {
+        let is_named = || names(process.join("cmdline")) || names(process.join("environ"));
+        if is_process && (is_named() || has_open(&process)) {
             let line = fs_err::read(process.join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
             found.push(format!("{line}[{}]", thread_states(&process)));

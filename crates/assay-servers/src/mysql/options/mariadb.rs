@@ -90,12 +90,12 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-change-buffering", fixed!("none")).missing(&[(
         (11, 0, 0),
         NEVER,
-        Some("has no change buffer, as asked for"),
+        Some("has no change buffer, which is what was asked for"),
     )]),
     Setting::of("innodb-log-file-buffering", fixed!("ON")).missing(&[(
         FIRST,
         (10, 8, 4),
-        Some("always buffers the log, as asked for"),
+        Some("always buffers the log, which is what was asked for"),
     )]),
     // Default ON from 11.6.2.
     Setting::of("innodb-snapshot-isolation", fixed!("OFF")).missing(&[

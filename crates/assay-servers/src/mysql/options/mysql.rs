@@ -59,7 +59,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-use-fdatasync", fixed!("OFF")).missing(&[(
         FIRST,
         (8, 0, 26),
-        Some("flushes by `fsync`, as asked for"),
+        Some("flushes by `fsync`, which is what was asked for"),
     )]),
     // Default 75 before 8.0.3.
     Setting::of("innodb-max-dirty-pages-pct", fixed!("90")),
@@ -67,7 +67,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
         FIRST,
         (5, 6, 6),
-        Some("writes no changed pages ahead, as asked for"),
+        Some("writes no changed pages ahead, which is what was asked for"),
     )]),
     // Default 200, since 8.4.0 10000.
     Setting::of("innodb-io-capacity", fixed!("2000")),
@@ -90,7 +90,11 @@ pub(crate) const OPTIONS: &[Setting] = &[
     )]),
     // Default ON before 8.4.0 and, since, on machines with many CPUs: other versions write the log where they commit.
     Setting::of("innodb-log-writer-threads", fixed!("OFF")).missing(&[
-        (FIRST, (8, 0, 11), Some("writes the log in the committing thread, as asked for")),
+        (
+            FIRST,
+            (8, 0, 11),
+            Some("writes the log in the committing thread, which is what was asked for"),
+        ),
         ((8, 0, 11), (8, 0, 22), Some("always writes the log in threads of its own")),
     ]),
     // Default ON before 8.4.0.
@@ -101,13 +105,13 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-undo-log-truncate", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 7, 5),
-        Some("never truncates undo logs, as asked for"),
+        Some("never truncates undo logs, which is what was asked for"),
     )]),
     // What an instance has in its cache shall come from the study alone.
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some("never saves what the buffer pool holds, as asked for"),
+        Some("never saves what the buffer pool holds, which is what was asked for"),
     )]),
     Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")).missing(&[(
         FIRST,
@@ -118,12 +122,12 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("loose-innodb-numa-interleave", fixed!("OFF")).only(InnoDb).missing(&[(
         FIRST,
         (5, 6, 27),
-        Some("takes memory where the kernel gives it, as asked for"),
+        Some("takes memory where the kernel gives it, which is what was asked for"),
     )]),
     Setting::of("query-cache-type", fixed!("0")).missing(&[(
         (8, 0, 3),
         NEVER,
-        Some("has no query cache, as asked for"),
+        Some("has no query cache, which is what was asked for"),
     )]),
     Setting::of("query-cache-size", fixed!("0")).missing(&[((8, 0, 3), NEVER, None)]),
     // Default ON since 5.6.6.

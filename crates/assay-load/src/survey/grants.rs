@@ -1,0 +1,98 @@
+//! Whether a user of MySQL or MariaDB may see triggers, by what `SHOW GRANTS` says: who may not gets none to see.
+
+use assay_wire::Control;
+
+use super::ask;
+use crate::Result;
+
+/// The lines of `SHOW GRANTS`, with those of the roles that count.
+pub(super) fn grants(control: &mut Control) -> Result<Vec<String>> {
+    let first = |rows: Vec<Vec<String>>| rows.into_iter().filter_map(|row| row.into_iter().next());
+    // MySQL tells the rights of roles only if they are named; it gives them as it takes them. MariaDB tells them
+    // anyway, and old versions have no roles.
+    let roles = control.query("SELECT CURRENT_ROLE()").ok().and_then(|it| it.first_string());
+    if let Some(roles) = roles.filter(|it| it.starts_with('`')) {
+        let sql = format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}");
+        if let Ok(found) = ask(control, &sql) {
+            return Ok(first(found).collect());
+        }
+    }
+    Ok(first(ask(control, "SHOW GRANTS")?).collect())
+}
+
+/// Whether these grants let the triggers of a table be seen.
+pub(super) fn show_triggers(grants: &[String], database: &str, table: &str) -> bool {
+    let is_said = |verb: &str, end: &str| {
+        grants.iter().any(|line| {
+            let parts = line.strip_prefix(verb).and_then(|it| it.split_once(" ON "));
+            let Some((rights, rest)) = parts else { return false };
+            let has_it = |right: &str| ["TRIGGER", "ALL PRIVILEGES", "ALL"].contains(&right.trim());
+            let target = rest.split(end).next().unwrap_or_default();
+            rights.split(',').any(has_it) && covers(target, database, table)
+        })
+    };
+    is_said("GRANT ", " TO ") && !is_said("REVOKE ", " FROM ")
+}
+
+/// Whether `*.*`, `` `db`.* `` or `` `db`.`table` `` covers a table.
+fn covers(target: &str, database: &str, table: &str) -> bool {
+    if target == "*.*" {
+        return true;
+    }
+    let is_quote = |mark: char| mark == '`' || mark == '"';
+    let bare = |name: &str| name.trim_matches(is_quote).replace("``", "`");
+    if let Some(name) = target.strip_suffix(".*") {
+        return is_like(bare(name).as_bytes(), database.as_bytes());
+    }
+    let is_table = |(database_said, table_said): (&str, &str)| {
+        bare(database_said) == database && bare(table_said) == table
+    };
+    ["`.`", "\".\"", "."].iter().find_map(|mark| target.split_once(mark)).is_some_and(is_table)
+}
+
+/// As `LIKE`.
+fn is_like(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([b'%', rest @ ..], _) => (0..=name.len()).any(|at| is_like(rest, &name[at..])),
+        ([b'\\', mark, rest @ ..], [byte, name @ ..]) => mark == byte && is_like(rest, name),
+        ([b'_', rest @ ..], [_, name @ ..]) => is_like(rest, name),
+        ([mark, rest @ ..], [byte, name @ ..]) => mark == byte && is_like(rest, name),
+        ([], name) => name.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::show_triggers;
+
+    #[test]
+    fn triggers_are_seen_by_who_has_the_right_in_the_database() {
+        let is_seen = |lines: &[&str]| {
+            let grants: Vec<String> = lines.iter().map(|it| (*it).to_owned()).collect();
+            show_triggers(&grants, "sb_test", "sbtest1")
+        };
+        for line in [
+            "GRANT ALL PRIVILEGES ON *.* TO `root`@`localhost` WITH GRANT OPTION",
+            "GRANT SELECT, CREATE VIEW, TRIGGER, DROP ON *.* TO `a`@`%`",
+            "GRANT ALL PRIVILEGES ON `sb_test`.* TO `a`@`%`",
+            "GRANT TRIGGER ON `sb\\_test`.* TO 'a'@'%'",
+            "GRANT TRIGGER ON `sb%`.* TO 'a'@'%'",
+            "GRANT TRIGGER ON \"sb_test\".* TO \"a\"@\"%\"",
+            "GRANT SELECT, TRIGGER ON `sb_test`.`sbtest1` TO 'a'@'%'",
+        ] {
+            assert!(is_seen(&["GRANT USAGE ON *.* TO `a`@`%`", line]), "{line}");
+        }
+        for line in [
+            "GRANT SELECT, INSERT, CREATE, DROP ON `sb_test`.* TO `a`@`%`",
+            "GRANT ALL PRIVILEGES ON `other`.* TO `a`@`%`",
+            "GRANT ALL PRIVILEGES ON `sb\\_test2`.* TO `a`@`%`",
+            "GRANT TRIGGER ON `sb_test`.`sbtest2` TO 'a'@'%'",
+            "GRANT PROXY ON ''@'' TO 'root'@'localhost'",
+        ] {
+            assert!(!is_seen(&[line]), "{line}");
+        }
+        let revoked = "REVOKE TRIGGER ON `sb_test`.* FROM `a`@`%`";
+        assert!(!is_seen(&["GRANT TRIGGER ON *.* TO `a`@`%`", revoked]));
+    }
+}

@@ -1,0 +1,104 @@
+//! Whole numbers and sizes as typed, with messages for people.
+
+use std::ops::RangeInclusive;
+
+use assay_model::{limits, thousands};
+
+/// A whole number within a range.
+fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_digit()) {
+        return Err(format!("`{text}` is not a whole number"));
+    }
+    let (least, most) = (*range.start(), *range.end());
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("must be between {} and {}", thousands(least), thousands(most)))
+}
+
+/// The same where the range is one of 32 bits.
+fn whole_32(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
+    let wide = u64::from(*range.start())..=u64::from(*range.end());
+    whole(text, wide).map(|number| number as u32)
+}
+
+/// A seed.
+pub(super) fn parse_seed(text: &str) -> Result<u64, String> {
+    whole(text, 0..=u64::MAX)
+}
+
+/// A number whose range the plan knows.
+pub(super) fn parse_number(text: &str) -> Result<u32, String> {
+    whole_32(text, &(0..=u32::MAX))
+}
+
+/// A number of tables.
+pub(super) fn parse_tables(text: &str) -> Result<u32, String> {
+    whole_32(text, &limits::TABLES)
+}
+
+/// Clients of one run: no range of counts.
+pub(super) fn parse_one_count(text: &str) -> Result<u32, String> {
+    let is_range = assay_plan::parse_clients(text).is_ok_and(|counts| counts.len() > 1);
+    if is_range || text.contains(',') {
+        return Err(format!(
+            "`{text}` is not a whole number; several client counts need `assay compare`"
+        ));
+    }
+    whole_32(text, &limits::CLIENTS)
+}
+
+/// A port.
+pub(super) fn parse_port(text: &str) -> Result<u16, String> {
+    whole(text, 0..=u16::MAX.into()).map(|number| number as u16)
+}
+
+/// Sizes of a buffer pool, MB.
+const POOL_MB: RangeInclusive<u64> = 8..=1 << 22;
+
+/// A size such as `512M` or `1G`, in MB; a number without unit is MB.
+pub(super) fn parse_megabytes(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let word = lower.strip_suffix("ib").or_else(|| lower.strip_suffix('b')).unwrap_or(&lower);
+    let (digits, each) = match word.strip_suffix('g') {
+        Some(digits) => (digits, 1024),
+        None => (word.strip_suffix('m').unwrap_or(word), 1),
+    };
+    let number = whole(digits.trim(), 0..=u64::MAX).map_err(|_| {
+        format!("`{text}` is not a size such as `512M` or `1G`; a number without unit is MB")
+    })?;
+    let size = number.checked_mul(each).filter(|size| POOL_MB.contains(size));
+    size.ok_or_else(|| "must be between 8M and 4,096G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_told_without_the_words_of_a_parser() {
+        assert_eq!(parse_seed("x").unwrap_err(), "`x` is not a whole number");
+        assert_eq!(parse_one_count("0").unwrap_err(), "must be between 1 and 1,024");
+        assert_eq!(parse_one_count("-1").unwrap_err(), "must be between 1 and 1,024");
+        assert_eq!(parse_port("70000").unwrap_err(), "must be between 0 and 65,535");
+        assert_eq!(parse_tables("99999").unwrap_err(), "must be between 1 and 1,000");
+        for several in ["1-8", "1,8"] {
+            let told = parse_one_count(several).unwrap_err();
+            assert!(told.contains("is not a whole number") && told.contains("compare"), "{told}");
+        }
+        assert_eq!((parse_one_count("8"), parse_seed("0")), (Ok(8), Ok(0)));
+        assert!(parse_seed("99999999999999999999").is_err() && parse_number("").is_err());
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, size) in
+            [("256", 256), ("512M", 512), ("1G", 1024), ("2 GiB", 2048), ("64mb", 64)]
+        {
+            assert_eq!(parse_megabytes(text), Ok(size), "{text}");
+        }
+        assert!(parse_megabytes("1T").unwrap_err().contains("`512M`"));
+        for text in ["1", "9999999G", "99999999999999999G"] {
+            assert_eq!(parse_megabytes(text).unwrap_err(), "must be between 8M and 4,096G");
+        }
+    }
+}
