@@ -387,7 +387,12 @@ fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
             unread.push(lack);
             none
         }
-        (Error::NotPublished { .. }, Error::NoVersion { unread, .. }) if !unread.is_empty() => none,
+        // Whoever asks for a series may find it in a place that could not be looked into.
+        (Error::NotPublished { .. }, Error::NoVersion { unread, wanted, .. })
+            if !unread.is_empty() && wanted.split('.').count() < 3 =>
+        {
+            none
+        }
         _ => lack,
     }
 }

@@ -80,7 +80,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     }
     control.query("CREATE VIEW sbtest2 AS SELECT precious FROM sbtest1").unwrap();
     server.refused(&["load", "--tables", "2", "--rows", "100"], "`assay load URL --replace`");
-    server.refused(&["bench", "--test", "scan"], "`sbtest1` is no table of assay or sysbench");
+    server.refused(&["bench", "--test", "scan"], "`sbtest1` was not made by assay or sysbench");
     let compare = ["compare", &server.url, "mariadb@10.11", "--offline", "--preset", "smoke"];
     let (code, _, stderr) = said(server.place.run_to_end(&compare));
     assert_eq!(code, Some(2), "{stderr}");
@@ -113,12 +113,12 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     server.refused(&bench, "the database has no tables");
     server.json(&["load", "--tables", "2", "--rows", "2000"]);
     server.refused(&with(&["--tables", "3"]), "table `sbtest3` is missing");
-    server.refused(&with(&["--rows", "2001"]), "fewer than the 2001 of `--rows`");
+    server.refused(&with(&["--rows", "2001"]), "fewer than the 2,001 of `--rows`");
 
     let (code, stdout, stderr) =
         server.run(&with(&["--threads", "2", "--table-size", "1000", "--report-interval", "0.5"]));
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("only the first 1000 are worked on"), "{stderr}");
+    assert!(stderr.contains("more than 1,000 rows; only these are worked on"), "{stderr}");
     let lines = stderr.lines().filter(|line| line.contains("thds: 2 tps: ")).count();
     // A busy machine may miss one.
     assert!((1..=2).contains(&lines), "{stderr}");

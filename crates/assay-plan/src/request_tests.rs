@@ -1,0 +1,202 @@
+//! What words are planned as.
+
+use super::*;
+
+fn request() -> Request {
+    Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])
+}
+
+fn names(request: &Request) -> Vec<String> {
+    plan(request, MACHINE).unwrap().systems.into_iter().map(|system| system.name).collect()
+}
+
+const MACHINE: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+
+#[test]
+fn quick_is_the_published_set_on_one_small_table() {
+    let plan = plan(&request(), MACHINE).unwrap();
+    assert_eq!(plan.study.cells.len(), 32);
+    assert_eq!(plan.study.setups, [Setup { clients: 1, tables: 1, rows: 100_000 }]);
+    assert!(plan.study.blocks >= 4);
+}
+
+#[test]
+fn servers_that_run_already_keep_their_password_out_of_what_is_kept() {
+    let mut request = request();
+    let url = "mysql://me:secret@db.example/sbtest";
+    request.systems = vec![SystemRequest::of(url), SystemRequest::of("mysql@8.0")];
+    request.preset = Preset::Standard;
+    let plan = plan(&request, MachineFacts { memory_mb: 64_000, ..MACHINE }).unwrap();
+    assert_eq!(plan.systems.len(), 2, "a twin of what runs already");
+    assert_eq!(plan.systems[0].name, "mysql://me@db.example:3306/sbtest");
+    assert_eq!(plan.systems[0].url.as_ref().unwrap().password.as_ref().unwrap().0, "secret");
+    assert!(plan.study.recipe.contains("me@db.example"));
+    assert!(!format!("{plan:?}").contains("secret"));
+    assert!(plan.study.cells.iter().all(|cell| cell.placement == CpuPlacement::Free));
+}
+
+#[test]
+fn what_runs_already_cannot_do_everything() {
+    let url = SystemRequest::of("postgres://me@db.example/sbtest");
+    let other = SystemRequest::of("postgres@16");
+    let refused = |change: &dyn Fn(&mut Request)| {
+        let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
+        change(&mut request);
+        matches!(
+            plan(&request, MACHINE),
+            Err(Error::CannotTakePart { .. } | Error::SameDatabase(_))
+        )
+    };
+    assert!(!refused(&|_| ()));
+    assert!(refused(&|request| request.twin = Some(true)));
+    assert!(refused(&|request| request.systems[1] = url.clone()));
+    assert!(refused(&|request| request.preset = Preset::Published));
+    assert!(refused(&|request| request.placement = Some(CpuPlacement::OneCpu)));
+    assert!(refused(&|request| {
+        request.systems[0].options.push(("jit".to_owned(), "on".to_owned()));
+    }));
+}
+
+#[test]
+fn the_same_system_twice_gets_a_number() {
+    let mut request = request();
+    request.systems = vec![SystemRequest::of("mariadb@11.8"); 3];
+    assert_eq!(names(&request), ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
+}
+
+#[test]
+fn the_twin_is_the_base_once_more() {
+    let mut request = request();
+    request.twin = Some(true);
+    let all = ["mariadb@10.11", "mariadb@11.8", "mariadb@10.11 (twin)"];
+    assert_eq!(names(&request), all);
+    let plan = plan(&request, MACHINE).unwrap();
+    assert_eq!(plan.systems[0].spec, plan.systems[2].spec);
+    assert_eq!(plan.systems.iter().filter(|system| system.is_twin).count(), 1);
+    // A system against nothing but its twin is an A/A test.
+    request.systems.truncate(1);
+    assert_eq!(names(&request), ["mariadb@10.11", "mariadb@10.11 (twin)"]);
+}
+
+#[test]
+fn standard_has_a_twin_unless_told_otherwise() {
+    let mut request = request();
+    request.preset = Preset::Standard;
+    let large = MachineFacts { memory_mb: 64_000, disk_mb: 200_000, ..MACHINE };
+    assert_eq!(plan(&request, large).unwrap().systems.len(), 3);
+    request.twin = Some(false);
+    assert_eq!(plan(&request, large).unwrap().systems.len(), 2);
+}
+
+#[test]
+fn setups_that_share_data_are_measured_on_the_same_instances() {
+    let mut request = request();
+    let setup = |clients: &[u32], tables| SetupRequest {
+        clients: Some(clients.to_vec()),
+        tables: Some(tables),
+        rows: Some(10_000),
+    };
+    request.setups = vec![setup(&[1], 1), setup(&[4], 4), setup(&[4], 1)];
+    request.tests = vec!["scan".into(), "insert".into()];
+    let study = plan(&request, MACHINE).unwrap().study;
+    let cells: Vec<_> = study
+        .cells
+        .iter()
+        .map(|cell| (cell.id.test.name.clone(), cell.id.setup.clients, cell.id.setup.tables))
+        .collect();
+    let expected = [
+        ("scan", 1, 1),
+        ("scan", 4, 1),
+        ("insert", 1, 1),
+        ("insert", 4, 1),
+        ("scan", 4, 4),
+        ("insert", 4, 4),
+    ];
+    assert_eq!(cells, expected.map(|(test, clients, tables)| (test.to_owned(), clients, tables)));
+}
+
+#[test]
+fn published_runs_each_test_once_and_long() {
+    let mut request = request();
+    request.preset = Preset::Published;
+    let large = MachineFacts { memory_mb: 64_000, disk_mb: 2_000_000, ..MACHINE };
+    let study = plan(&request, large).unwrap().study;
+    assert_eq!(study.experiment, Experiment::Sequential);
+    assert_eq!(study.setups, [Setup { clients: 1, tables: 1, rows: 50_000_000 }]);
+    let seconds = |name: &str| {
+        let test = assay_workloads::test_by_name(name).unwrap();
+        study.cells.iter().find(|cell| cell.id.test == test).unwrap().slice_ms / 1000
+    };
+    assert_eq!(seconds("point-query"), 600);
+    assert_eq!(seconds("update-index"), 1800);
+    assert_eq!(seconds("write-only"), 600);
+    request.blocks = Some(4);
+    assert!(plan(&request, large).is_err());
+}
+
+#[test]
+fn every_test_runs_at_all_client_counts_before_the_next() {
+    let mut request = request();
+    request.setups[0].clients = Some(vec![1, 4, 1]);
+    let cells = plan(&request, MACHINE).unwrap().study.cells;
+    assert_eq!(cells.len(), 64);
+    for both in cells.chunks(2) {
+        assert_eq!(both[0].id.test, both[1].id.test);
+        assert_eq!([both[0].id.setup.clients, both[1].id.setup.clients], [1, 4]);
+    }
+}
+
+#[test]
+fn refuses_what_makes_no_sense() {
+    for change in [
+        (|r: &mut Request| r.systems.truncate(1)) as fn(&mut Request),
+        |r| r.setups[0].rows = Some(0),
+        |r| r.setups[0].tables = Some(0),
+        |r| r.setups[0].clients = Some(vec![0]),
+        |r| r.setups.clear(),
+        |r| r.slice_s = Some(601.0),
+        |r| (r.write_slice_s, r.budget_s) = (Some(61.0), Some(4.0)),
+        |r| r.tests = vec!["nothing".into()],
+    ] {
+        let mut request = request();
+        change(&mut request);
+        assert!(plan(&request, MACHINE).is_err());
+    }
+}
+
+#[test]
+fn threads_that_connections_share_are_not_confined() {
+    let mut request = request();
+    request.systems[1].words = "mariadb@11.8+loose-thread-handling=pool-of-threads".to_owned();
+    let cells = plan(&request, MACHINE).unwrap().study.cells;
+    let has = |placement| cells.iter().any(|cell| cell.placement == placement);
+    assert!(has(CpuPlacement::OneCpu) && !has(CpuPlacement::ConnectionsOnOneCpu));
+    request.placement = Some(CpuPlacement::ConnectionsOnOneCpu);
+    assert!(matches!(plan(&request, MACHINE), Err(Error::CannotTakePart { .. })));
+}
+
+#[test]
+fn a_cache_that_a_system_asks_for_counts() {
+    for (words, fits) in [
+        ("mariadb@11.8+innodb_buffer_pool_size=8G", true),
+        ("mariadb@11.8+innodb_buffer_pool_size=12G", false),
+        ("mariadb@11.8+innodb-buffer-pool-size=12884901888", false),
+        ("postgres@18+shared_buffers=12GB", false),
+        ("postgres@18+shared_buffers=16384", true),
+        ("mariadb@11.8+innodb_buffer_pool_size=99999999999999999T", false),
+    ] {
+        let mut request = request();
+        request.systems[1].words = words.to_owned();
+        assert_eq!(plan(&request, MACHINE).is_ok(), fits, "{words}");
+    }
+}
+
+#[test]
+fn says_what_would_fit() {
+    let mut request = request();
+    request.setups[0].rows = Some(50_000_000);
+    let error = plan(&request, MACHINE).unwrap_err();
+    let Error::TooLittle { what: "memory", rows_that_fit, .. } = error else { panic!("{error}") };
+    request.setups[0].rows = Some(rows_that_fit as u32);
+    plan(&request, MACHINE).unwrap();
+}
