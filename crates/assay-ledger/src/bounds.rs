@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SLICE_MS, SYSTEMS, TABLES};
 use assay_model::{
-    Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study, StudyEvent, System,
+    Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study,
+    StudyEvent, System,
 };
 
 use crate::histogram;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{CellId, Hint, SliceOutcome, StudyRecord, Test, TestSet};
+use assay_model::{CellId, Hint, SliceOutcome, StudyRecord, TestSet};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
@@ -180,8 +180,10 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
 fn calibration_and_a_later_audit_replace() {
     let directory = tempfile::tempdir().unwrap();
     let mut record = common::sample();
-    let cell =
-        CellId { test: assay_workloads::test_by_name("insert").unwrap(), ..record.study.cells[0].id };
+    let cell = CellId {
+        test: assay_workloads::test_by_name("insert").unwrap(),
+        ..record.study.cells[0].id
+    };
     record.study.cells[0].id = cell;
     (record.slices, record.blocks) = (Vec::new(), Vec::new());
     let mut ledger = Ledger::open(&directory.path().join("ledger.db")).unwrap();

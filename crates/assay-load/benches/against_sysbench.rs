@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, Test};
+use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
 use assay_wire::Address;
 use assay_wire::{ConnectOptions, Control};
 use assay_workloads::test_by_name;

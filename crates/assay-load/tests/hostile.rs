@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use assay_load::{Bound, Error, Finished, Session, Watch, Work};
-use assay_model::{Product, Setup, StatementMode, Test};
+use assay_model::{Product, Setup, StatementMode};
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use assay_wire::{ConnectOptions, Stop};
 use assay_workloads::test_by_name;

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{Engine, IdKey, Product, Setup, StatementMode, Test, TestSet};
+use assay_model::{Engine, IdKey, Product, Setup, StatementMode, TestSet};
 use assay_workloads::tests_of;
 
 struct Counting;

@@ -3,35 +3,39 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use assay_model::{Definition, Engine, IdKey, Product, Setup, StatementMode};
+use assay_model::{
+    Definition, Engine, IdKey, Pacing, Product, Role, Schema, Setup, StatementMode, Unit,
+};
 use sha2::{Digest, Sha256};
 
 use crate::event::{Argument, Client, EventBuf, Operation};
-use crate::program::Program;
+use crate::program::{Mode, ParamType, Program};
 use crate::rows::Row;
 use crate::schema::create_table;
 
-/// Events of one client whose content is part of the digest: enough to meet every way of drawing.
-const EVENTS: u64 = 16;
-/// Data that their parameters are drawn over.
+/// Rows, and events of one client, whose content is part of the digest: enough to meet every way of drawing.
+const EXAMPLES: u32 = 16;
+/// Data that parameters are drawn over.
 const SETUP: Setup = Setup { clients: 1, tables: 3, rows: 100_000 };
 
-/// The digest of tables, the first rows, statements, pacing and the first events, for both kinds of products: 16
+/// The digest of tables, rows, roles, statements and events, for both kinds of products, and of what is counted: 16
 /// hexadecimal digits.
+///
+/// Only words written here enter it, so that a digest outlives the names of types.
 pub(crate) fn digest(definition: &Definition) -> String {
     let mut all = Sha256::new();
+    all.update(match definition.unit {
+        Unit::Query => "query\n",
+        Unit::ThousandRows => "thousand-rows\n",
+    });
+    add_data(definition.schema, &mut all);
     for (number, role) in definition.roles.iter().enumerate() {
-        all.update(format!("{:?} {:?} {:?}\n", definition.schema, role.clients, role.pacing));
+        all.update(in_words(role));
         for product in [Product::MySql, Product::Postgres] {
             let program =
                 Program::of_role(definition, number, product, SETUP, StatementMode::Prepared);
             add_events(Arc::new(program), &mut all);
-            let tables = create_table(product, Engine::InnoDb, IdKey::Primary, 1);
-            all.update(tables.join("\n"));
         }
-    }
-    for id in 1..=EVENTS as u32 {
-        all.update(format!("{:?}\n", Row::new(1, 1, id, SETUP.rows)));
     }
     all.finalize().iter().take(8).fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -40,13 +44,48 @@ pub(crate) fn digest(definition: &Definition) -> String {
     })
 }
 
+fn in_words(role: &Role) -> String {
+    let clients = role.clients.map_or("of the setup".to_owned(), |clients| clients.to_string());
+    match role.pacing {
+        Pacing::Closed => format!("clients {clients}, closed\n"),
+        Pacing::Rate(rate) => format!("clients {clients}, {rate} events/s\n"),
+    }
+}
+
+fn add_data(schema: Schema, all: &mut Sha256) {
+    match schema {
+        Schema::Sbtest => {
+            for product in [Product::MySql, Product::Postgres] {
+                let tables = create_table(product, Engine::InnoDb, IdKey::Primary, 1);
+                all.update(tables.join("\n"));
+            }
+            for id in 1..=EXAMPLES {
+                let Row { k, c, pad } = Row::new(1, 1, id, SETUP.rows);
+                all.update(format!("\n{id} {k} "));
+                all.update(c);
+                all.update(pad);
+            }
+        }
+    }
+}
+
 fn add_events(program: Arc<Program>, all: &mut Sha256) {
     for statement in program.statements() {
-        all.update(format!("{:?} {:?} {}\n", statement.mode, statement.params, statement.sql));
+        all.update(match statement.mode {
+            Mode::Prepared => "\nprepared ",
+            Mode::Text => "\ntext ",
+        });
+        all.update(&statement.sql);
+        for param in &statement.params {
+            all.update(match param {
+                ParamType::Int => " int",
+                ParamType::Text => " text",
+            });
+        }
     }
     let client = Client::new(program, 1, 1);
     let mut event = EventBuf::default();
-    for sequence in 0..EVENTS {
+    for sequence in 0..u64::from(EXAMPLES) {
         client.write_event(sequence, 0, &mut event);
         for operation in event.operations() {
             all.update(format!("\n{} ", operation.statement()));

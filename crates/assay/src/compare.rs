@@ -246,9 +246,8 @@ mod tests {
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
         let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
         let mut cells = plan.study.cells;
-        let refused = |finished, cells: &[PlannedCell]| {
-            refuse_what_cannot_go_on("id", finished, cells).err()
-        };
+        let refused =
+            |finished, cells: &[PlannedCell]| refuse_what_cannot_go_on("id", finished, cells).err();
         assert!(refused(false, &cells).is_none());
         assert!(matches!(refused(true, &cells), Some(NoResume::Finished(_))));
         let changed = cells[3].id.test.definition().clone();

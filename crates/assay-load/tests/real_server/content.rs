@@ -1,7 +1,7 @@
 //! What the tables hold, as the server and as the client see it.
 
 use assay_load::{Bound, Content, Session, Work, content};
-use assay_model::{Class, DataSet, IdKey, Product, Setup, StartFrom, StatementMode, Test, TestSet};
+use assay_model::{Class, DataSet, IdKey, Product, Setup, StartFrom, StatementMode, TestSet};
 use assay_workloads::tests_of;
 
 use crate::bed::{Bed, SEED, work};

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use assay_load::{Bound, fill_cache};
-use assay_model::{Class, DataSet, IdKey, Product, Setup, Test};
+use assay_model::{Class, DataSet, IdKey, Product, Setup};
 use assay_workloads::all_tests;
 
 use crate::bed::{Bed, SEED, loaded_k, test};

@@ -125,7 +125,7 @@ fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         budget_s: 600.0,
         blocks,
         rounds: 40,
-        cells: cells.to_vec(),
+        cells: cells.collect(),
         setups: vec![setup],
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,

@@ -7,8 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
 use assay_model::{
-    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, counted, limits,
-    thousands,
+    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, counted, limits, thousands,
 };
 use assay_wire::{ConnectOptions, Control};
 use rustix::time::{ClockId, clock_gettime};

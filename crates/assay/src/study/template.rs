@@ -10,9 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport, Tables};
 use assay_model::{
-    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment,
-    PlannedCell, Prefix, Setup, StartFrom, StatementMode, Study, System, Test, TestSet, counted,
-    thousands,
+    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
+    StartFrom, StatementMode, Study, System, Test, TestSet, counted, thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_wire::Control;
