@@ -28,6 +28,7 @@ pub use outlook::{Needs, ROUNDS_MIN, outlook, round_s, start_s};
 pub use quantity::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use request::{
     MachineFacts, Plan, PlannedSystem, Request, SetupRequest, SystemRequest, THRESHOLD, plan,
+    plan_of,
 };
 pub use reserved::{Refusal, check_option};
 pub use sequence::{Step, sequence};

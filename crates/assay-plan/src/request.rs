@@ -6,14 +6,15 @@ use assay_model::{
     CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin, PlannedCell, Preset,
     Setup, StatementMode, Study, SystemSpec, Test, TestSet, WORKLOAD_VERSION,
 };
+use assay_workloads::tests_of;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::fits::{check_machine, largest};
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
+use crate::tests_glob::select_of;
 use crate::{
-    Error, ServerUrl, check_option, parse_system, parse_url, repository_login, select_tests,
-    write_study,
+    Error, ServerUrl, check_option, parse_system, parse_url, repository_login, write_study,
 };
 
 /// What a command or a study file asks for, as typed; `None` where the preset decides.
@@ -169,9 +170,17 @@ pub struct PlannedSystem {
 /// # Errors
 /// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
 pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
+    plan_of(request, machine, tests_of(request.set))
+}
+
+/// The same with tests of any definition: those of `suite` that the request asks for, in their order.
+///
+/// # Errors
+/// As for [`plan`].
+pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
     let effort = effort(request, machine)?;
     let systems = systems(request, effort.twin)?;
-    let tests = select_tests(request.set, &request.tests)?;
+    let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";

@@ -24,7 +24,11 @@ const PATTERNS: usize = 1000;
 /// [`Error::Glob`] for a pattern that cannot be read, [`Error::NoSuchTest`] for one that matches nothing,
 /// [`Error::TooMany`].
 pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> {
-    let tests = tests_of(set);
+    select_of(tests_of(set), globs)
+}
+
+/// The same of any tests.
+pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
     }

@@ -1,0 +1,134 @@
+//! A test that nothing in assay knows: defined here, in one place, it is planned, sent, kept, judged and reported.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::Duration;
+
+use assay_ledger::Ledger;
+use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_model::{
+    Class, ClientCounters, Definition, Distribution, Fill, Group, Habits, Host, HostCounters,
+    Pacing, Product, Role, Schema, Script, ServerCounters, Slice, SliceOutcome, StartFrom, Step,
+    System, Table, Test, Unit,
+};
+use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
+use assay_report::{Format, TextOptions, render};
+
+assay_testkit::supervisor_entry!();
+
+/// The 48th test.
+fn count_by_k() -> Test {
+    let group = Group { rank: 6, word: "own".to_owned(), title: "own work".to_owned() };
+    let step = Step {
+        sql: "SELECT COUNT(*) FROM sbtest WHERE k BETWEEN ? AND ?".to_owned(),
+        postgres: None,
+        table: Table::Drawn,
+        fill: vec![Fill::Drawn(1), Fill::Plus(9)],
+        times: 2,
+        text: false,
+    };
+    assay_workloads::define(Definition {
+        name: "count-by-k".to_owned(),
+        group,
+        groups: Vec::new(),
+        does: "count the rows of a range of 10 values of k, twice".to_owned(),
+        class: Class::Read,
+        start_from: StartFrom::Fresh,
+        unit: Unit::Query,
+        schema: Schema::Sbtest,
+        roles: vec![Role {
+            script: Script { steps: vec![step], draw: Distribution::Special, rows: None },
+            clients: None,
+            pacing: Pacing::Closed,
+        }],
+        habits: Habits::default(),
+        digest: String::new(),
+    })
+}
+
+#[test]
+fn a_test_is_defined_in_one_place() {
+    let test = count_by_k();
+    let request = Request {
+        setups: vec![SetupRequest { rows: Some(1000), ..SetupRequest::default() }],
+        tests: vec!["count-*".to_owned()],
+        ..Request::of_systems(&["mariadb@10.11", "mariadb@10.11"].map(str::to_owned))
+    };
+    let machine = MachineFacts { cpus: 2, memory_mb: 1 << 14, disk_mb: 1 << 16 };
+    let suite = assay_workloads::all_tests().iter().copied().chain([test]).collect();
+    let plan = plan_of(&request, machine, suite).unwrap();
+    let mut study = plan.study;
+    study.id = "20261122-0d48".to_owned();
+    assert_eq!(study.cells.iter().map(|cell| cell.id.test).collect::<Vec<_>>(), [test]);
+    let cell = study.cells[0].id;
+
+    let server = assay_testkit::mariadb();
+    let (options, prefix) = (server.connect_options(), assay_testkit::prefix("10.11"));
+    let tables = Tables {
+        product: Product::MariaDb,
+        engine: assay_model::Engine::InnoDb,
+        id_key: study.id_key,
+        data: cell.setup.data(),
+        seed: study.seed,
+    };
+    fill(&options, &tables, &mut |_| ()).unwrap();
+    let work = Work {
+        product: Product::MariaDb,
+        test,
+        setup: cell.setup,
+        statements: study.statements,
+        seed: study.seed,
+    };
+    let mut session = Session::open(&options, &work, None).unwrap();
+
+    let systems: Vec<System> = (plan.systems.iter().enumerate())
+        .map(|(number, it)| System {
+            name: it.name.clone(),
+            spec: it.spec.clone(),
+            prefix: prefix.clone(),
+            is_base: number == 0,
+            is_twin: it.is_twin,
+            options: Vec::new(),
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut ledger = Ledger::open(&path).unwrap();
+    ledger.create_study(&study, &Host::default(), &systems).unwrap();
+    for (block, round) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        for system in 0..systems.len() {
+            let slice = Slice {
+                system,
+                cell,
+                block,
+                round,
+                position: system as u32,
+                started_ms: 1_795_000_000_000,
+                outcome: SliceOutcome::Good,
+                trouble: Vec::new(),
+                work: session.run(0, Bound::Events(50)).unwrap(),
+                client: ClientCounters::default(),
+                server: ServerCounters::default(),
+                host: HostCounters::default(),
+            };
+            assert_eq!((slice.work.read, slice.work.rows), (100, 100));
+            ledger.add_slice(&study.id, &slice).unwrap();
+        }
+    }
+    ledger.finish(&study.id, Duration::from_secs(1)).unwrap();
+    drop(ledger);
+
+    let record = Ledger::open_read_only(&path).unwrap().read(&study.id).unwrap();
+    assert_eq!(record.study.cells[0].id.test, test);
+    assert_eq!(record.study.cells[0].id.test.definition(), test.definition());
+    let judgement = assay_verdict::judge(&record);
+    let judged = judgement.cells.iter().find(|judged| judged.system == 1).unwrap();
+    assert_eq!(judged.cell, cell);
+    let rqps = judged.rqps.unwrap().value;
+    assert!((0.1..10.0).contains(&rqps), "{rqps}");
+    let text = TextOptions { width: 120, color: false };
+    for format in [Format::Text, Format::Html, Format::Markdown, Format::Csv, Format::Json] {
+        let shown = render(&record, &judgement, format, &text);
+        assert!(shown.contains("count-by-k") && shown.contains("own"), "{format:?}: {shown}");
+    }
+}
