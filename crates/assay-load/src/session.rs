@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use assay_model::{Product, Setup, StatementMode, Test, WorkCounters};
+use assay_model::{Pacing, Product, Role, Setup, StatementMode, Test, WorkCounters};
 use assay_wire::{Breaker, ConnectOptions};
 use assay_workloads::Program;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
@@ -124,6 +124,9 @@ impl Session {
     /// When a thread, a connection or a statement cannot be had.
     pub fn open(options: &ConnectOptions, work: &Work, cpu: Option<usize>) -> Result<Self> {
         let Work { product, test, setup, statements, seed } = *work;
+        let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
+            return Err(Error::Roles(test.name()));
+        };
         let program = Arc::new(Program::new(product, test, setup, statements));
         let gauges: Vec<Arc<Gauge>> = (0..setup.clients.max(1)).map(|_| Arc::default()).collect();
         let open_client = |(number, gauge): (u32, &Arc<Gauge>)| {
