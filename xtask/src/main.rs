@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `tidy`, `fuzz`, `crash` and `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash` and `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -6,11 +6,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
 ci    formatting, lints, tests and documentation tests with an empty server cache, as root also as a plain user:
       what must pass before anything lands
+test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
 crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match words.first().map(String::as_str) {
         Some("ci") => xtask::ci::run(),
+        Some("test") => test(),
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
@@ -36,6 +38,32 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Test programs beside those of the crates themselves that need no server and take seconds.
+const QUICK: [&str; 13] = [
+    "answer",
+    "built",
+    "digests",
+    "events",
+    "killed",
+    "ledger",
+    "parsers",
+    "processes",
+    "render",
+    "replay",
+    "schema",
+    "study_files",
+    "usage",
+];
+
+fn test() -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--workspace", "--quiet", "--lib", "--bins"]);
+    command.args(QUICK.iter().flat_map(|name| ["--test", name]));
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("tests without servers: {status}") }
 }
 
 fn crash(words: &[String]) -> Result<()> {

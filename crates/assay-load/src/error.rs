@@ -93,7 +93,9 @@ pub enum Error {
     #[error("cannot start a client thread")]
     Thread(#[source] std::io::Error),
     /// A test with other roles than one of the setup's clients, which follow one event by the next.
-    #[error("`{0}` has roles that cannot be driven yet: one of the setup's clients, without a rate, can")]
+    #[error(
+        "`{0}` has roles that cannot be driven yet: one of the setup's clients, without a rate, can"
+    )]
     Roles(&'static str),
     /// A client thread ended before its work was done.
     #[error("a client thread ended unexpectedly")]

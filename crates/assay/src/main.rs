@@ -153,6 +153,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
         .flat_map(|cause| {
             let mut hints = of::<assay_plan::Error>(cause);
             hints.extend(of::<assay_plan::StudyFileError>(cause));
+            hints.extend(of::<assay_plan::ConfigFault>(cause));
             hints.extend(of::<advice::Advised>(cause));
             hints.extend(of::<compare::NoResume>(cause));
             hints.extend(of::<machine_lock::LockError>(cause));

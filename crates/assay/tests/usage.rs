@@ -339,3 +339,16 @@ fn sandboxes_and_studies_that_are_not_there() {
     }
     refused(&["server", "stop", "--all"], "'--all'", "hint: name the servers");
 }
+
+#[test]
+fn a_config_file_that_cannot_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name| folder.path().join(name);
+    fs_err::write(path("my.cnf"), "[mysqld]\n!exclude x\n").unwrap();
+    let study =
+        "compare = ['a', 'mariadb@11.8']\n[system.a]\nis = 'mariadb@10.11'\nconfig = 'my.cnf'\n";
+    fs_err::write(path("study.toml"), study).unwrap();
+    let study = path("study.toml");
+    let hint = "hint: a `my.cnf` has groups such as `[mysqld]`";
+    refused(&["run", study.to_str().unwrap()], "line 2 of the config file", hint);
+}
