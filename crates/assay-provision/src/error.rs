@@ -23,7 +23,7 @@ pub enum Error {
     /// No source has that version.
     #[error(
         "{} {product} `{wanted}`{}{}{}",
-        of_source(.from), with_engine(.engine), list("; there are", .available), why(.unread)
+        of_source(.from), with_engine(.engine), list("; with known checksums there are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.

@@ -155,7 +155,10 @@ fn packages_are_listed_with_whether_their_bytes_are_known() {
 fn an_unknown_version_says_which_there_are() {
     let error = get(ONLINE, "10.0").unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("no source has mariadb `10.0`; there are "), "{text}");
+    assert!(
+        text.starts_with("no source has mariadb `10.0`; with known checksums there are "),
+        "{text}"
+    );
     assert!(text.contains(", 10.11."), "{text}");
     assert!(error.hints().iter().any(|hint| hint.contains("--available mariadb")));
 }

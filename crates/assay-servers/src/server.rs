@@ -419,8 +419,8 @@ fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
 }
 
-/// What matters of a log, indented: the last errors in it, or what it ends with where it has none or tells of a crash;
-/// empty when there is nothing.
+/// What matters of a log, indented: the last errors in it, or what it ends with where it has none; empty when there is
+/// nothing. What follows the errors of a server that gives up is long and tells little.
 pub(crate) fn log_tail(log: &Path) -> String {
     tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
 }
@@ -436,11 +436,7 @@ fn tail_of(text: &str) -> String {
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     let errors: Vec<_> = lines.clone().filter(is_error).collect();
-    if errors.is_empty() || text.contains("got signal") {
-        last(lines.collect(), LINES)
-    } else {
-        last(errors, ERRORS)
-    }
+    if errors.is_empty() { last(lines.collect(), LINES) } else { last(errors, ERRORS) }
 }
 
 #[cfg(test)]
@@ -453,8 +449,8 @@ mod tests {
         let text = format!("[ERROR] no memory\n{noise}[ERROR] aborting\n");
         assert_eq!(tail_of(&text), "  [ERROR] no memory\n  [ERROR] aborting");
         assert_eq!(tail_of(&noise).lines().count(), 12);
-        let crash = format!("[ERROR] mysqld got signal 11\n{noise}");
-        assert_eq!(tail_of(&crash).lines().count(), 12);
+        let crash = format!("[ERROR] error 28\n[ERROR] mysqld got signal 6\n{noise}");
+        assert_eq!(tail_of(&crash), "  [ERROR] error 28\n  [ERROR] mysqld got signal 6");
         assert_eq!(tail_of(""), "");
     }
 }

@@ -6,7 +6,7 @@ use assay_model::{Product, Setup, StatementMode, Test};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, all_tests};
 use sha2::{Digest, Sha256};
 
-/// Of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
+/// The digest of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
 fn digest(product: Product, test: Test, mode: StatementMode) -> String {
     let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
     let program = Arc::new(Program::new(product, test, setup, mode));

@@ -198,7 +198,7 @@ enum Used<'a> {
 
 fn used<'a>(cached: &'a [Prefix], cache: &Path, program: Option<&Path>) -> Used<'a> {
     let Some(program) = program else { return Used::Unknown };
-    // As the kernel names it, without links.
+    // The kernel names the program without links.
     let is_below = |path: &Path| fs_err::canonicalize(path).is_ok_and(|it| program.starts_with(it));
     match cached.iter().find(|prefix| is_below(&prefix.path)) {
         Some(prefix) => Used::Prefix(prefix),

@@ -52,17 +52,17 @@ impl Hint for TooFewFiles {
 }
 
 impl Demand {
-    /// Of a benchmark on a server that runs already.
+    /// What a benchmark of a running server needs.
     pub(crate) fn of_bench(clients: u32) -> Self {
         Self { clients, of_a_client: OF_A_CLIENT, servers: 1, starts_any: false }
     }
 
-    /// Of a study or an audit of so many servers.
+    /// What a study or an audit of this many servers needs.
     pub(crate) fn of_study(clients: u32, servers: usize, starts_any: bool) -> Self {
         Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
     }
 
-    /// Of a server that is started for the user.
+    /// What a server that is started for the user needs.
     pub(crate) fn of_server() -> Self {
         Self { clients: 0, of_a_client: 0, servers: 1, starts_any: true }
     }

@@ -267,8 +267,7 @@ mod tests {
 
     #[test]
     fn a_long_url_leaves_room_for_what_is_done() {
-        let url =
-            "mysql://root@/sbtest?socket=/home/someone/state/servers/host/run/0123456789ab/u/s";
+        let url = "mysql://root@/sbtest?socket=/var/lib/state/assay/servers/host1/0123456789ab/u/s";
         let line = shortened(&format!("{url}: loading, 5 of 10 rows"));
         assert_eq!(line, "mysql://root@/sbtest?s…3456789ab/u/s: loading, 5 of 10 rows");
         let plain = "mariadb@11.8+a=b: unpacking 1 of 2 packages";
