@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-probe", &["assay-model"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
+    ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-testkit", &["assay-model", "assay-provision", "assay-servers", "assay-wire"]),
     (
@@ -31,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-plan",
             "assay-provision",
             "assay-report",
+            "assay-study",
             "assay-verdict",
             "assay-wire",
             "assay-workloads",
@@ -40,8 +42,14 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that compute and nothing else: they may not use what reads clocks, files or processes.
-const PURE: &[&str] =
-    &["assay-model", "assay-plan", "assay-workloads", "assay-verdict", "assay-report"];
+const PURE: &[&str] = &[
+    "assay-model",
+    "assay-plan",
+    "assay-workloads",
+    "assay-verdict",
+    "assay-study",
+    "assay-report",
+];
 
 /// What a pure crate may not name.
 const IMPURE_WORDS: &[&str] = &[

@@ -6,9 +6,8 @@ use assay_model::Estimate;
 use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 use crate::moderate::{Prior, fit_prior};
-use crate::robust::{centre, mean, variance};
+use crate::robust::{Centre, mean, variance};
 use crate::sequential::ALPHA;
-use crate::series::Series;
 
 /// Standard deviation between fresh instances that is assumed when no cell has a second block: about 1 % in
 /// published archives.
@@ -44,19 +43,19 @@ pub(crate) struct Effect {
     within: f64,
 }
 
-pub(crate) fn reduce(series: &Series) -> Option<Reduced> {
-    let centres: Vec<_> = series
-        .iter()
-        .filter_map(|(block, values)| centre(values).map(|centre| (*block, centre)))
-        .collect();
-    let variances: Vec<f64> = centres.iter().filter_map(|(_, centre)| centre.variance).collect();
-    let within = (!variances.is_empty()).then(|| mean(&variances) / centres.len() as f64);
-    let values = series.values().map(Vec::len).sum();
-    let blocks: Vec<_> = centres.iter().map(|(block, centre)| (*block, centre.value)).collect();
-    (!blocks.is_empty()).then_some(Reduced { blocks, within, values })
-}
-
 impl Reduced {
+    /// Blocks in order: which, its centre, and how many values it is the centre of. None without blocks.
+    pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre, usize)>) -> Option<Self> {
+        let (mut centres, mut variances, mut values) = (Vec::new(), Vec::new(), 0);
+        for (block, centre, count) in blocks {
+            centres.push((block, centre.value));
+            variances.extend(centre.variance);
+            values += count;
+        }
+        let within = (!variances.is_empty()).then(|| mean(&variances) / centres.len() as f64);
+        (!centres.is_empty()).then_some(Self { blocks: centres, within, values })
+    }
+
     fn centres(&self) -> Vec<f64> {
         self.blocks.iter().map(|(_, centre)| *centre).collect()
     }
@@ -80,8 +79,8 @@ struct Shared {
 }
 
 /// Estimates the cells of one system together: they share what they know of the spread between blocks.
-pub(crate) fn estimate(reduced: &[Option<Reduced>]) -> Vec<Option<Effect>> {
-    let cells: Vec<&Reduced> = reduced.iter().flatten().collect();
+pub(crate) fn estimate(reduced: &[&Option<Reduced>]) -> Vec<Option<Effect>> {
+    let cells: Vec<&Reduced> = reduced.iter().filter_map(|one| one.as_ref()).collect();
     let spreads: Vec<(f64, f64)> = cells
         .iter()
         .filter_map(|one| variance(&one.centres()).map(|variance| (variance, one.degrees())))

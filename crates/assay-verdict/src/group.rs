@@ -159,15 +159,14 @@ fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::effect::reduce;
-    use crate::series::Series;
+    use crate::robust::centre;
 
     /// The interval of the median over tests with these logarithms, one for each block.
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
         let reduced: Vec<Reduced> = tests
             .iter()
-            .map(|blocks| (0..).zip(blocks.iter().map(|log| vec![*log; 4])).collect::<Series>())
-            .map(|series| reduce(&series).unwrap())
+            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&[*log; 4]).unwrap())))
+            .map(|blocks| Reduced::new(blocks.map(|(block, it)| (block, it, 4))).unwrap())
             .collect();
         let members: Vec<Member> = reduced
             .iter()

@@ -6,37 +6,14 @@ use assay_model::{
     CellId, Estimate, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble, Verdict,
 };
 
-use crate::account::{latency, operations, per_op, server_cpu_per_op};
-use crate::effect::{Effect, Reduced, estimate, reduce};
-use crate::rules::Rules;
-use crate::series::{CellSlices, sort};
+use crate::account::{latency, operations, per_op};
+use crate::samples::{Fitness, Quantity, Sample, Samples};
 use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
-
-/// One quantity in all cells and systems, estimated together; indexed as the judgement's cells.
-struct Quantity {
-    reduced: Vec<Option<Reduced>>,
-    effects: Vec<Option<Effect>>,
-}
-
-impl Quantity {
-    /// Takes the cells in order, in each the `systems` in theirs.
-    fn new(reduced: Vec<Option<Reduced>>, systems: usize) -> Self {
-        let mut effects = vec![None; reduced.len()];
-        for system in 0..systems {
-            let cells: Vec<_> = reduced.iter().skip(system).step_by(systems).cloned().collect();
-            let places = effects.iter_mut().skip(system).step_by(systems);
-            for (place, effect) in places.zip(estimate(&cells)) {
-                *place = effect;
-            }
-        }
-        Self { reduced, effects }
-    }
-}
 
 impl Quantity {
     /// The estimate with its interval; without one where a single measurement tells nothing of its uncertainty.
     fn shown(&self, index: usize) -> Option<Estimate> {
-        match (&self.effects[index], &self.reduced[index]) {
+        match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
             (None, Some(reduced)) => Some(Estimate::without_interval(reduced.log().exp())),
             (None, None) => None,
@@ -47,65 +24,37 @@ impl Quantity {
 /// Judges everything a record holds, finished or not.
 #[must_use]
 pub fn judge(record: &StudyRecord) -> Judgement {
-    let sorted = sort(record);
-    let base = record.systems.iter().position(|system| system.is_base).unwrap_or(0);
-    let keys: Vec<(&PlannedCell, usize)> = record
-        .study
-        .cells
-        .iter()
-        .flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)))
-        .collect();
-    let ratio = |quantity: fn(&Slice) -> Option<f64>| {
-        Quantity::new(
-            keys.iter()
-                .map(|(cell, system)| {
-                    let slices = sorted.get(&cell.id).filter(|_| *system != base)?;
-                    reduce(&slices.log_ratios(*system, base, quantity))
-                })
-                .collect(),
-            record.systems.len(),
-        )
-    };
-    let qps = Quantity::new(
-        keys.iter()
-            .map(|(cell, system)| {
-                reduce(&sorted.get(&cell.id)?.logs(*system, Slice::ops_per_second))
-            })
-            .collect(),
-        record.systems.len(),
-    );
-    let rqps = ratio(Slice::ops_per_second);
-    let cpu = ratio(server_cpu_per_op);
-    let rules = Rules::new(record);
-    let decisions = rules.decisions(&keys, &rqps.effects);
-    let cpu_decisions = rules.decisions(&keys, &cpu.effects);
+    let mut samples = Samples::of(record);
+    let base = samples.base();
+    let (rqps, decisions) = samples.decide();
+    let (cpu, cpu_decisions) = samples.relative_cpu();
+    let qps = samples.rates();
+    let slices = judged_slices(record, &samples);
     let counts = counts(record);
     let nothing = Counts::default();
-    let mut cells = Vec::with_capacity(keys.len());
-    for (index, &(cell, system)) in keys.iter().enumerate() {
-        let counts_of = |system| counts.get(&(cell.id, system)).unwrap_or(&nothing);
-        let mine = counts_of(system);
-        let base_failed = counts_of(base).failure.is_some();
-        let decision = decisions[index];
-        let verdict = match decision.verdict {
-            _ if mine.failure.is_some() || base_failed => Verdict::Failed,
-            _ if system == base => Verdict::Same,
-            verdict => verdict,
-        };
-        let mut judged = measured(record, sorted.get(&cell.id), cell, system, mine);
-        judged.qps = qps.shown(index);
-        judged.rqps = rqps.shown(index);
-        judged.cpu_ratio = cpu.shown(index);
-        judged.cpu_verdict = cpu.effects[index].map(|_| of_cost(cpu_decisions[index].verdict));
-        judged.detectable = decision.detectable;
-        judged.doubt = match decision.doubt {
-            _ if verdict != Verdict::Undecided => None,
-            None if judged.rqps.is_none() => Some(Doubt::Unmeasured),
+    let keys = record.study.cells.iter();
+    let keys = keys.flat_map(|cell| (0..record.systems.len()).map(move |system| (cell, system)));
+    let mut cells = Vec::with_capacity(decisions.len());
+    for (index, ((cell, system), decision)) in keys.zip(decisions).enumerate() {
+        let mine = counts.get(&(cell.id, system)).unwrap_or(&nothing);
+        let judged = slices.get(&(cell.id, system)).map(Vec::as_slice).unwrap_or_default();
+        let mut described = described(record, judged, cell, system, mine);
+        described.is_disturbed = samples.is_disturbed(cell.id);
+        described.qps = qps.shown(index);
+        described.rqps = rqps.shown(index);
+        described.cpu_ratio = cpu.shown(index);
+        let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
+        described.cpu_verdict =
+            cpu_effect.and(cpu_decisions.get(index)).map(|it| of_cost(it.verdict));
+        described.detectable = decision.detectable;
+        described.doubt = match decision.doubt {
+            _ if decision.verdict != Verdict::Undecided => None,
+            None if described.rqps.is_none() => Some(Doubt::Unmeasured),
             None => Some(Doubt::SinglePair),
             doubt => doubt,
         };
-        judged.verdict = verdict;
-        cells.push(judged);
+        described.verdict = decision.verdict;
+        cells.push(described);
     }
     why::explain(&mut cells, base);
     let groups = group::summaries(record, &cells, &rqps.reduced, base);
@@ -117,6 +66,26 @@ pub fn judge(record: &StudyRecord) -> Judgement {
         })
         .collect();
     Judgement { cells, groups, systems }
+}
+
+/// The slices that are judged, by cell and system; in order of block and round.
+fn judged_slices<'a>(
+    record: &'a StudyRecord,
+    samples: &Samples,
+) -> BTreeMap<(CellId, usize), Vec<&'a Slice>> {
+    let mut judged: BTreeMap<(CellId, usize), Vec<&Slice>> = BTreeMap::new();
+    for slice in &record.slices {
+        let is_judged = match Sample::of(slice).fitness {
+            Fitness::Good => true,
+            Fitness::Troubled => samples.is_disturbed(slice.cell),
+            Fitness::Mistimed | Fitness::Failed => false,
+        };
+        if is_judged {
+            judged.entry((slice.cell, slice.system)).or_default().push(slice);
+        }
+    }
+    judged.values_mut().for_each(|slices| slices.sort_by_key(|slice| (slice.block, slice.round)));
+    judged
 }
 
 /// The verdict on a ratio of which less is better.
@@ -166,15 +135,15 @@ fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
 }
 
 /// What needs no statistics.
-fn measured(
+fn described(
     record: &StudyRecord,
-    slices: Option<&CellSlices<'_>>,
+    judged: &[&Slice],
     planned: &PlannedCell,
     system: usize,
     counts: &Counts,
 ) -> CellJudgement {
-    let judged = || slices.into_iter().flat_map(|slices| slices.of(system));
-    let mut blocks: Vec<u32> = judged().map(|slice| slice.block).collect();
+    let slices = || judged.iter().copied();
+    let mut blocks: Vec<u32> = slices().map(|slice| slice.block).collect();
     blocks.dedup();
     CellJudgement {
         cell: planned.id,
@@ -185,16 +154,16 @@ fn measured(
         verdict: Verdict::Undecided,
         cpu_ratio: None,
         cpu_verdict: None,
-        is_disturbed: slices.is_some_and(|slices| slices.is_disturbed),
-        slices: judged().count() as u32,
+        is_disturbed: false,
+        slices: judged.len() as u32,
         troubled: counts.troubled,
         troubled_by: counts.troubled_by,
         blocks: blocks.len() as u32,
-        ops: judged().map(operations).sum(),
+        ops: slices().map(operations).sum(),
         errors: counts.errors,
         failure: counts.failure.clone(),
-        latency: latency(judged()),
-        per_op: per_op(judged(), &record.host, planned.placement),
+        latency: latency(slices()),
+        per_op: per_op(slices(), &record.host, planned.placement),
         detectable: None,
         doubt: None,
         why: None,

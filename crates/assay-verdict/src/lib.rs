@@ -9,10 +9,9 @@ mod judge;
 mod moderate;
 mod robust;
 mod rules;
+mod samples;
 mod sequential;
-mod series;
 mod special;
-pub mod stop;
 mod why;
 
 use assay_model::{CellId, Estimate, Group, Setup, Verdict};
@@ -23,8 +22,8 @@ pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::{TRIM, trimmed_mean};
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
+pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
-pub use series::QUIET_SHARE;
 pub use special::{digamma, trigamma, trigamma_inverse};
 
 /// Everything a study says.

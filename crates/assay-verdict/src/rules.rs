@@ -1,6 +1,6 @@
 //! How verdicts are reached, and what keeps them from being reached.
 
-use assay_model::{PlannedCell, Preset, Study, StudyRecord, Verdict};
+use assay_model::{Preset, Study, Verdict};
 
 use crate::Doubt;
 use crate::effect::{Effect, is_of_use};
@@ -46,9 +46,11 @@ impl Decision {
 }
 
 /// How verdicts are reached in a study.
+#[derive(Debug)]
 pub(crate) struct Rules {
-    systems: usize,
-    /// Nominal level by number of blocks: every block is a look.
+    /// Looks that are planned: one for each block.
+    planned: u32,
+    /// Nominal level by number of blocks.
     levels: Vec<f64>,
     /// Blocks that a verdict needs.
     blocks_min: u32,
@@ -57,19 +59,22 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(record: &StudyRecord) -> Self {
-        let planned = record.study.blocks;
-        let seen = record.slices.iter().map(|slice| slice.block + 1).max().unwrap_or(0);
-        let smoke = record.study.preset == Preset::Smoke;
-        let mut levels = levels(planned.max(1));
-        let overrun = planned.max(1) + 1..=seen.min(LOOKS_MAX);
-        levels.extend(overrun.map(|look| look_level(look, planned)));
+    pub(crate) fn new(study: &Study) -> Self {
+        let planned = study.blocks.max(1);
         Self {
-            systems: record.systems.len(),
-            levels,
-            blocks_min: BLOCKS_MIN.min(planned.max(1)),
-            threshold: threshold(&record.study),
-            smoke,
+            planned,
+            levels: levels(planned),
+            blocks_min: BLOCKS_MIN.min(planned),
+            threshold: threshold(study),
+            smoke: study.preset == Preset::Smoke,
+        }
+    }
+
+    /// A block has been seen, perhaps one beyond the plan.
+    pub(crate) fn see(&mut self, block: u32) {
+        let looks = block.saturating_add(1).min(LOOKS_MAX);
+        for look in self.levels.len() as u32 + 1..=looks {
+            self.levels.push(look_level(look, self.planned));
         }
     }
 
@@ -84,21 +89,14 @@ impl Rules {
         if is_of_use(level) { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
-    /// Verdicts on ratios of which more is better. The false discovery rate is kept within each system's cells.
-    pub(crate) fn decisions(
-        &self,
-        keys: &[(&PlannedCell, usize)],
-        effects: &[Option<Effect>],
-    ) -> Vec<Decision> {
-        let mut decisions = vec![Decision::NONE; keys.len()];
-        for system in 0..self.systems {
-            let judged: Vec<(usize, Effect)> = keys
-                .iter()
-                .zip(effects)
-                .enumerate()
-                .filter(|(_, ((_, of), _))| *of == system)
-                .filter_map(|(index, (_, effect))| effect.map(|effect| (index, effect)))
-                .collect();
+    /// Verdicts on ratios of which more is better: of all cells in order, in each of all systems. The false discovery
+    /// rate is kept within each system's cells.
+    pub(crate) fn decisions(&self, systems: usize, effects: &[Option<Effect>]) -> Vec<Decision> {
+        let mut decisions = vec![Decision::NONE; effects.len()];
+        for system in 0..systems {
+            let of_system = effects.iter().enumerate().skip(system).step_by(systems);
+            let judged: Vec<(usize, Effect)> =
+                of_system.filter_map(|(index, effect)| effect.map(|it| (index, it))).collect();
             // A p-value is measured against what this look may spend.
             let p_values: Vec<f64> =
                 judged.iter().map(|(_, effect)| self.spent_p_value(effect)).collect();
@@ -161,25 +159,22 @@ impl Rules {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{CellId, CpuPlacement, Setup};
-
     use super::*;
     use crate::effect::tests::effect;
 
     #[test]
     fn nothing_is_called_where_a_look_spends_next_to_nothing() {
         let rules = |level| Rules {
-            systems: 1,
+            planned: 1,
             levels: vec![level],
             blocks_min: 4,
             threshold: 0.02,
             smoke: false,
         };
-        let cell = a_cell();
         let decided = |level, log| {
             // Without any spread, as where all slices are equal.
             let effects = [Some(effect(log, 0.0, 3.0))];
-            rules(level).decisions(&[(&cell, 0)], &effects)[0]
+            rules(level).decisions(1, &effects)[0]
         };
         for (log, verdict) in
             [(0.5, Verdict::Faster), (-0.5, Verdict::Slower), (0.0, Verdict::Same)]
@@ -192,23 +187,10 @@ mod tests {
         }
     }
 
-    fn a_cell() -> PlannedCell {
-        PlannedCell {
-            id: CellId {
-                test: assay_workloads::test_by_name("point-query").unwrap(),
-                setup: Setup { clients: 1, tables: 1, rows: 1000 },
-            },
-            warm_ms: 0,
-            slice_ms: 50,
-            events: None,
-            placement: CpuPlacement::Free,
-        }
-    }
-
     #[test]
     fn the_threshold_is_where_verdicts_have_it_on_both_sides() {
         let rules =
-            Rules { systems: 2, levels: vec![ALPHA], blocks_min: 1, threshold: 0.2, smoke: false };
+            Rules { planned: 1, levels: vec![ALPHA], blocks_min: 1, threshold: 0.2, smoke: false };
         let doubt = |ratio: f64| rules.doubt(&effect(ratio.ln(), 0.01, 100.0), ALPHA);
         for ratio in [0.81, 1.19] {
             assert_eq!(doubt(ratio), Doubt::AtThreshold, "{ratio}");

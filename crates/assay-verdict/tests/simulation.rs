@@ -3,7 +3,7 @@
 mod common;
 
 use assay_model::{CellId, Preset, SliceOutcome, StudyRecord, Trouble, Verdict};
-use assay_verdict::{CellJudgement, Doubt, Judgement, TroubledBy, judge, stop};
+use assay_verdict::{CellJudgement, Doubt, Judgement, Samples, TroubledBy, judge};
 use common::Simulation;
 
 fn others(judgement: &Judgement) -> impl Iterator<Item = &CellJudgement> {
@@ -33,7 +33,9 @@ fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
 }
 
 fn open_cells(record: &StudyRecord) -> Vec<CellId> {
-    stop::open_cells(record, &judge(record))
+    let mut samples = Samples::of(record);
+    let verdicts = samples.verdicts();
+    samples.open_cells(&verdicts)
 }
 
 #[test]

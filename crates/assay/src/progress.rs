@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use assay_model::{Verdict, printable, printable_lines};
-use assay_verdict::Judgement;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Tells the user what assay is doing. Never part of the result.
@@ -45,11 +44,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts the verdicts on the systems that are compared with the base.
-    pub(crate) fn of(judgement: &Judgement, is_compared: impl Fn(usize) -> bool) -> Self {
+    /// Counts verdicts.
+    pub(crate) fn of(verdicts: &[Verdict]) -> Self {
         let mut tally = Self::default();
-        for cell in judgement.cells.iter().filter(|cell| is_compared(cell.system)) {
-            *match cell.verdict {
+        for verdict in verdicts {
+            *match verdict {
                 Verdict::Slower => &mut tally.slower,
                 Verdict::Faster => &mut tally.faster,
                 Verdict::Same => &mut tally.same,

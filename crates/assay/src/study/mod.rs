@@ -1,16 +1,15 @@
 //! The study loop: plan → servers → load → probe → ledger → verdict, again until the evidence suffices.
 
-mod block;
-mod calibrate;
 mod claim;
+mod executor;
 mod inspect;
 mod instance;
 mod machine;
+mod measuring;
 mod others;
 mod participant;
 mod recorder;
-mod schedule;
-mod sequential;
+mod starting;
 mod station;
 mod template;
 mod trust;
@@ -19,24 +18,23 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Experiment, Hint, Product, StudyRecord};
+use assay_model::{Hint, Product, StudyRecord};
 use assay_plan::{Needs, Plan};
+use assay_study::{Driver, Shard, carry_out};
 
 use crate::interrupt::Interrupt;
 use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 
-use self::block::Field;
 use self::claim::Claim;
 pub(crate) use self::claim::{StillMeasured, is_measured, measured};
+use self::executor::StudyExecutor;
 pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::machine::OtherMachine;
 use self::participant::Participant;
 pub(crate) use self::participant::{Stage, agree, fetch, get as participants, provisioner, tables};
 use self::recorder::Recorder;
-use self::schedule::Schedule;
-use self::template::Templates;
 pub(crate) use self::template::{description, remove_unused, start_on_empty};
 pub(crate) use self::trust::Distrust;
 
@@ -151,24 +149,16 @@ fn finish(
     }
 }
 
-/// Data, then measuring: whatever a study has still to do.
+/// Measures whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
-    let budget_s = recorder.study().budget_s;
-    let before_s = recorder.used_s();
     env.progress.note(&outlook(recorder));
     let stage = Stage::new(env)?;
     stage.collect_garbage()?;
     leave_root_for(participants, &stage)?;
-    let templates = Templates::prepare(participants, &stage, env, recorder)?;
-    // Loading is part of the time, and nobody knows beforehand how much.
-    if recorder.used_s() - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
-        env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
-    }
-    let field = Field { participants, templates: &templates, stage: &stage, env };
-    match recorder.study().experiment {
-        Experiment::Interleaved => interleaved(&field, recorder),
-        Experiment::Sequential => sequential::measure(&field, recorder),
-    }
+    let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
+    let mut executor = StudyExecutor::new(participants, &stage, env, recorder);
+    let end = carry_out(&mut driver, &mut executor)?;
+    executor.end(end)
 }
 
 /// What the study takes and can decide, before it costs anything.
@@ -180,9 +170,6 @@ fn outlook(recorder: &Recorder) -> String {
     assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
 }
 
-/// Part of the budget from which the time for loading changes what can be decided.
-const LOADING_TOLD: f64 = 0.1;
-
 /// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
 pub(crate) fn leave_root_for(participants: &[Participant], stage: &Stage) -> Result<()> {
     let started = participants.iter().filter(|it| it.attached.is_none());
@@ -193,17 +180,4 @@ pub(crate) fn leave_root_for(participants: &[Participant], stage: &Stage) -> Res
         .with_context(|| format!("cannot run `{name}` as another user than root"))?;
     // What was left by one who had done the same.
     if has_left { stage.collect_garbage() } else { Ok(()) }
-}
-
-/// Blocks until every cell is decided or the time is up.
-fn interleaved(field: &Field, recorder: &mut Recorder) -> Result<()> {
-    calibrate::write_slices(field.templates, recorder)?;
-    let mut schedule = Schedule::new(recorder.record());
-    while let Some(block) = schedule.next_block(recorder)? {
-        field.env.progress.begin(&schedule.announce(&block, recorder));
-        for phase in block.phases() {
-            block::measure(&block, phase, field, recorder, &mut schedule)?;
-        }
-    }
-    schedule.end()
 }

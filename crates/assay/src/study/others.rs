@@ -36,8 +36,8 @@ impl Others {
     }
 
     /// Counts servers in. One that runs already outlives its part in the study: it must be known then, too.
-    pub(crate) fn know(&mut self, servers: &[Instance]) {
-        self.ours.extend(servers.iter().filter_map(Instance::pid));
+    pub(crate) fn know<'a>(&mut self, servers: impl Iterator<Item = &'a Instance>) {
+        self.ours.extend(servers.filter_map(Instance::pid));
     }
 
     /// Notes who they were, once for each name, if they troubled a slice since.

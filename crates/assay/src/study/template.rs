@@ -14,17 +14,15 @@ use assay_model::{
     StartFrom, StatementMode, Study, System, Test, TestSet, counted, thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
+use assay_study::{Phase, mean_rate};
 use assay_wire::Control;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Environment;
-use super::block::Field;
-use super::calibrate::mean_rate;
 use super::instance::Instance;
 use super::participant::{self, Participant, Stage};
 use super::recorder::Recorder;
-use super::schedule::Phase;
 use super::station;
 use crate::progress::seconds;
 
@@ -78,6 +76,7 @@ struct Counted {
 }
 
 /// The templates of all systems for all data sets of a study.
+#[derive(Default)]
 pub(crate) struct Templates {
     by_data: BTreeMap<DataSet, Vec<Template>>,
 }
@@ -172,10 +171,11 @@ pub(crate) fn start(
     template: &Template,
     phase: Phase,
     study: &Study,
-    field: &Field,
+    stage: &Stage,
+    env: &Environment,
 ) -> Result<Instance> {
     let Phase { data, start_from } = phase;
-    let maker = Maker { participant, data, study, stage: field.stage, env: field.env };
+    let maker = Maker { participant, data, study, stage, env };
     let name = &participant.system.name;
     let directory = match start_from {
         StartFrom::Fresh => &template.fresh,

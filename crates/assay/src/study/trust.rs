@@ -205,9 +205,39 @@ pub(crate) fn check_options(
 #[cfg(test)]
 mod tests {
     use assay_model::limits::BLOCKS;
+    use assay_model::{Block, Host};
+    use assay_plan::{MachineFacts, Request, plan};
 
-    use super::super::schedule::tests::broken_off;
     use super::*;
+
+    /// A study of so many blocks that was broken off as one of them began.
+    fn broken_off(blocks: u32, in_block: u32) -> StudyRecord {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let request = Request { blocks: Some(blocks), ..Request::of_systems(&words) };
+        let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+        let plan = plan(&request, machine).unwrap();
+        let prefix = serde_json::json!({
+            "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
+            "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
+            "layout": {
+                "loader": null, "library_path": [], "server": "", "basedir": "", "share_dir": "",
+                "charsets_dir": "", "plugin_dir": "",
+            },
+        });
+        let system = |(number, planned): (usize, assay_plan::PlannedSystem)| System {
+            name: planned.name,
+            spec: planned.spec,
+            prefix: serde_json::from_value(prefix.clone()).unwrap(),
+            is_base: number == 0,
+            is_twin: false,
+            options: Vec::new(),
+        };
+        let systems = plan.systems.into_iter().enumerate().map(system).collect();
+        let mut record = StudyRecord::new(plan.study, Host::default(), systems);
+        let cells = record.study.cells.iter().map(|cell| cell.id).collect();
+        record.blocks.push(Block { number: in_block, rounds: ROUNDS_MIN, cells });
+        record
+    }
 
     /// What is told of a study of two blocks with this change.
     fn told(change: impl FnOnce(&mut StudyRecord)) -> Option<String> {

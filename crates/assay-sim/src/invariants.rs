@@ -1,0 +1,135 @@
+//! What must be true of a study that has ended, whatever went wrong on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{CellId, Slice, SliceOutcome, StudyRecord, Verdict};
+use assay_study::{Driver, Executor as _};
+use assay_verdict::{Samples, judge};
+
+use crate::Machine;
+
+/// A full judgement is compared for one seed in so many: it costs more than the rest.
+const JUDGED_EVERY: u64 = 16;
+
+/// Seconds that a block may need beyond what it was planned for: instances that do not start, slices that hang.
+const SLACK_S: f64 = 120.0;
+
+/// Noise with which no verdict may be wrong.
+const QUIET_SD: f64 = 0.001;
+
+/// Checks a study that has ended.
+pub(crate) fn check(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+    let record = machine.record();
+    if machine.scenario().is_sequential() {
+        return each_slice_once(record);
+    }
+    same_verdicts(machine, driver)?;
+    true_verdicts(machine, driver)?;
+    complete_blocks(machine)?;
+    no_early_end(machine, driver)
+}
+
+fn is_failed(slice: &Slice) -> bool {
+    matches!(slice.outcome, SliceOutcome::Failed(_))
+}
+
+/// A sequential study has measured each cell on each system once.
+fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
+    let keys: BTreeSet<_> = record.slices.iter().map(|slice| (slice.system, slice.cell)).collect();
+    let wanted = record.study.cells.len() * record.systems.len();
+    match keys.len() == wanted && record.slices.len() == wanted {
+        true => Ok(()),
+        false => Err(format!("{} slices of {wanted}", record.slices.len())),
+    }
+}
+
+/// The driver that was told of each slice as it came knows what the whole record says.
+fn same_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+    let known = driver.verdicts();
+    if Samples::of(machine.record()).verdicts() != known {
+        return Err("the driver and its record give different verdicts".to_owned());
+    }
+    if machine.scenario().seed.is_multiple_of(JUDGED_EVERY) {
+        let judged = judge(machine.record()).cells;
+        let judged: Vec<_> = judged.iter().map(|it| (it.cell, it.system, it.verdict)).collect();
+        if judged != known {
+            return Err("the driver and the judgement give different verdicts".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// No verdict contradicts the truth, where there is next to no noise.
+fn true_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+    if machine.scenario().truth.slice_sd > QUIET_SD {
+        return Ok(());
+    }
+    let places = places(machine.record());
+    for (cell, system, verdict) in driver.verdicts() {
+        let change = places.get(&cell).map_or(0.0, |&at| machine.scenario().change(system, at));
+        let is_true = match verdict {
+            Verdict::Faster => change > 0.0,
+            Verdict::Slower => change < 0.0,
+            Verdict::Same => change == 0.0,
+            Verdict::Undecided | Verdict::Failed => true,
+        };
+        if !is_true {
+            return Err(format!(
+                "{} of system {system} is called {verdict:?}: {change}",
+                cell.test
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn places(record: &StudyRecord) -> BTreeMap<CellId, usize> {
+    record.study.cells.iter().enumerate().map(|(place, cell)| (cell.id, place)).collect()
+}
+
+/// No block was left with rounds to take, unless a system did not start for it.
+fn complete_blocks(machine: &Machine) -> Result<(), String> {
+    let record = machine.record();
+    let failed: BTreeSet<CellId> =
+        record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
+    let mut rounds: BTreeMap<(u32, CellId), BTreeMap<u32, usize>> = BTreeMap::new();
+    for slice in &record.slices {
+        let round = rounds.entry((slice.block, slice.cell)).or_default().entry(slice.round);
+        *round.or_default() += usize::from(slice.outcome == SliceOutcome::Good);
+    }
+    for block in record.blocks.iter().filter(|it| !machine.left_out().contains(&it.number)) {
+        for cell in block.cells.iter().filter(|cell| !failed.contains(cell)) {
+            let Some(taken) = rounds.get(&(block.number, *cell)) else {
+                return Err(format!("block {} lacks {}", block.number, cell.test));
+            };
+            let good = taken.values().filter(|good| **good == record.systems.len()).count();
+            let most = taken.keys().next_back().map_or(0, |last| last + 1);
+            let wanted = if cell.test.habits.uses_up_rows { 2 } else { block.rounds };
+            let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= 2 * wanted;
+            let is_enough = cell.test.habits.uses_up_rows && most >= 2;
+            if !is_complete && !is_enough {
+                return Err(format!("block {} lacks rounds of {}", block.number, cell.test));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A study ends because everything is decided or has failed, all blocks are done, or the time is up.
+fn no_early_end(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+    let record = machine.record();
+    let blocks = record.blocks.last().map_or(0, |block| block.number + 1);
+    let failed: BTreeSet<CellId> =
+        record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
+    let samples = Samples::of(record);
+    let open = samples.open_cells(&driver.verdicts());
+    let is_open = open.iter().any(|cell| !failed.contains(cell));
+    let left_s = record.study.budget_s - machine.used_s();
+    let per_cell = |ms: u32| 2.0 * f64::from(ms) / 1000.0 * record.systems.len() as f64;
+    let pass_s: f64 =
+        record.study.cells.iter().map(|cell| per_cell(cell.warm_ms + cell.slice_ms + 20)).sum();
+    if is_open && blocks < record.study.blocks && left_s > SLACK_S + 3.0 * pass_s {
+        return Err(format!("ends after {blocks} blocks with {left_s:.0} s left"));
+    }
+    Ok(())
+}

@@ -1,0 +1,454 @@
+//! The executor of a simulated study. It holds the driver to its contract: servers run before they are measured, their
+//! histories are equal, and nothing is recorded twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_model::{
+    Block, CellId, Class, ClientCounters, HostCounters, PlannedCell, ServerCounters, Slice,
+    SliceOutcome, StudyRecord, Trouble, WorkCounters,
+};
+use assay_study::{Action, Executor, Note, Outcome, Phase, Shard};
+use assay_verdict::Sample;
+
+use crate::{Noise, Scenario};
+
+/// Operations of a slice: the rate is theirs by the slice's time.
+const OPS: u64 = 1_000_000;
+
+/// Operations per second of the base.
+const RATE: f64 = 10_000.0;
+
+/// Seconds that an action takes.
+const LOAD_S: f64 = 5.0;
+const START_S: f64 = 0.7;
+const OVERHEAD_S: f64 = 0.008;
+const HANG_S: f64 = 60.0;
+const JUMP_S: f64 = 300.0;
+
+/// Why a run ended before its study did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Strike {
+    /// assay was killed.
+    Killed,
+    /// The user interrupted.
+    Interrupted,
+    /// The ledger could not grow.
+    LedgerFull,
+    /// The server of a sequential study is gone.
+    ServerGone,
+    /// The driver broke its contract.
+    Broken(String),
+}
+
+/// A server that runs.
+#[derive(Debug, Clone, Copy)]
+struct Server {
+    phase: Option<Phase>,
+    /// What it has done so far, in one number.
+    history: u64,
+    is_alive: bool,
+}
+
+/// The simulated machine, its ledger and its servers.
+#[derive(Debug)]
+pub struct Machine {
+    scenario: Scenario,
+    shard: Shard,
+    noise: Noise,
+    used_s: f64,
+    servers: BTreeMap<usize, Server>,
+    connected: Option<usize>,
+    /// A system that does not start, and from which block on.
+    down: Option<(usize, u32)>,
+    block: u32,
+    /// The shift of each instance, of this block and phase.
+    shifts: BTreeMap<usize, f64>,
+    recorded: BTreeSet<(usize, CellId, u32, u32)>,
+    /// Blocks in which tests were left out.
+    left_out: BTreeSet<u32>,
+}
+
+impl Machine {
+    /// A machine on which nothing runs.
+    #[must_use]
+    pub fn new(scenario: Scenario, shard: Shard) -> Self {
+        let mut noise = Noise::new(scenario.seed ^ 0x5eed);
+        let down = noise.strikes(scenario.faults.stays_down).then(|| {
+            let block = noise.below(scenario.record.study.blocks.max(1) as usize);
+            (noise.below(scenario.record.systems.len()), block as u32)
+        });
+        Self {
+            scenario,
+            shard,
+            noise,
+            used_s: 0.0,
+            servers: BTreeMap::new(),
+            connected: None,
+            down,
+            block: 0,
+            shifts: BTreeMap::new(),
+            recorded: BTreeSet::new(),
+            left_out: BTreeSet::new(),
+        }
+    }
+
+    /// assay begins anew: no server has outlived it.
+    pub fn restart(&mut self) {
+        self.servers.clear();
+        self.connected = None;
+    }
+
+    /// What kept a system from starting has passed.
+    pub fn mend(&mut self) {
+        self.down = None;
+        self.used_s += 1.0;
+    }
+
+    /// What the ledger has.
+    #[must_use]
+    pub fn record(&self) -> &StudyRecord {
+        &self.scenario.record
+    }
+
+    /// What the ledger has, when all is done.
+    #[must_use]
+    pub fn into_record(self) -> StudyRecord {
+        self.scenario.record
+    }
+
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    pub(crate) fn left_out(&self) -> &BTreeSet<u32> {
+        &self.left_out
+    }
+
+    /// Whether a study may be given up: only where there is nothing that could be lost.
+    ///
+    /// # Errors
+    /// It was given up, and something had been measured.
+    pub fn may_be_abandoned(&self) -> Result<bool, String> {
+        let is_whole = |slice: &Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
+        match self.scenario.is_sequential() || !self.record().slices.iter().any(is_whole) {
+            true => Ok(true),
+            false => Err("abandoned a study of which something was measured".to_owned()),
+        }
+    }
+
+    fn ensure(&self, holds: bool, what: &str) -> Result<(), Strike> {
+        if holds { Ok(()) } else { Err(Strike::Broken(what.to_owned())) }
+    }
+
+    /// The ledger takes something, unless it is full.
+    fn commit(&mut self) -> Result<(), Strike> {
+        if self.noise.strikes(self.scenario.faults.full) { Err(Strike::LedgerFull) } else { Ok(()) }
+    }
+
+    fn cell(&self, cell: usize) -> Result<PlannedCell, Strike> {
+        let planned = self.record().study.cells.get(cell).cloned();
+        planned.ok_or_else(|| Strike::Broken(format!("there is no cell {cell}")))
+    }
+
+    fn ensure_all(&self, order: &[usize]) -> Result<(), Strike> {
+        let all: BTreeSet<usize> = order.iter().copied().collect();
+        let is_all = all.len() == order.len() && all.into_iter().eq(0..self.record().systems.len());
+        self.ensure(is_all, "an order has not each system once")
+    }
+
+    fn starts(&mut self, system: usize) -> bool {
+        self.used_s += START_S;
+        let is_down = self.down.is_some_and(|(down, from)| down == system && self.block >= from);
+        !is_down && !self.noise.strikes(self.scenario.faults.start)
+    }
+
+    fn started(&mut self, system: usize, phase: Option<Phase>) {
+        let shift = self.noise.normal() * self.scenario.truth.block_sd;
+        self.shifts.insert(system, shift);
+        self.servers.insert(system, Server { phase, history: 0, is_alive: true });
+    }
+
+    fn fix(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
+        self.ensure(planned.events.is_none() && events > 0, "sizes a slice twice")?;
+        self.commit()?;
+        if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
+            planned.events = Some(events);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, block: Block, is_recorded: bool) -> Result<(), Strike> {
+        let last = self.record().blocks.last();
+        if is_recorded {
+            self.ensure(last == Some(&block), "goes on with a block that is not the last")?;
+        } else {
+            let is_new = last.is_none_or(|last| last.number < block.number);
+            self.ensure(is_new, "begins a block twice")?;
+            let study = &self.record().study;
+            self.ensure(block.number < study.blocks, "begins a block that is not planned")?;
+            let is_fitting = (2..=study.rounds.max(2)).contains(&block.rounds);
+            self.ensure(is_fitting && !block.cells.is_empty(), "plans an odd block")?;
+            self.commit()?;
+            self.scenario.record.blocks.push(block.clone());
+        }
+        self.block = block.number;
+        Ok(())
+    }
+
+    fn start_all(&mut self, phase: Phase, order: &[usize]) -> Result<Outcome, Strike> {
+        self.ensure(self.servers.is_empty(), "starts servers beside others")?;
+        self.ensure_all(order)?;
+        for &system in order {
+            if !self.starts(system) {
+                self.servers.clear();
+                return Ok(failed(system));
+            }
+            self.started(system, Some(phase));
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn connect(&mut self, cell: usize) -> Result<Outcome, Strike> {
+        self.ensure(self.connected.is_none(), "connects a cell beside another")?;
+        let phase = Phase::of(self.cell(cell)?.id);
+        let systems = 0..self.record().systems.len();
+        let fits = |server: &Server| server.phase == Some(phase);
+        let is_up = systems.clone().all(|system| self.servers.get(&system).is_some_and(fits));
+        self.ensure(is_up, "connects to servers that do not run on these data")?;
+        for system in systems {
+            if self.noise.strikes(self.scenario.faults.connect) {
+                return Ok(failed(system));
+            }
+        }
+        self.connected = Some(cell);
+        Ok(Outcome::Done)
+    }
+
+    fn size(&mut self, cell: usize, events: u64) -> Result<Outcome, Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "sizes a cell that is not connected")?;
+        self.ensure(planned.events.is_none(), "sizes a slice twice")?;
+        for system in 0..self.record().systems.len() {
+            self.works(system, (cell, u64::MAX));
+            self.used_s += events as f64 / RATE;
+            if self.noise.strikes(self.scenario.faults.slice) {
+                return Ok(failed(system));
+            }
+        }
+        Ok(Outcome::Sized { rate: RATE / 4.0 })
+    }
+
+    /// A server's history grows by some work.
+    fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
+        if let Some(server) = self.servers.get_mut(&system) {
+            let mixed = server.history ^ (cell as u64) << 32 ^ round;
+            server.history = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        }
+    }
+
+    fn round(
+        &mut self,
+        cell: usize,
+        block: u32,
+        round: u32,
+        order: &[usize],
+    ) -> Result<Outcome, Strike> {
+        let began_s = self.used_s;
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "measures a cell that is not connected")?;
+        self.ensure(block == self.block && self.shard.has(block), "measures another block")?;
+        self.ensure_all(order)?;
+        let is_sized = planned.events.is_some() || planned.id.test.class == Class::Read;
+        self.ensure(is_sized, "measures a write that is not sized")?;
+        let mut histories: Vec<u64> = self.servers.values().map(|it| it.history).collect();
+        histories.dedup();
+        self.ensure(histories.len() == 1, "measures servers of unequal histories")?;
+        let mut samples = Vec::new();
+        for (position, &system) in order.iter().enumerate() {
+            let slice = self.slice(cell, system, (block, round, position as u32))?;
+            samples.push(Sample::of(&slice));
+            let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+            self.add(slice)?;
+            if has_failed {
+                break;
+            }
+            if self.noise.strikes(self.scenario.faults.kill) {
+                return Err(Strike::Killed);
+            }
+        }
+        Ok(Outcome::Measured { samples, seconds: self.used_s - began_s })
+    }
+
+    /// Measures a slice; nothing is recorded of it.
+    fn slice(
+        &mut self,
+        cell: usize,
+        system: usize,
+        (block, round, position): (u32, u32, u32),
+    ) -> Result<Slice, Strike> {
+        let planned = self.cell(cell)?;
+        self.works(system, (cell, u64::from(round)));
+        let shift = self.shifts.get(&system).copied().unwrap_or(0.0);
+        let noise = self.scenario.truth.slice_sd * self.noise.normal();
+        let rate = RATE * (self.scenario.change(system, cell) + shift + noise).exp();
+        let elapsed_ns = (OPS as f64 / rate * 1e9) as u64;
+        self.used_s += f64::from(planned.warm_ms + planned.slice_ms) / 1000.0 + OVERHEAD_S;
+        let mut slice = Slice {
+            system,
+            cell: planned.id,
+            block,
+            round,
+            position,
+            started_ms: (self.used_s * 1000.0) as i64,
+            outcome: SliceOutcome::Good,
+            trouble: Vec::new(),
+            work: WorkCounters {
+                events: OPS,
+                read: OPS,
+                elapsed_ns,
+                event_ns_sum: elapsed_ns,
+                ..WorkCounters::default()
+            },
+            client: ClientCounters::default(),
+            server: ServerCounters::default(),
+            host: HostCounters::default(),
+        };
+        let faults = self.scenario.faults;
+        if self.noise.strikes(faults.slice) {
+            if self.noise.strikes(faults.hang) {
+                self.used_s += HANG_S;
+            }
+            slice.outcome = SliceOutcome::Failed("struck".to_owned());
+            slice.work = WorkCounters::default();
+        } else if self.noise.strikes(faults.clock) {
+            self.used_s += JUMP_S;
+            slice.outcome = SliceOutcome::Troubled;
+            slice.trouble = vec![Trouble::ClockJump];
+            // Whatever it seems to have measured is wrong.
+            slice.work.elapsed_ns = 1;
+        } else if self.noise.strikes(faults.trouble) {
+            slice.outcome = SliceOutcome::Troubled;
+            slice.trouble = vec![Trouble::Steal];
+        }
+        Ok(slice)
+    }
+
+    fn add(&mut self, slice: Slice) -> Result<(), Strike> {
+        let key = (slice.system, slice.cell, slice.block, slice.round);
+        self.ensure(!self.recorded.contains(&key), "measures a slice twice")?;
+        self.commit()?;
+        self.recorded.insert(key);
+        self.scenario.record.slices.push(slice);
+        Ok(())
+    }
+
+    fn once(&mut self, cell: usize, system: usize, is_recorded: bool) -> Result<Outcome, Strike> {
+        let began_s = self.used_s;
+        self.ensure(self.servers.contains_key(&system), "measures a server that does not run")?;
+        let slice = self.slice(cell, system, (0, 0, system as u32))?;
+        let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+        let dies = has_failed && self.noise.strikes(0.5);
+        if let Some(server) = self.servers.get_mut(&system).filter(|_| dies) {
+            server.is_alive = false;
+        }
+        let samples = is_recorded.then(|| Sample::of(&slice)).into_iter().collect();
+        if is_recorded {
+            self.add(slice)?;
+        }
+        Ok(Outcome::Measured { samples, seconds: self.used_s - began_s })
+    }
+
+    fn start_one(&mut self, system: usize) -> Result<Outcome, Strike> {
+        self.ensure(self.servers.is_empty(), "starts a server beside another")?;
+        if !self.starts(system) {
+            return Ok(failed(system));
+        }
+        self.started(system, None);
+        Ok(Outcome::Done)
+    }
+
+    fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
+        match action {
+            Action::Load => {
+                self.used_s += LOAD_S.min(0.1 * self.record().study.budget_s);
+                let rates = vec![RATE / 4.0; self.record().study.cells.len()];
+                return Ok(Outcome::Loaded { rates });
+            }
+            Action::StartAll { phase, order, .. } => return self.start_all(phase, &order),
+            Action::StartOne { system, .. } => return self.start_one(system),
+            Action::Connect { cell, .. } => return self.connect(cell),
+            Action::Size { cell, events } => return self.size(cell, events),
+            Action::Round { cell, block, round, order } => {
+                return self.round(cell, block, round, &order);
+            }
+            Action::Once { cell, system, is_recorded } => {
+                return self.once(cell, system, is_recorded);
+            }
+            Action::Fix { cell, events } => self.fix(cell, events)?,
+            Action::Begin { block, is_recorded, .. } => self.begin(block, is_recorded)?,
+            Action::Disconnect => self.connected = None,
+            Action::RecordFailure { cell, system, block, round, why } => {
+                let place = (block, round, 0);
+                let mut slice = self.slice(cell, system, place)?;
+                slice.outcome = SliceOutcome::Failed(why);
+                slice.work = WorkCounters::default();
+                self.add(slice)?;
+            }
+            Action::Note(note) => {
+                self.commit()?;
+                if matches!(note, Note::LeavesOut { .. }) {
+                    self.left_out.insert(self.block);
+                }
+            }
+            Action::CheckAlive { system, .. } => {
+                if !self.servers.get(&system).is_some_and(|server| server.is_alive) {
+                    return Err(Strike::ServerGone);
+                }
+            }
+            Action::Audit { .. } => self.used_s += 1.0,
+            Action::Warm { cell, .. } => self.used_s += f64::from(cell.slice_ms) / 1000.0,
+            Action::Maintain { seconds, .. } => self.used_s += f64::from(seconds),
+            Action::Rest { ms } => {
+                self.ensure(self.servers.is_empty(), "rests with servers running")?;
+                self.used_s += ms as f64 / 1000.0;
+            }
+            Action::Shutdown { system } => {
+                self.servers.remove(&system);
+            }
+            Action::Stop | Action::EndPhase => {
+                self.servers.clear();
+                self.connected = None;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn failed(system: usize) -> Outcome {
+    Outcome::Failed { system, why: "struck".to_owned() }
+}
+
+impl Executor for Machine {
+    type Error = Strike;
+
+    fn used_s(&self) -> f64 {
+        self.used_s
+    }
+
+    fn act(&mut self, action: Action) -> Result<Outcome, Strike> {
+        let faults = self.scenario.faults;
+        if self.noise.strikes(0.5 * faults.kill) {
+            return Err(Strike::Killed);
+        }
+        if self.noise.strikes(faults.interrupt) {
+            return Err(Strike::Interrupted);
+        }
+        let outcome = self.perform(action)?;
+        if self.noise.strikes(0.5 * faults.kill) {
+            return Err(Strike::Killed);
+        }
+        Ok(outcome)
+    }
+}

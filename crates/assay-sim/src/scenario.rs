@@ -1,0 +1,140 @@
+//! What is simulated: a study, the truth about its systems, the noise and the faults.
+
+use assay_model::{Experiment, Host, Preset, StudyRecord, System, TestSet};
+use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
+
+use crate::{Faults, Noise};
+
+/// The machine that studies are planned for.
+const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
+
+/// What is true of the systems, which a study is to find out.
+#[derive(Debug, Clone, Default)]
+pub struct Truth {
+    /// Logarithm of the relative rate, by system other than the base (from 0) and cell; 0 beyond.
+    pub changes: Vec<Vec<f64>>,
+    /// Standard deviation of the logarithm of a slice's rate.
+    pub slice_sd: f64,
+    /// Standard deviation between fresh instances.
+    pub block_sd: f64,
+}
+
+/// A study to simulate.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Decides everything that is random.
+    pub seed: u64,
+    /// The study, of which nothing is measured yet.
+    pub record: StudyRecord,
+    /// What is true.
+    pub truth: Truth,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+impl Scenario {
+    /// Preset quick on two systems, twelve of 32 tests changed by 3 %, with the noise of a shared virtual machine.
+    #[must_use]
+    pub fn quick(seed: u64) -> Self {
+        let request = Request { seed, ..systems(2) };
+        let truth = Truth { changes: vec![vec![-0.03; 12]], slice_sd: 0.08, block_sd: 0.007 };
+        Self { seed, record: study(&request), truth, faults: Faults::NONE }
+    }
+
+    /// A small study of any shape in which anything may go wrong. Its changes are so large, and its noise so small, that
+    /// no verdict may be wrong.
+    #[must_use]
+    pub fn faulty(seed: u64) -> Self {
+        let mut noise = Noise::new(seed);
+        let count = 2 + noise.below(2);
+        let preset = noise.one_of([Preset::Quick, Preset::Quick, Preset::Quick, Preset::Published]);
+        let interleaved = preset == Preset::Quick;
+        let tests: [&[&str]; 5] = [
+            &["point-query"],
+            &["update-*"],
+            &["read-write*", "delete"],
+            &["insert", "delete", "point*"],
+            &["range-*", "hot*"],
+        ];
+        let request = Request {
+            preset,
+            seed,
+            set: noise.one_of([TestSet::Set32, TestSet::Set42, TestSet::Set47]),
+            tests: noise.one_of(tests).iter().map(|&glob| glob.to_owned()).collect(),
+            twin: Some(interleaved && noise.strikes(0.3)),
+            budget_s: interleaved.then(|| noise.one_of([0.5, 5.0, 20.0, 60.0, 600.0])),
+            blocks: interleaved.then(|| noise.one_of([1, 2, 4, 5])),
+            rounds: interleaved.then(|| noise.one_of([2, 4, 8])),
+            slice_s: (!interleaved).then_some(1.0),
+            write_slice_s: (!interleaved).then_some(1.0),
+            ..with_clients(systems(count), noise.one_of([&[1], &[4], &[1, 8]]))
+        };
+        let record = study(&request);
+        let cells = record.study.cells.len();
+        let mut change = || noise.one_of([0.0, 0.2, -0.2]);
+        let changes = (1..count).map(|_| (0..cells).map(|_| change()).collect()).collect();
+        let truth = Truth { changes, slice_sd: 0.0005, block_sd: 0.0002 };
+        Self { seed, record, truth, faults: Faults::random(&mut noise) }
+    }
+
+    /// Logarithm of a system's true relative rate in a cell.
+    pub(crate) fn change(&self, system: usize, cell: usize) -> f64 {
+        let is_twin = self.record.systems.get(system).is_some_and(|system| system.is_twin);
+        let others = system.checked_sub(1).filter(|_| !is_twin);
+        let of_system = others.and_then(|other| self.truth.changes.get(other));
+        of_system.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0)
+    }
+
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.record.study.experiment == Experiment::Sequential
+    }
+}
+
+fn systems(count: usize) -> Request {
+    let words = ["mariadb@10.11", "mariadb@11.8", "mysql@8.4"].map(str::to_owned);
+    Request::of_systems(&words[..count])
+}
+
+fn with_clients(mut request: Request, clients: &[u32]) -> Request {
+    for setup in &mut request.setups {
+        setup.clients = Some(clients.to_vec());
+    }
+    request
+}
+
+/// The record of a study that begins.
+///
+/// # Panics
+/// When the request cannot be planned.
+#[must_use]
+pub fn study(request: &Request) -> StudyRecord {
+    let planned = plan(request, MACHINE);
+    let plan = planned.unwrap_or_else(|error| panic!("cannot plan: {error}"));
+    let systems = plan.systems.into_iter().enumerate();
+    let systems = systems.map(|(number, planned)| system(planned, number == 0)).collect();
+    StudyRecord::new(plan.study, Host::default(), systems)
+}
+
+/// A system whose binaries are of no account.
+///
+/// # Panics
+/// Never.
+#[must_use]
+pub fn system(planned: PlannedSystem, is_base: bool) -> System {
+    let prefix = serde_json::json!({
+        "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
+        "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
+        "layout": {
+            "loader": null, "library_path": [], "server": "", "basedir": "", "share_dir": "",
+            "charsets_dir": "", "plugin_dir": "",
+        },
+    });
+    System {
+        name: planned.name,
+        spec: planned.spec,
+        prefix: serde_json::from_value(prefix).unwrap_or_else(|error| panic!("{error}")),
+        is_base,
+        is_twin: planned.is_twin,
+        options: Vec::new(),
+    }
+}

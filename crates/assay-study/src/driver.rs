@@ -1,0 +1,96 @@
+//! The driver, and the loop that lets an executor do what it says.
+
+use std::ops::ControlFlow;
+
+use assay_model::{CellId, Experiment, StudyRecord, Verdict};
+
+use crate::interleaved::Interleaved;
+use crate::sequential::Sequential;
+use crate::{Action, End, Outcome, Shard};
+
+/// Decides what a study does next.
+#[derive(Debug)]
+pub struct Driver {
+    policy: Policy,
+    /// What is being done.
+    asked: Option<Action>,
+}
+
+#[derive(Debug)]
+enum Policy {
+    Interleaved(Box<Interleaved>),
+    Sequential(Sequential),
+}
+
+impl Driver {
+    /// Replays a record: the driver goes on where it ends. A study that has just been created is one without slices.
+    #[must_use]
+    pub fn new(record: &StudyRecord, shard: Shard) -> Self {
+        let policy = match record.study.experiment {
+            Experiment::Interleaved => {
+                Policy::Interleaved(Box::new(Interleaved::new(record, shard)))
+            }
+            Experiment::Sequential => Policy::Sequential(Sequential::new(record)),
+        };
+        Self { policy, asked: None }
+    }
+
+    /// What to do next, or how the study ends. `used_s` is the time spent on the study, earlier runs included, seconds.
+    ///
+    /// The outcome of each action is to be [told](Self::came) before the next one is asked for.
+    pub fn next(&mut self, used_s: f64) -> ControlFlow<End, Action> {
+        let next = match &mut self.policy {
+            Policy::Interleaved(policy) => policy.next(used_s),
+            Policy::Sequential(policy) => policy.next(),
+        };
+        if let ControlFlow::Continue(action) = &next {
+            self.asked = Some(action.clone());
+        }
+        next
+    }
+
+    /// The verdicts so far on every cell and system; none of a sequential study, which compares nothing.
+    pub fn verdicts(&mut self) -> Vec<(CellId, usize, Verdict)> {
+        match &mut self.policy {
+            Policy::Interleaved(policy) => policy.verdicts(),
+            Policy::Sequential(_) => Vec::new(),
+        }
+    }
+
+    /// What came of the last action.
+    pub fn came(&mut self, outcome: &Outcome) {
+        let Some(asked) = self.asked.take() else { return };
+        match &mut self.policy {
+            Policy::Interleaved(policy) => policy.came(&asked, outcome),
+            Policy::Sequential(policy) => policy.came(&asked, outcome),
+        }
+    }
+}
+
+/// Does what a driver says.
+pub trait Executor {
+    /// Why a study cannot go on, such as a full ledger or an interrupt.
+    type Error;
+
+    /// Time spent on the study, earlier runs included, seconds.
+    fn used_s(&self) -> f64;
+
+    /// Does one thing, and says what came of it.
+    ///
+    /// # Errors
+    /// When the study cannot go on. What is in the ledger by then is what a resumed study goes on from.
+    fn act(&mut self, action: Action) -> Result<Outcome, Self::Error>;
+}
+
+/// Carries out a study to its end.
+///
+/// # Errors
+/// Those of the executor.
+pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<End, E::Error> {
+    loop {
+        match driver.next(executor.used_s()) {
+            ControlFlow::Break(end) => return Ok(end),
+            ControlFlow::Continue(action) => driver.came(&executor.act(action)?),
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! What a study does next.
+//!
+//! The [`Driver`] decides, an [`Executor`] acts: it holds the servers, the clients, the counters and the ledger, does
+//! what the driver says and answers what came of it. The driver is pure. It has no clock and no chance of its own, so
+//! the same record and the same answers give the same actions. A study is resumed by replaying its record into a new
+//! driver. An interleaved and a sequential study are two policies of one driver.
+
+mod action;
+mod budget;
+mod driver;
+mod interleaved;
+mod phase;
+mod rounds;
+mod sequential;
+mod shard;
+mod sizing;
+
+pub use action::{Action, End, Note, Outcome};
+pub use driver::{Driver, Executor, carry_out};
+pub use phase::Phase;
+pub use shard::Shard;
+pub use sizing::{mean_rate, write_events};

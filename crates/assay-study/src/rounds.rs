@@ -1,0 +1,50 @@
+//! How far a cell is in a block.
+
+use std::collections::BTreeMap;
+
+use assay_plan::ROUNDS_MIN;
+use assay_verdict::Fitness;
+
+/// The rounds of a cell that a block has so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RoundsTaken {
+    /// Good slices by round.
+    good: BTreeMap<u32, usize>,
+}
+
+impl RoundsTaken {
+    /// Counts a slice. A round that was broken off halfway counts as taken.
+    pub(crate) fn add(&mut self, round: u32, fitness: Fitness) {
+        *self.good.entry(round).or_default() += usize::from(fitness == Fitness::Good);
+    }
+
+    /// Rounds that are good on all systems.
+    pub(crate) fn complete(&self, systems: usize) -> u32 {
+        self.good.values().filter(|count| **count == systems).count() as u32
+    }
+
+    /// The next round. Rounds come in twos: the rest of a two that was broken off is left out with it.
+    pub(crate) fn next(&self) -> u32 {
+        let next = self.good.keys().next_back().map_or(0, |last| last.saturating_add(1));
+        next.checked_next_multiple_of(ROUNDS_MIN).unwrap_or(next)
+    }
+}
+
+/// The rounds that a cell still takes in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RoundsLeft {
+    /// Good rounds so far.
+    pub(crate) good: u32,
+    /// Number of the next round.
+    pub(crate) next: u32,
+    /// Good rounds wanted.
+    pub(crate) wanted: u32,
+    /// Rounds that may be taken in all.
+    pub(crate) most: u32,
+}
+
+impl RoundsLeft {
+    pub(crate) fn are_none(self) -> bool {
+        self.good >= self.wanted || self.next >= self.most
+    }
+}

@@ -1,0 +1,291 @@
+//! Does what the driver says: holds the servers, the clients, the counters and the ledger.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant as Clock};
+
+use anyhow::{Context, Result};
+use assay_model::{Block, DataSet, PlannedCell, Slice, SliceOutcome, Verdict, counted};
+use assay_study::{Action, End, Executor, Note, Outcome, write_events};
+use assay_wire::Control;
+
+use super::Unfinished;
+use super::instance::Instance;
+use super::others::Others;
+use super::participant::{self, Participant, Stage};
+use super::recorder::Recorder;
+use super::station::{self, Place, Station};
+use super::template::Templates;
+use super::{outlook, trust};
+use crate::progress::{Standing, Tally, minutes};
+use crate::study::Environment;
+
+/// Between two looks at whether the user asked to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Part of the budget from which the time for loading changes what can be decided.
+const LOADING_TOLD: f64 = 0.1;
+
+/// The executor of a study on this machine.
+pub(crate) struct StudyExecutor<'a, 'l> {
+    pub(super) participants: &'a [Participant],
+    pub(super) stage: &'a Stage,
+    pub(super) env: &'a Environment<'a>,
+    pub(super) recorder: &'a mut Recorder<'l>,
+    pub(super) templates: Templates,
+    /// Instances that run, by system.
+    pub(super) servers: BTreeMap<usize, Instance>,
+    /// Clients of the cell in progress, by system.
+    pub(super) clients: BTreeMap<usize, Station>,
+    others: Option<Others>,
+    tally: Tally,
+    /// The last failure that the driver was told of.
+    error: Option<anyhow::Error>,
+    /// Why tests were left out first.
+    left_out: Option<anyhow::Error>,
+}
+
+impl<'a, 'l> StudyExecutor<'a, 'l> {
+    pub(crate) fn new(
+        participants: &'a [Participant],
+        stage: &'a Stage,
+        env: &'a Environment<'a>,
+        recorder: &'a mut Recorder<'l>,
+    ) -> Self {
+        Self {
+            participants,
+            stage,
+            env,
+            recorder,
+            templates: Templates::default(),
+            servers: BTreeMap::new(),
+            clients: BTreeMap::new(),
+            others: None,
+            tally: Tally::default(),
+            error: None,
+            left_out: None,
+        }
+    }
+
+    /// What the end of a study means for the user.
+    ///
+    /// # Errors
+    /// [`Unfinished`] where tests were left out, and the failure that ended the study.
+    pub(crate) fn end(self, end: End) -> Result<()> {
+        let why = match end {
+            End::Complete => return Ok(()),
+            End::Unfinished => self.left_out.map(|why| why.context(Unfinished)),
+            End::Abandoned => self.error,
+        };
+        Err(why.unwrap_or_else(|| Unfinished.into()))
+    }
+
+    /// The driver is told of a failure, unless it came of the user's wish to stop.
+    pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
+        self.env.interrupt.check()?;
+        let why = format!("{error:#}");
+        self.error = Some(error);
+        Ok(Outcome::Failed { system, why })
+    }
+
+    pub(super) fn cell(&self, cell: usize) -> Result<PlannedCell> {
+        self.recorder.study().cells.get(cell).cloned().context("no such cell was planned")
+    }
+
+    pub(super) fn name(&self, system: usize) -> &'a str {
+        self.participants.get(system).map_or("", |it| it.system.name.as_str())
+    }
+
+    pub(super) fn server(&mut self, system: usize) -> Result<&mut Instance> {
+        self.servers.get_mut(&system).context("its server does not run")
+    }
+
+    fn load(&mut self) -> Result<Outcome> {
+        let before_s = self.recorder.used_s();
+        let Self { participants, stage, env, recorder, .. } = self;
+        self.templates = Templates::prepare(participants, stage, env, recorder)?;
+        // Loading is part of the time, and nobody knows beforehand how much.
+        let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
+        if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
+            env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
+        }
+        let study = recorder.study();
+        let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
+        for cell in study.cells.iter().filter(|cell| cell.events.is_some()) {
+            let planned = write_events(study, cell, self.templates.rate(cell.id));
+            trust::check_events(&study.id, cell, planned)?;
+        }
+        Ok(Outcome::Loaded { rates })
+    }
+
+    fn begin(&mut self, block: Block, is_recorded: bool, so_far: &[Verdict]) -> Result<()> {
+        self.tally = Tally::of(so_far);
+        let study = self.recorder.study();
+        let left = minutes((study.budget_s - self.recorder.used_s()).max(0.0));
+        let known = self.tally.words();
+        let gap = if known.is_empty() { "" } else { "; so far " };
+        let announced = format!(
+            "measuring block {} of {}: {}, {} each, at most {left} left{gap}{known}",
+            block.number + 1,
+            study.blocks,
+            counted(block.cells.len() as u64, "test"),
+            counted(u64::from(block.rounds), "round"),
+        );
+        if !is_recorded {
+            self.recorder.block(block)?;
+        }
+        self.env.progress.begin(&announced);
+        Ok(())
+    }
+
+    fn start_all(
+        &mut self,
+        block: u32,
+        phase: assay_study::Phase,
+        order: &[usize],
+    ) -> Result<Outcome> {
+        self.others.get_or_insert_with(|| Others::watch(self.recorder));
+        for &system in order {
+            if let Err(error) = self.start_frozen(system, block, phase) {
+                self.servers.clear();
+                return self.failed(system, error);
+            }
+        }
+        if let Some(others) = &mut self.others {
+            others.know(self.servers.values());
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn end_phase(&mut self) -> Result<()> {
+        self.clients.clear();
+        let told = self.others.take().map_or(Ok(()), |others| others.tell(self.recorder));
+        self.servers.clear();
+        told
+    }
+
+    fn note(&mut self, note: Note) -> Result<()> {
+        let (system, name, what) = match note {
+            Note::StartsAgain { why } => {
+                (None, "servers", format!("starting the servers of a block again: {why}"))
+            }
+            Note::LeavesOut { system, tests, why } => {
+                if let Some(error) = self.error.take() {
+                    self.left_out.get_or_insert(error);
+                }
+                let what = format!("{tests} tests are not measured in this block: {why}");
+                (Some(system), self.name(system), what)
+            }
+            Note::RepeatsWrites { system } => {
+                let what = "the writes measured before the interruption are done again, unrecorded";
+                return self.recorder.event(Some(system), what.to_owned());
+            }
+        };
+        self.env.progress.failed(name, &what);
+        self.recorder.event(system, what)
+    }
+
+    /// Records a slice; says so where it failed.
+    pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
+        let SliceOutcome::Failed(why) = &slice.outcome else { return self.recorder.slice(slice) };
+        let what = format!("{} failed: {why}", slice.cell.test);
+        let system = slice.system;
+        self.recorder.slice(slice)?;
+        self.env.progress.failed(self.name(system), &what);
+        self.recorder.event(Some(system), what)
+    }
+
+    pub(super) fn tell_standing(&self, what: &str) {
+        self.env.progress.measuring(&Standing {
+            used_s: self.recorder.used_s(),
+            budget_s: self.recorder.study().budget_s,
+            what,
+            so_far: &self.tally,
+        });
+    }
+
+    /// Statistics and writing of pages, then rest until the time is over.
+    fn maintain(&mut self, system: usize, data: DataSet, seconds: u32) -> Result<()> {
+        let began = Clock::now();
+        let name = self.name(system);
+        self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
+        let mut control = Control::connect(&self.server(system)?.connect_options())?;
+        let limit = Duration::from_secs(u64::from(seconds));
+        assay_servers::maintain(&mut control, &participant::tables(data), limit)?;
+        self.wait(limit.saturating_sub(began.elapsed()))
+    }
+
+    fn wait(&self, time: Duration) -> Result<()> {
+        let end = Clock::now() + time;
+        while Clock::now() < end {
+            self.env.interrupt.check()?;
+            std::thread::sleep(LOOK_EVERY.min(end.saturating_duration_since(Clock::now())));
+        }
+        Ok(())
+    }
+
+    fn check_alive(&mut self, system: usize, cell: usize) -> Result<()> {
+        let test = self.cell(cell)?.id.test;
+        let options = self.server(system)?.connect_options();
+        let name = self.name(system);
+        Control::connect(&options).with_context(|| format!("`{name}` ended during {test}"))?;
+        Ok(())
+    }
+}
+
+impl Executor for StudyExecutor<'_, '_> {
+    type Error = anyhow::Error;
+
+    fn used_s(&self) -> f64 {
+        self.recorder.used_s()
+    }
+
+    fn act(&mut self, action: Action) -> Result<Outcome> {
+        self.env.interrupt.check()?;
+        match action {
+            Action::Load => return self.load(),
+            Action::StartAll { block, phase, order } => {
+                return self.start_all(block, phase, &order);
+            }
+            Action::Connect { cell, block } => return self.connect(cell, block),
+            Action::Size { cell, events } => return self.size(cell, events),
+            Action::Round { cell, block, round, order } => {
+                return self.round(cell, block, round, &order);
+            }
+            Action::Once { cell, system, is_recorded } => {
+                return self.once(cell, system, is_recorded);
+            }
+            Action::Audit { system, data } => self.audit_alone(system, data)?,
+            Action::Fix { cell, events } => {
+                let id = self.cell(cell)?.id;
+                self.recorder.calibrated(id, events)?;
+            }
+            Action::Begin { block, is_recorded, so_far } => {
+                self.begin(block, is_recorded, &so_far)?;
+            }
+            Action::StartOne { system, data } => self.start_one_alone(system, data)?,
+            Action::Disconnect => self.disconnect(),
+            Action::RecordFailure { cell, system, block, round, why } => {
+                let place = Place { system, block, round, position: 0 };
+                self.record(station::failed(self.cell(cell)?.id, place, why))?;
+            }
+            Action::Note(note) => self.note(note)?,
+            Action::Warm { system, cell } => self.warm(system, &cell)?,
+            Action::Maintain { system, data, seconds } => self.maintain(system, data, seconds)?,
+            Action::CheckAlive { system, cell } => self.check_alive(system, cell)?,
+            Action::Rest { ms } => {
+                self.env.progress.begin("resting before the next system");
+                self.wait(Duration::from_millis(ms))?;
+            }
+            Action::Shutdown { system } => {
+                self.clients.clear();
+                self.servers.remove(&system).map_or(Ok(()), Instance::stop)?;
+            }
+            Action::Stop => {
+                self.clients.clear();
+                self.servers.clear();
+            }
+            Action::EndPhase => self.end_phase()?,
+        }
+        Ok(Outcome::Done)
+    }
+}

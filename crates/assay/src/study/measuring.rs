@@ -1,0 +1,164 @@
+//! Measures: all systems taking turns in a cell while the others are frozen, or one system once and long.
+
+use std::time::Instant as Clock;
+
+use anyhow::{Context, Result};
+use assay_model::{PlannedCell, Slice, SliceOutcome};
+use assay_study::{Outcome, mean_rate};
+use assay_verdict::Sample;
+
+use super::executor::StudyExecutor;
+use super::station::{self, Place, Station};
+
+impl StudyExecutor<'_, '_> {
+    /// The clients of every system.
+    pub(super) fn connect(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+        let planned = self.cell(cell)?;
+        let blocks = self.recorder.study().blocks;
+        self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
+        let systems: Vec<usize> = self.servers.keys().copied().collect();
+        for system in systems {
+            match self.connect_frozen(system, &planned) {
+                Ok(station) => {
+                    self.recorder.unprepared(system, station.session.unprepared())?;
+                    self.clients.insert(system, station);
+                }
+                Err(error) => return self.failed(system, error),
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn connect_frozen(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
+        self.server(system)?.thaw()?;
+        let station = self.connect_one(system, cell)?;
+        self.server(system)?.freeze()?;
+        Ok(station)
+    }
+
+    fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
+        let described = &self.participants.get(system).context("no such system")?.system;
+        let server = self.servers.get(&system).context("its server does not run")?;
+        station::connect(server, described, cell, self.recorder.study(), self.stage)
+    }
+
+    /// Events per second of the systems, which all do the same number of events, thrown away, so that their histories
+    /// stay equal.
+    pub(super) fn size(&mut self, cell: usize, events: u64) -> Result<Outcome> {
+        let planned = self.cell(cell)?;
+        let mut rates = Vec::with_capacity(self.clients.len());
+        let systems: Vec<usize> = self.clients.keys().copied().collect();
+        for system in systems {
+            match self.rate(system, &planned, events) {
+                Ok(rate) => rates.push(rate),
+                Err(error) => return self.failed(system, error),
+            }
+        }
+        Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
+    }
+
+    fn rate(&mut self, system: usize, cell: &PlannedCell, events: u64) -> Result<f64> {
+        let server = self.servers.get_mut(&system).context("its server does not run")?;
+        let station = self.clients.get_mut(&system).context("its clients are not connected")?;
+        let thawed = server.thaw().map_err(anyhow::Error::from);
+        let rate = thawed.and_then(|()| station.rate(cell, events));
+        server.freeze()?;
+        rate
+    }
+
+    /// One slice of every system.
+    pub(super) fn round(
+        &mut self,
+        cell: usize,
+        block: u32,
+        round: u32,
+        order: &[usize],
+    ) -> Result<Outcome> {
+        let began = Clock::now();
+        let planned = self.cell(cell)?;
+        let seconds = f64::from(planned.slice_ms) / 1000.0;
+        let mut samples = Vec::with_capacity(order.len());
+        for (position, &system) in order.iter().enumerate() {
+            let place = Place { system, block, round, position: position as u32 };
+            let interrupt = &self.env.interrupt;
+            let slice = interrupt.finish(seconds, || self.turn(&planned, place))??;
+            samples.push(Sample::of(&slice));
+            let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+            self.record(slice)?;
+            if has_failed {
+                break;
+            }
+        }
+        Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// One slice of one system, for which its server wakes up.
+    fn turn(&mut self, cell: &PlannedCell, place: Place) -> Result<Slice> {
+        let server = self.servers.get_mut(&place.system).context("its server does not run")?;
+        let station =
+            self.clients.get_mut(&place.system).context("its clients are not connected")?;
+        let mut slice = match server.thaw() {
+            Ok(()) => station.measure(cell, place),
+            Err(error) => station::failed(cell.id, place, error.to_string()),
+        };
+        // A server that has ended says so, whatever its clients saw of it.
+        if let Err(error) = server.freeze() {
+            slice.outcome = SliceOutcome::Failed(match slice.outcome {
+                SliceOutcome::Failed(why) => format!("{why}; {error}"),
+                _ => error.to_string(),
+            });
+        }
+        Ok(slice)
+    }
+
+    /// Closes the connections while the servers can notice it.
+    pub(super) fn disconnect(&mut self) {
+        for (system, station) in std::mem::take(&mut self.clients) {
+            let Some(server) = self.servers.get_mut(&system) else { continue };
+            // A server that has ended says so when the next cell connects to it.
+            let thawed = server.thaw();
+            drop(station);
+            if let Err(error) = thawed.and_then(|()| server.freeze()) {
+                log::warn!("{error}");
+            }
+        }
+    }
+
+    /// One slice of one system, with connections of its own.
+    pub(super) fn once(
+        &mut self,
+        cell: usize,
+        system: usize,
+        is_recorded: bool,
+    ) -> Result<Outcome> {
+        let began = Clock::now();
+        let planned = self.cell(cell)?;
+        self.tell_standing(&format!("{}, {}", self.name(system), planned.id.test));
+        let place = Place { system, block: 0, round: 0, position: system as u32 };
+        let interrupt = &self.env.interrupt;
+        let seconds = f64::from(planned.slice_ms) / 1000.0;
+        let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
+            Ok(mut station) => station.measure(&planned, place),
+            Err(error) => station::failed(planned.id, place, format!("{error:#}")),
+        })?;
+        let mut samples = Vec::new();
+        if is_recorded {
+            samples.push(Sample::of(&slice));
+            self.record(slice)?;
+        }
+        Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    fn connect_noting(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
+        let station = self.connect_one(system, cell)?;
+        self.recorder.unprepared(system, station.session.unprepared())?;
+        Ok(station)
+    }
+
+    /// Runs a test without recording it.
+    pub(super) fn warm(&mut self, system: usize, cell: &PlannedCell) -> Result<()> {
+        let (name, seconds) = (self.name(system), cell.slice_ms / 1000);
+        self.env.progress.begin(&format!("{name}: warming with {}, {seconds} s", cell.id.test));
+        self.connect_noting(system, cell)?.warm(cell)
+    }
+}
