@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash` and `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash`, `simulate` and `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+                   | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
 ci    formatting, lints, tests and documentation tests with an empty server cache, as root also as a plain user:
@@ -15,6 +16,8 @@ test  the tests that need neither servers nor a network, in less than a minute o
 tidy  rules of the code base: who may use whom, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
 crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
+simulate  studies without a server: preset quick, or small ones in which anything goes wrong; 1,000 of them from
+      seed 1 on unless said otherwise
 servers  gets, starts and compares one server of each family and client, or all that can be had, and prints a table";
 
 fn main() -> ExitCode {
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
+        Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
             println!("{USAGE}");
@@ -41,10 +45,11 @@ fn main() -> ExitCode {
 }
 
 /// Test programs beside those of the crates themselves that need no server and take seconds.
-const QUICK: [&str; 13] = [
+const QUICK: [&str; 14] = [
     "answer",
     "built",
     "digests",
+    "driver",
     "events",
     "killed",
     "ledger",
@@ -64,6 +69,14 @@ fn test() -> Result<()> {
     command.args(QUICK.iter().flat_map(|name| ["--test", name]));
     let status = command.status().context("cannot start cargo")?;
     if status.success() { Ok(()) } else { bail!("tests without servers: {status}") }
+}
+
+fn simulate(words: &[String]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["run", "--quiet", "--release", "-p", "assay-sim", "--"]).args(words);
+    let status = command.status().context("cannot start cargo")?;
+    if status.success() { Ok(()) } else { bail!("simulated studies: {status}") }
 }
 
 fn crash(words: &[String]) -> Result<()> {

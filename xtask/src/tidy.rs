@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
+    ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
     ("assay-testkit", &["assay-model", "assay-provision", "assay-servers", "assay-wire"]),
     (
         "assay-fuzz",

@@ -1,11 +1,23 @@
-//! Simulates many studies: `quick N [SEED]` or `faults N [SEED]`, from seed SEED on.
+//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`, from that seed on.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_model::Verdict;
 use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
+
+/// What many studies came to.
+#[derive(Debug, Default)]
+struct Totals {
+    studies: u64,
+    runs: u64,
+    slices: u64,
+    /// Verdicts on systems other than the base.
+    verdicts: [u64; 5],
+}
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -20,24 +32,62 @@ fn main() -> Result<()> {
     };
     let (count, first) = (number(1, 1000)?, number(2, 1)?);
     let began = Instant::now();
-    let (mut runs, mut slices, mut verdicts) = (0_u64, 0_u64, [0_u64; 5]);
-    for seed in first..first.saturating_add(count) {
-        let ended =
-            simulate(scenario(seed)).map_err(|what| anyhow::anyhow!("seed {seed}: {what}"))?;
-        runs += u64::from(ended.runs);
-        slices += ended.record.slices.len() as u64;
-        for (_, system, verdict) in Samples::of(&ended.record).verdicts() {
-            verdicts[verdict as usize] += u64::from(system > 0);
-        }
+    let next = AtomicU64::new(first);
+    let work = || some(scenario, &next, first.saturating_add(count));
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let parts: Vec<Result<Totals>> = thread::scope(|scope| {
+        let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = started.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.map(|it| it.unwrap_or_else(|_| bail!("a study panicked"))).collect()
+    });
+    let mut all = Totals::default();
+    for part in parts {
+        all.add(&part?);
     }
-    let all =
-        [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::Undecided, Verdict::Failed];
-    let told: Vec<_> =
-        all.map(|verdict| format!("{} {verdict:?}", verdicts[verdict as usize])).into();
+    let names =
+        [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Undecided, Verdict::Failed];
+    let verdicts = names.map(|name| format!("{} {name:?}", all.verdicts[name as usize]));
     println!(
-        "{count} studies in {:.1} s: {runs} runs, {slices} slices; {}",
+        "{} studies in {:.1} s: {} runs, {} slices; {}",
+        all.studies,
         began.elapsed().as_secs_f64(),
-        told.join(", ").to_lowercase(),
+        all.runs,
+        all.slices,
+        verdicts.join(", ").to_lowercase(),
     );
     Ok(())
+}
+
+/// Takes one seed after the other.
+fn some(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<Totals> {
+    let mut totals = Totals::default();
+    loop {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        if seed >= end {
+            return Ok(totals);
+        }
+        let ended =
+            simulate(scenario(seed)).map_err(|what| anyhow::anyhow!("seed {seed}: {what}"))?;
+        let mut one = Totals {
+            studies: 1,
+            runs: ended.runs.into(),
+            slices: ended.record.slices.len() as u64,
+            ..Totals::default()
+        };
+        for (_, system, verdict) in Samples::of(&ended.record).verdicts() {
+            one.verdicts[verdict as usize] += u64::from(system > 0);
+        }
+        totals.add(&one);
+    }
+}
+
+impl Totals {
+    fn add(&mut self, other: &Self) {
+        self.studies += other.studies;
+        self.runs += other.runs;
+        self.slices += other.slices;
+        for (mine, others) in self.verdicts.iter_mut().zip(other.verdicts) {
+            *mine += others;
+        }
+    }
 }

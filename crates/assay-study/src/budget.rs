@@ -39,10 +39,11 @@ impl Budget {
         }
     }
 
-    /// A round of a cell took this long, all systems together.
-    pub(crate) fn round_took(&mut self, cell: usize, seconds: f64) {
+    /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
+    /// usual: it says nothing of the next one.
+    pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
         self.rounds_s += seconds;
-        if let Some(known) = self.round_s.get_mut(cell) {
+        if let Some(known) = self.round_s.get_mut(cell).filter(|_| is_usual) {
             *known = 0.5 * *known + 0.5 * seconds;
         }
     }

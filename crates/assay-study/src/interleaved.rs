@@ -416,10 +416,12 @@ impl Interleaved {
 
     fn measured(&mut self, cell: usize, block: u32, samples: &[Sample], seconds: f64) {
         samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
-        if samples.iter().any(|sample| sample.fitness == Fitness::Failed) {
+        let has = |fitness| samples.iter().any(|sample| sample.fitness == fitness);
+        let has_failed = has(Fitness::Failed);
+        self.budget.round_took(cell, seconds, !has_failed && !has(Fitness::Mistimed));
+        if has_failed {
             return self.leave_cell();
         }
-        self.budget.round_took(cell, seconds);
         let is_good = samples.iter().all(|sample| sample.fitness == Fitness::Good);
         if let Some(turns) = self.phase_mut().and_then(|phase| phase.turns.as_mut()) {
             turns.left.good += u32::from(is_good);

@@ -1,5 +1,7 @@
 //! Error spent over looks (group-sequential) and over cells (false discovery rate).
 
+use std::sync::OnceLock;
+
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Two-sided error of a verdict, and one minus the level of every interval.
@@ -32,9 +34,21 @@ fn spent(share: f64) -> f64 {
     4.0 * normal.sf(z / share.sqrt())
 }
 
+/// Looks for which the levels are kept: they cost milliseconds, and a process asks for the same ones again.
+const LOOKS_KEPT: usize = 32;
+
+/// Nominal levels of all looks; see [`compute_levels`].
+pub(crate) fn levels(looks: u32) -> Vec<f64> {
+    static KEPT: [OnceLock<Vec<f64>>; LOOKS_KEPT] = [const { OnceLock::new() }; LOOKS_KEPT];
+    match KEPT.get(looks as usize) {
+        Some(kept) => kept.get_or_init(|| compute_levels(looks)).clone(),
+        None => compute_levels(looks),
+    }
+}
+
 /// Nominal levels of all looks, by recursive integration (Armitage, McPherson and Rowe 1969) of the score process,
 /// which has variance `look` and crosses outwards at ±`bound`.
-pub(crate) fn levels(looks: u32) -> Vec<f64> {
+fn compute_levels(looks: u32) -> Vec<f64> {
     let mut levels = Vec::with_capacity(looks as usize);
     let mut before = 0.0;
     // Points and weights of the density of paths that have not crossed.
