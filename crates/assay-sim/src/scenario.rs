@@ -41,8 +41,8 @@ impl Scenario {
         Self { seed, record: study(&request), truth, faults: Faults::NONE }
     }
 
-    /// A small study of any shape in which anything may go wrong. Its changes are so large, and its noise so small, that
-    /// no verdict may be wrong.
+    /// A small study of any shape in which anything may go wrong. Its changes are so large, and its noise is so small,
+    /// that no verdict may be wrong.
     #[must_use]
     pub fn faulty(seed: u64) -> Self {
         let mut noise = Noise::new(seed);

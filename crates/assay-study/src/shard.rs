@@ -1,7 +1,7 @@
 //! A part of a study that one machine measures.
 
-/// Every `count`-th block of a study, from `index` on: systems that are compared are never parted, and a block finds the
-/// same data wherever it runs.
+/// Every `count`-th block of a study, from `index` on: systems that are compared are never parted, and a block finds
+/// the same data wherever it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// Which, from 0.
