@@ -194,7 +194,7 @@ fn measured(
         errors: counts.errors,
         failure: counts.failure.clone(),
         latency: latency(judged()),
-        per_op: per_op(judged(), &record.host, planned.placement),
+        per_op: per_op(judged(), planned.placement),
         detectable: None,
         doubt: None,
         why: None,

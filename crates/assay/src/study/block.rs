@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_model::{DataSet, PlannedCell, Slice, SliceOutcome, Study, StudyRecord, Test};
+use assay_model::{DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Study, StudyRecord, Test};
 use assay_plan::{round_order, start_order};
 use assay_servers::audit::Facts;
 
@@ -101,8 +101,8 @@ fn start(
 
 fn note_second_try(error: &anyhow::Error, field: &Field, recorder: &mut Recorder) -> Result<()> {
     field.env.interrupt.check()?;
-    let what = format!("starting the servers of a block again: {error:#}");
-    field.env.progress.failed("servers", &what);
+    let what = EventKind::StartedAgain { error: format!("{error:#}") };
+    field.env.progress.failed("servers", &what.to_string());
     recorder.event(None, what)
 }
 
@@ -154,8 +154,9 @@ fn give_up(
         return Err(error);
     }
     let name = &field.participants[system].system.name;
-    let what = format!("{} tests are not measured in this block: {error:#}", cells.len());
-    field.env.progress.failed(name, &what);
+    let (tests, error_text) = (cells.len() as u32, format!("{error:#}"));
+    let what = EventKind::NotMeasured { tests, error: error_text };
+    field.env.progress.failed(name, &what.to_string());
     recorder.event(Some(system), what)?;
     schedule.leave_unfinished(error);
     Ok(())
@@ -178,6 +179,7 @@ pub(crate) fn start_one(
     let server = template::start(participant, template, phase, study, field)?;
     recorder.instance(assay_model::Instance {
         system,
+        run: 0, // which one, the recorder says
         block,
         data: phase.data,
         start_from: phase.start_from,
@@ -418,8 +420,9 @@ impl Turns<'_> {
 
     fn tell_failure(&self, system: usize, why: &str, recorder: &mut Recorder) -> Result<()> {
         let name = &self.field.participants[system].system.name;
-        let what = format!("{} failed: {why}", self.cell.id.test);
-        self.field.env.progress.failed(name, &what);
+        let test = self.cell.id.test.name.clone();
+        let what = EventKind::TestFailed { test, why: why.to_owned() };
+        self.field.env.progress.failed(name, &what.to_string());
         recorder.event(Some(system), what)
     }
 

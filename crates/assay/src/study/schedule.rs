@@ -163,7 +163,7 @@ impl Schedule {
             return None;
         }
         let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN));
-        Some(Block { number: self.blocks_done, rounds, cells })
+        Some(Block { number: self.blocks_done, run: 0, rounds, cells })
     }
 
     /// The cells that take part in the next block, in order.
@@ -239,7 +239,8 @@ pub(crate) mod tests {
         let request = Request { blocks: Some(blocks), ..Request::of_systems(&words) };
         let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
         let plan = plan(&request, machine).unwrap();
-        let prefix = serde_json::json!({
+        let artifact = serde_json::json!({
+            "kind": "prefix",
             "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
             "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
             "layout": {
@@ -250,7 +251,7 @@ pub(crate) mod tests {
         let system = |(number, planned): (usize, assay_plan::PlannedSystem)| System {
             name: planned.name,
             spec: planned.spec,
-            prefix: serde_json::from_value(prefix.clone()).unwrap(),
+            artifact: serde_json::from_value(artifact.clone()).unwrap(),
             is_base: number == 0,
             is_twin: false,
             options: Vec::new(),
@@ -258,7 +259,7 @@ pub(crate) mod tests {
         let systems = plan.systems.into_iter().enumerate().map(system).collect();
         let mut record = StudyRecord::new(plan.study, Host::default(), systems);
         let cells = record.study.cells.iter().map(|cell| cell.id).collect();
-        record.blocks.push(Block { number: in_block, rounds: ROUNDS_MIN, cells });
+        record.blocks.push(Block { number: in_block, run: 0, rounds: ROUNDS_MIN, cells });
         record
     }
 

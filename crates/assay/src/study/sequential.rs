@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_model::{
-    CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Test,
+    CellId, Class, DataSet, EventKind, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Test,
 };
 use assay_plan::{Step, sequence};
 use assay_wire::Control;
@@ -111,8 +111,7 @@ impl Run<'_> {
         let server = start_one(self.system, 0, phase, self.field, recorder)?;
         let cells = self.cells(recorder);
         if cells.iter().any(|cell| self.has(cell.id, recorder)) {
-            let what = "the writes measured before the interruption are done again, unrecorded";
-            recorder.event(Some(self.system), what.to_owned())?;
+            recorder.event(Some(self.system), EventKind::WritesRepeated)?;
         }
         for step in sequence(&cells) {
             self.field.env.interrupt.check()?;
@@ -157,8 +156,9 @@ impl Run<'_> {
             return Ok(());
         }
         if let SliceOutcome::Failed(why) = &slice.outcome {
-            let what = format!("{} failed: {why}", cell.id.test);
-            progress.failed(name, &what);
+            let (test, why) = (cell.id.test.name.clone(), why.clone());
+            let what = EventKind::TestFailed { test, why };
+            progress.failed(name, &what.to_string());
             recorder.event(Some(self.system), what)?;
             recorder.slice(slice)?;
             // Of a server that is gone nothing more is to be recorded: resumed, the study goes on with the next test.
