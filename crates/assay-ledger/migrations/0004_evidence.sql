@@ -178,6 +178,8 @@ UPDATE instance SET run = coalesce(
     (SELECT max(id) FROM run WHERE run.study = instance.study AND run.started_ms <= instance.started_ms),
     (SELECT min(id) FROM run WHERE run.study = instance.study));
 
+CREATE INDEX instance_by_system ON instance (study, system);
+
 ALTER TABLE block ADD COLUMN run INTEGER REFERENCES run (id);  -- in which it began
 UPDATE block SET run = coalesce(
     (SELECT min(run) FROM slice WHERE slice.study = block.study AND slice.block = block.number),
@@ -205,8 +207,9 @@ ALTER TABLE host_4 RENAME TO host;
 
 -- A system taking part. JSON columns hold the whole; columns generated from them are for queries.
 CREATE TABLE system_3 AS SELECT study, number, name, is_base, is_twin, spec, prefix, options FROM system;
--- The rows that refer to it find it again before the transaction ends.
+-- The rows that refer to it find it again before the transaction ends, which each system looks for.
 PRAGMA defer_foreign_keys = ON;
+CREATE INDEX event_by_system ON event (study, system);
 DROP TABLE system;
 CREATE TABLE system (
     study TEXT NOT NULL REFERENCES study (id),
@@ -238,6 +241,7 @@ SELECT study, number, name, is_base, is_twin, spec,
     options
 FROM system_3 ORDER BY study, number;
 DROP TABLE system_3;
+DROP INDEX event_by_system;
 
 -- event.what is JSON from now on: "kind" and the fields of the kind. Texts of older ledgers are of kind "other".
 UPDATE event SET what = json_object('kind', 'other', 'text', what);

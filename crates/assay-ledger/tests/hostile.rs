@@ -50,7 +50,7 @@ fn numbers_without_sense_are_named() {
         ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
         ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
         ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
-        ("cell SET events = 10", "`cell`, row 0: `events` is set, and read"),
+        ("cell SET events = 10", "`cell`, row 0: `events` is set, and "),
         ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
         ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
         ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),

@@ -8,7 +8,7 @@ use assay_model::{Estimate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::studies::{FOUR, ONE, failed, study};
-use common::{prefix_of, record, suspicious};
+use common::{prefix_of, record, suspicious, text_event};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
     render(record, judgement, Format::Html, &TextOptions { width: 80, color: false })
@@ -160,7 +160,7 @@ fn text_of_users_and_servers_stays_text() {
         *text = EVIL.into();
     }
     host.hypervisor = Some(EVIL.into());
-    record.events[0].what = assay_model::EventKind::Other { text: EVIL.into() };
+    record.events[0].what = text_event(EVIL);
     record.study.recipe = EVIL.into();
     record.study.id = EVIL.into();
     let mut judgement = judge(&suspicious(record.clone()));

@@ -31,17 +31,12 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
     systems.extend(others.iter().map(|name| system(name, &format!("{name}.4"), "trixie", false)));
     let slices = slices(&cells, systems.len());
     StudyRecord {
-        runs: vec![Run {
-            started_ms: 1_795_000_000_000,
-            updated_ms: 1_795_000_543_000,
-            host: host(),
-            assay_version: "0.1.0".into(),
-        }],
+        runs: vec![run(1_795_000_000_000, 1_795_000_543_000)],
         slices,
         events: vec![StudyEvent {
             when_ms: 1_795_000_100_000,
             system: Some(1),
-            what: EventKind::Other { text: "round 3 of insert repeated: stolen CPU time".into() },
+            what: text_event("round 3 of insert repeated: stolen CPU time"),
         }],
         audit: vec![AuditFinding {
             setting: "innodb_flush_method".into(),
@@ -149,6 +144,11 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
     }
 }
 
+#[allow(dead_code, reason = "not every test changes it")]
+pub(crate) fn run(started_ms: i64, updated_ms: i64) -> Run {
+    Run { started_ms, updated_ms, host: host(), assay_version: "0.1.0".into() }
+}
+
 fn host() -> Host {
     Host {
         cpu: "Example CPU".into(),
@@ -200,6 +200,12 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
         is_twin: false,
         options: Vec::new(),
     }
+}
+
+/// An event of an older ledger.
+#[allow(dead_code, reason = "not every test changes it")]
+pub(crate) fn text_event(text: &str) -> EventKind {
+    EventKind::Other { text: text.into() }
 }
 
 /// What a system of these studies is.
