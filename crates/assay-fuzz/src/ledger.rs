@@ -29,6 +29,8 @@ pub(crate) fn file(bytes: &[u8]) {
 /// The bytes are changes to fields of a ledger: table, column, kind, length of the value, value.
 pub(crate) fn rows(bytes: &[u8]) {
     with(SMALL, |path| {
+        // Of the present schema, so that all of its fields are changed.
+        drop(Ledger::open(path));
         change(path, bytes).ok();
         read(path);
     });
@@ -52,6 +54,12 @@ fn read(path: &Path) {
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
         ledger.settings(id).ok();
         if let Ok(record) = ledger.read(id) {
+            if let Some(slice) = record.slices.first().map(assay_model::Slice::id) {
+                ledger.series(id, slice).ok();
+                for name in ledger.attachments(id, slice).unwrap_or_default() {
+                    ledger.attachment(id, slice, &name).ok();
+                }
+            }
             show(&record);
         }
     }

@@ -56,9 +56,10 @@ fn plain_append(path: &Path) -> Result<f64, Box<dyn Error>> {
 
 /// A study, and a slice of it.
 fn begin(ledger: &mut Ledger) -> Result<Slice, Box<dyn Error>> {
-    let StudyRecord { study, host, systems, slices, .. } = common::sample();
-    ledger.create_study(&study, &host, &systems)?;
-    let mut slice = slices.into_iter().next().ok_or("a sample without slices")?;
+    let record = common::sample();
+    ledger.create_study(&record.study, record.host(), &record.systems)?;
+    let mut slice = record.slices.into_iter().next().ok_or("a sample without slices")?;
+    slice.run = 0;
     slice.work.latency_hdr = common::histogram(&[1; HISTOGRAM_BYTES]);
     Ok(slice)
 }

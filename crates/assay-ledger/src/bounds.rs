@@ -3,10 +3,13 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SLICE_MS, SYSTEMS, TABLES};
+use assay_model::limits::{
+    ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SLICE_MS,
+    SYSTEMS, TABLES,
+};
 use assay_model::{
-    Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Setup, Slice, Study,
-    StudyEvent, System,
+    Attachment, Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Series,
+    Setup, Slice, Study, StudyEvent, System,
 };
 
 use crate::histogram;
@@ -163,6 +166,23 @@ impl Bounded for Instance {
 impl Bounded for StudyEvent {
     fn check(&self) -> Result<(), String> {
         moment("when_ms", self.when_ms)
+    }
+}
+
+impl Bounded for Series {
+    fn check(&self) -> Result<(), String> {
+        within("length of name", self.name.len(), &(1..=NAME_BYTES))?;
+        within("step_ms", self.step_ms, &(1..=SLICE_MS))?;
+        within("counts", self.counts.len(), &(0..=SERIES_COUNTS))?;
+        self.counts.iter().try_for_each(|count| within("a count", *count, &(0..=COUNT_MAX)))
+    }
+}
+
+impl Bounded for Attachment {
+    fn check(&self) -> Result<(), String> {
+        within("length of name", self.name.len(), &(1..=NAME_BYTES))?;
+        within("length of media_type", self.media_type.len(), &(1..=NAME_BYTES))?;
+        within("bytes", self.bytes.len(), &(0..=ATTACHMENT_BYTES))
     }
 }
 

@@ -1,18 +1,24 @@
-//! The counters of a slice as columns: each field of a counter struct under a prefix.
+//! The counters of a slice as columns: each field of a counter struct under a prefix. The columns of a group that was not
+//! read are NULL.
 
-use assay_model::{HostCounters, ServerCounters, Slice, TaskCounters, WorkCounters};
+use assay_model::{
+    DeviceCounters, HostCounters, ServerCounters, Slice, TaskCounters, WorkCounters,
+};
 
 /// A struct whose numbers are columns of the same names.
 trait Counters {
-    /// Calls `visit` with every name and number.
+    /// Calls `visit` with every name and number that is there.
     fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut u64));
 }
 
 macro_rules! counters {
-    ($type:ident: $($field:ident),+) => {
+    ($type:ident: $($field:ident),+ $(; if known $($optional:ident),+)?) => {
         impl Counters for $type {
             fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut u64)) {
                 $(visit(stringify!($field), &mut self.$field);)+
+                $($(if let Some(number) = &mut self.$optional {
+                    visit(stringify!($optional), number);
+                })+)?
             }
         }
     };
@@ -20,12 +26,39 @@ macro_rules! counters {
 
 counters!(WorkCounters: events, read, write, other, bytes_sent, bytes_received, elapsed_ns,
     event_ns_sum);
-counters!(TaskCounters: cpu_ns, user_ns, sys_ns, runq_ns, disk_wait_ns, context_switches);
+counters!(TaskCounters: cpu_ns, user_ns, sys_ns, runq_ns, context_switches; if known disk_wait_ns);
 counters!(ServerCounters: read_calls, read_bytes, write_calls, write_bytes);
-counters!(HostCounters: busy_ns, steal_ns, other_ns, context_switches, device_reads,
-    device_read_kb, device_writes, device_write_kb);
+counters!(HostCounters: busy_ns, steal_ns, context_switches; if known other_ns);
+counters!(DeviceCounters: reads, read_kb, writes, write_kb);
 
-/// Calls `visit` with the column name and the place of every counter of a slice.
+/// Makes room for the groups and numbers of a slice that a row has, as `has` says of columns.
+pub(crate) fn make_room<E>(
+    slice: &mut Slice,
+    mut has: impl FnMut(&str) -> Result<bool, E>,
+) -> Result<(), E> {
+    let mut tasks = |prefix: &str| -> Result<TaskCounters, E> {
+        let disk_wait_ns = has(&format!("{prefix}disk_wait_ns"))?.then_some(0);
+        Ok(TaskCounters { disk_wait_ns, ..TaskCounters::default() })
+    };
+    let [client, connections, background] =
+        [tasks("client_")?, tasks("connection_")?, tasks("background_")?];
+    slice.client = has("client_cpu_ns")?.then_some(assay_model::ClientCounters { tasks: client });
+    slice.server = has("connection_cpu_ns")?.then_some(ServerCounters {
+        connections,
+        background,
+        ..ServerCounters::default()
+    });
+    let other_ns = has("host_other_ns")?.then_some(0);
+    let device = has("host_device_reads")?.then(DeviceCounters::default);
+    slice.host = has("host_busy_ns")?.then_some(HostCounters {
+        other_ns,
+        device,
+        ..HostCounters::default()
+    });
+    Ok(())
+}
+
+/// Calls `visit` with the column name and the place of every counter that a slice has.
 ///
 /// Writing and reading share this one list, so that no column can be taken for another.
 pub(crate) fn visit_counters(slice: &mut Slice, mut visit: impl FnMut(&str, &mut u64)) {
@@ -35,9 +68,18 @@ pub(crate) fn visit_counters(slice: &mut Slice, mut visit: impl FnMut(&str, &mut
         counters.visit(&mut |name, number| visit(&format!("{prefix}{name}"), number));
     };
     group("", &mut slice.work);
-    group("client_", &mut slice.client.tasks);
-    group("connection_", &mut slice.server.connections);
-    group("background_", &mut slice.server.background);
-    group("server_", &mut slice.server);
-    group("host_", &mut slice.host);
+    if let Some(client) = &mut slice.client {
+        group("client_", &mut client.tasks);
+    }
+    if let Some(server) = &mut slice.server {
+        group("connection_", &mut server.connections);
+        group("background_", &mut server.background);
+        group("server_", server);
+    }
+    if let Some(host) = &mut slice.host {
+        group("host_", host);
+        if let Some(device) = &mut host.device {
+            group("host_device_", device);
+        }
+    }
 }

@@ -96,8 +96,19 @@ pub enum Problem {
         /// The cell.
         cell: Box<CellId>,
     },
-    /// A row refers to a study, system or cell that has not been written before it.
-    #[error("a row refers to a study, system or cell that is not in it")]
+    /// The study has no such slice.
+    #[error("study `{study}` has no {slice}")]
+    NoSuchSlice {
+        /// The study.
+        study: String,
+        /// The slice, in words.
+        slice: String,
+    },
+    /// The slice has no attachment of that name.
+    #[error("the slice has no attachment `{0}`")]
+    NoSuchAttachment(String),
+    /// A row refers to a study, run, system or cell that has not been written before it.
+    #[error("a row refers to a study, run, system or cell that is not in it")]
     Dangling,
     /// A value has no place in the schema.
     #[error("a value cannot be stored: {0}")]

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Problem;
 use crate::bounds::{Bounded, COUNTER_MAX};
+use crate::runs::RunIds;
 use crate::tests::Tests;
 
 /// A row of a table.
@@ -47,6 +48,11 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// Whether the field is not NULL.
+    pub(crate) fn has(&self, column: &str) -> Result<bool, Problem> {
+        Ok(self.row.get_ref(column)? != rusqlite::types::ValueRef::Null)
+    }
+
     /// A number that is neither negative nor without bounds.
     pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
         let number: i64 = self.get(column)?;
@@ -83,6 +89,12 @@ impl<'a> Fields<'a> {
             .ok()
             .filter(|index| *index < length)
             .ok_or_else(|| self.wrong(format!("`{column}` is {index}, but there are {length}")))
+    }
+
+    /// The run that a row names, by its place among the runs of the study.
+    pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
+        let id: i64 = self.get("run")?;
+        runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
     }
 
     /// The cell that a row names.

@@ -3,26 +3,18 @@
 use std::collections::HashMap;
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, DataSet, Host, Instance, PlannedCell, Run, Slice,
-    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
+    AuditFinding, Block, CellId, DataContent, DataSet, Instance, PlannedCell, Slice, SliceOutcome,
+    Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
 };
 use rusqlite::Connection;
 
 use crate::bounds;
-use crate::columns::visit_counters;
+use crate::columns::{make_room, visit_counters};
 use crate::fields::Fields;
 use crate::patience::Room;
+use crate::runs::{self, RunIds};
 use crate::tests::Tests;
 use crate::{Error, Ledger, Problem};
-
-/// The last row written to the study before `run_end`, a moment.
-const UPDATED_MS: &str = "max(
-    coalesce((SELECT max(written_ms) FROM slice
-        WHERE slice.study = stretch.study AND written_ms < run_end), 0),
-    coalesce((SELECT max(when_ms) FROM event
-        WHERE event.study = stretch.study AND when_ms < run_end), 0),
-    coalesce((SELECT max(started_ms) FROM instance
-        WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))";
 
 impl Ledger {
     /// All studies, the oldest first.
@@ -121,7 +113,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
             cells: fields.number("cells")?,
             slices: fields.number("slices")?,
             finished: fields.get("finished")?,
-            elapsed_s: read_runs(&snapshot, &id)?.iter().map(|run| run.elapsed_s()).sum(),
+            elapsed_s: runs::elapsed_s(&snapshot, &id)?,
             id,
         })
     })
@@ -139,13 +131,13 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     let systems = read_systems(&snapshot, id)?;
     let count = systems.len();
     let tests = Tests::of(&snapshot, id)?;
-    let slices = read_slices(&snapshot, id, &tests, &study.cells, count)?;
+    let run_ids = RunIds::of(&snapshot, id)?;
+    let slices = read_slices(&snapshot, &study, &tests, count, &run_ids)?;
     Ok(StudyRecord {
-        host: read_host(&snapshot, id)?,
         data: read_content(&snapshot, id, count)?,
-        runs: read_runs(&snapshot, id)?,
-        blocks: read_blocks(&snapshot, id, &study.cells)?,
-        instances: read_instances(&snapshot, id, count, &study)?,
+        runs: runs::read(&snapshot, id)?,
+        blocks: read_blocks(&snapshot, &study, &run_ids)?,
+        instances: read_instances(&snapshot, &study, count, &run_ids)?,
         events: read_events(&snapshot, id, count)?,
         audit: read_audit(&snapshot, id, count)?,
         study,
@@ -208,40 +200,15 @@ fn read_cells(
     })
 }
 
-fn read_host(connection: &Connection, study: &str) -> Result<Host, Problem> {
-    let sql = "SELECT study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device
-        FROM host WHERE study = ?";
-    let mut found = rows(connection, sql, [study], |row| {
-        let fields = Fields::new("host", "study", row);
-        Ok(Host {
-            cpu: fields.get("cpu")?,
-            cpus: fields.get("cpus")?,
-            memory_kb: fields.number("memory_kb")?,
-            kernel: fields.get("kernel")?,
-            os: fields.get("os")?,
-            hypervisor: fields.get("hypervisor")?,
-            filesystem: fields.get("filesystem")?,
-            counts_disk_wait: fields.get("counts_disk_wait")?,
-            counts_device: fields.get("counts_device")?,
-        })
-    })?;
-    found.pop().ok_or_else(|| Problem::Row {
-        table: "host",
-        row: format!("`{study}`"),
-        what: "is missing".to_owned(),
-    })
-}
-
 pub(crate) fn read_systems(connection: &Connection, study: &str) -> Result<Vec<System>, Problem> {
-    let sql = "SELECT number, name, is_base, is_twin, spec, prefix, options
+    let sql = "SELECT number, name, is_base, is_twin, spec, artifact, options
         FROM system WHERE study = ? ORDER BY number";
     let numbered = rows(connection, sql, [study], |row| {
         let fields = Fields::new("system", "number", row);
         let system = System {
             name: fields.get("name")?,
             spec: fields.json("spec")?,
-            prefix: fields.json("prefix")?,
+            artifact: fields.json("artifact")?,
             is_base: fields.get("is_base")?,
             is_twin: fields.get("is_twin")?,
             options: fields.json("options")?,
@@ -280,40 +247,20 @@ fn read_content(
     })
 }
 
-fn read_runs(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
-    let sql = format!(
-        "WITH stretch AS (
-            SELECT id, study, started_ms,
-                lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
-            FROM run WHERE study = ?)
-         SELECT id, started_ms, {UPDATED_MS} AS updated_ms FROM stretch ORDER BY id",
-        i64::MAX
-    );
-    rows(connection, &sql, [study], |row| {
-        let fields = Fields::new("run", "id", row);
-        let started_ms: i64 = fields.get("started_ms")?;
-        // Nothing was written yet, or the clock was set back.
-        let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
-        for (name, ms) in [("started_ms", started_ms), ("updated_ms", updated_ms)] {
-            bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;
-        }
-        Ok(Run { started_ms, updated_ms })
-    })
-}
-
 fn read_blocks(
     connection: &Connection,
-    study: &str,
-    planned: &[PlannedCell],
+    study: &Study,
+    runs: &RunIds,
 ) -> Result<Vec<Block>, Problem> {
-    let sql = "SELECT number, rounds, cells FROM block WHERE study = ? ORDER BY number";
-    rows(connection, sql, [study], |row| {
+    let sql = "SELECT number, run, rounds, cells FROM block WHERE study = ? ORDER BY number";
+    rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("block", "number", row);
         let numbers: Vec<usize> = fields.json("cells")?;
-        let cell = |number: &usize| planned.get(*number).map(|cell| cell.id);
+        let cell = |number: &usize| study.cells.get(*number).map(|cell| cell.id);
         let cells: Option<Vec<_>> = numbers.iter().map(cell).collect();
         fields.checked(Block {
             number: fields.get("number")?,
+            run: fields.run(runs)?,
             rounds: fields.get("rounds")?,
             cells: cells.ok_or_else(|| fields.wrong("`cells` has one that is not planned"))?,
         })
@@ -322,24 +269,25 @@ fn read_blocks(
 
 fn read_instances(
     connection: &Connection,
-    study: &str,
+    study: &Study,
     systems: usize,
-    plan: &Study,
+    runs: &RunIds,
 ) -> Result<Vec<Instance>, Problem> {
-    let sql = "SELECT id, system, block, start_from, started_ms, start_took_ms, tables, rows
+    let sql = "SELECT id, system, run, block, start_from, started_ms, start_took_ms, tables, rows
         FROM instance WHERE study = ? ORDER BY id";
-    rows(connection, sql, [study], |row| {
+    rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("instance", "id", row);
         let data = match (fields.get("tables")?, fields.get("rows")?) {
             (Some(tables), Some(rows)) => DataSet { tables, rows },
             // Written before studies could have several data sets.
-            _ => match plan.setups.first() {
+            _ => match study.setups.first() {
                 Some(setup) => setup.data(),
                 None => return Err(fields.wrong("has no data set")),
             },
         };
         fields.checked(Instance {
             system: fields.index("system", systems)?,
+            run: fields.run(runs)?,
             block: fields.get("block")?,
             data,
             start_from: fields.word("start_from")?,
@@ -351,17 +299,17 @@ fn read_instances(
 
 fn read_slices(
     connection: &Connection,
-    study: &str,
+    study: &Study,
     tests: &Tests,
-    cells: &[PlannedCell],
     systems: usize,
+    runs: &RunIds,
 ) -> Result<Vec<Slice>, Problem> {
     let cells: HashMap<CellId, usize> =
-        cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
+        study.cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
     let mut seen = HashMap::new();
-    rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [study], |row| {
+    rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [&study.id], |row| {
         let fields = Fields::new("slice", "id", row);
-        let slice = fields.checked(read_slice(&fields, tests, systems)?)?;
+        let slice = fields.checked(read_slice(&fields, tests, systems, runs)?)?;
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
         };
@@ -374,10 +322,16 @@ fn read_slices(
     })
 }
 
-fn read_slice(fields: &Fields<'_>, tests: &Tests, systems: usize) -> Result<Slice, Problem> {
+fn read_slice(
+    fields: &Fields<'_>,
+    tests: &Tests,
+    systems: usize,
+    runs: &RunIds,
+) -> Result<Slice, Problem> {
     let mut slice = Slice {
         system: fields.index("system", systems)?,
         cell: fields.cell(tests)?,
+        run: fields.run(runs)?,
         block: fields.get("block")?,
         round: fields.get("round")?,
         position: fields.get("position")?,
@@ -389,10 +343,11 @@ fn read_slice(fields: &Fields<'_>, tests: &Tests, systems: usize) -> Result<Slic
             latency_hdr: fields.get("latency_hdr")?,
             ..WorkCounters::default()
         },
-        client: Default::default(),
-        server: Default::default(),
-        host: Default::default(),
+        client: None,
+        server: None,
+        host: None,
     };
+    make_room(&mut slice, |column| fields.has(column))?;
     let mut problem = None;
     visit_counters(&mut slice, |column, place| match fields.number(column) {
         Ok(number) => *place = number,
@@ -423,7 +378,7 @@ fn read_events(
         fields.checked(StudyEvent {
             when_ms: fields.get("when_ms")?,
             system: has_system.then(|| fields.index("system", systems)).transpose()?,
-            what: fields.get("what")?,
+            what: fields.json("what")?,
         })
     })
 }
@@ -433,7 +388,7 @@ fn read_audit(
     study: &str,
     systems: usize,
 ) -> Result<Vec<AuditFinding>, Problem> {
-    let sql = r#"SELECT id, setting, "values", class, why FROM audit WHERE study = ? ORDER BY id"#;
+    let sql = r#"SELECT id, setting, "values", class, why, is_asked FROM audit WHERE study = ? ORDER BY id"#;
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("audit", "id", row);
         let finding = AuditFinding {
@@ -441,6 +396,7 @@ fn read_audit(
             values: fields.json("values")?,
             class: fields.word("class")?,
             why: fields.get("why")?,
+            is_asked: fields.get("is_asked")?,
         };
         if finding.values.len() > systems {
             return Err(fields.wrong(format!("has more `values` than the {systems} systems")));

@@ -23,7 +23,7 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
-    include_str!("../migrations/0004_tests.sql"),
+    include_str!("../migrations/0004_evidence.sql"),
 ];
 
 const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Slice, SliceOutcome,
-    Study, StudyEvent, System,
+    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Slice, SliceId,
+    SliceOutcome, Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
 use crate::columns::visit_counters;
-use crate::{Error, Ledger, Problem, tests};
+use crate::{Error, Ledger, Problem, runs, tests};
 
 impl Ledger {
     /// Begins a study and its first run: what is asked, with all its cells, where, and of which systems, in the order
@@ -27,14 +27,6 @@ impl Ledger {
         systems: &[System],
     ) -> Result<(), Error> {
         self.named(create_study(&self.connection, study, host, systems))
-    }
-
-    /// Notes that measuring begins again.
-    ///
-    /// # Errors
-    /// The study is not in the ledger.
-    pub fn add_run(&mut self, study: &str, started_ms: i64) -> Result<(), Error> {
-        self.named(add_run(&self.connection, study, started_ms))
     }
 
     /// Adds a block before it is measured.
@@ -126,7 +118,13 @@ fn create_study(
     bounds::systems(systems).map_err(Problem::Unstorable)?;
     let transaction = connection.unchecked_transaction()?;
     add_study(&transaction, study)?;
-    add_host(&transaction, &study.id, host)?;
+    let run = Run {
+        started_ms: study.started_ms,
+        updated_ms: study.started_ms,
+        host: host.clone(),
+        assay_version: study.assay_version.clone(),
+    };
+    runs::add(&transaction, &study.id, &run)?;
     for (number, system) in systems.iter().enumerate() {
         add_system(&transaction, &study.id, number, system)?;
     }
@@ -134,7 +132,6 @@ fn create_study(
     for (number, cell) in study.cells.iter().enumerate() {
         add_cell(&transaction, &study.id, number, cell)?;
     }
-    add_run(&transaction, &study.id, study.started_ms)?;
     Ok(transaction.commit()?)
 }
 
@@ -160,27 +157,6 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
             word(&study.id_key)?,
             word(&study.statements)?,
             study.recipe,
-        ],
-    )?;
-    Ok(())
-}
-
-fn add_host(connection: &Connection, study: &str, host: &Host) -> Result<(), Problem> {
-    connection.execute(
-        "INSERT INTO host (study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
-            counts_disk_wait, counts_device)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        params![
-            study,
-            host.cpu,
-            host.cpus,
-            integer("memory_kb", host.memory_kb)?,
-            host.kernel,
-            host.os,
-            host.hypervisor,
-            host.filesystem,
-            host.counts_disk_wait,
-            host.counts_device,
         ],
     )?;
     Ok(())
@@ -221,7 +197,7 @@ fn add_system(
     system: &System,
 ) -> Result<(), Problem> {
     connection.execute(
-        "INSERT INTO system (study, number, name, is_base, is_twin, spec, prefix, options)
+        "INSERT INTO system (study, number, name, is_base, is_twin, spec, artifact, options)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
@@ -230,17 +206,10 @@ fn add_system(
             system.is_base,
             system.is_twin,
             json(&system.spec)?,
-            json(&system.prefix)?,
+            json(&system.artifact)?,
             json(&system.options)?,
         ],
     )?;
-    Ok(())
-}
-
-fn add_run(connection: &Connection, study: &str, started_ms: i64) -> Result<(), Problem> {
-    bounds::moment("started_ms", started_ms).map_err(Problem::Unstorable)?;
-    let sql = "INSERT INTO run (study, started_ms) VALUES (?, ?)";
-    connection.execute(sql, params![study, started_ms])?;
     Ok(())
 }
 
@@ -252,8 +221,14 @@ fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), 
         .map(|cell| cell_number(connection, study, *cell))
         .collect::<Result<_, _>>()?;
     connection.execute(
-        "INSERT INTO block (study, number, rounds, cells) VALUES (?, ?, ?, ?)",
-        params![study, block.number, block.rounds, json(&numbers)?],
+        "INSERT INTO block (study, number, run, rounds, cells) VALUES (?, ?, ?, ?, ?)",
+        params![
+            study,
+            block.number,
+            runs::id(connection, study, block.run)?,
+            block.rounds,
+            json(&numbers)?
+        ],
     )?;
     Ok(())
 }
@@ -293,12 +268,13 @@ fn set_content(connection: &Connection, study: &str, content: &DataContent) -> R
 fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Result<(), Problem> {
     storable(instance)?;
     connection.execute(
-        "INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms, tables,
-            rows)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO instance (study, system, run, block, start_from, started_ms, start_took_ms,
+            tables, rows)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
             index(instance.system)?,
+            runs::id(connection, study, instance.run)?,
             instance.block,
             word(&instance.start_from)?,
             instance.started_ms,
@@ -312,7 +288,7 @@ fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Re
 
 fn add_slice(connection: &Connection, study: &str, slice: &Slice) -> Result<(), Problem> {
     storable(slice)?;
-    let row = slice_row(study, slice)?;
+    let row = slice_row(study, slice, runs::id(connection, study, slice.run)?)?;
     let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
     let places = vec!["?"; row.len()].join(", ");
     let sql = format!("INSERT INTO slice ({}) VALUES ({places})", names.join(", "));
@@ -320,19 +296,19 @@ fn add_slice(connection: &Connection, study: &str, slice: &Slice) -> Result<(), 
     match statement.execute(params_from_iter(row.into_iter().map(|(_, value)| value))) {
         Ok(_) => Ok(()),
         Err(error) => Err(match Problem::from(error) {
-            Problem::Twice(_) => Problem::Twice(slice_in_words(slice)),
+            Problem::Twice(_) => Problem::Twice(format!("a {}", slice_in_words(slice.id()))),
             other => other,
         }),
     }
 }
 
-fn slice_in_words(slice: &Slice) -> String {
-    let Slice { system, cell: CellId { test, setup }, block, round, .. } = slice;
-    format!("a slice of system {system}, {test} at {setup}, block {block}, round {round}")
+pub(crate) fn slice_in_words(slice: SliceId) -> String {
+    let SliceId { system, cell: CellId { test, setup }, block, round } = slice;
+    format!("slice of system {system}, {test} at {setup}, block {block}, round {round}")
 }
 
-/// Names and values of all columns.
-fn slice_row(study: &str, slice: &Slice) -> Result<Vec<(String, Value)>, Problem> {
+/// Names and values of all columns that are not NULL.
+fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)>, Problem> {
     let setup = slice.cell.setup;
     let (outcome, failure) = match &slice.outcome {
         SliceOutcome::Good => ("good", None),
@@ -346,6 +322,7 @@ fn slice_row(study: &str, slice: &Slice) -> Result<Vec<(String, Value)>, Problem
         ("clients", setup.clients.into()),
         ("tables", setup.tables.into()),
         ("rows", setup.rows.into()),
+        ("run", run.into()),
         ("block", slice.block.into()),
         ("round", slice.round.into()),
         ("position", slice.position.into()),
@@ -371,7 +348,7 @@ fn add_event(connection: &Connection, study: &str, event: &StudyEvent) -> Result
     storable(event)?;
     connection.execute(
         "INSERT INTO event (study, when_ms, system, what) VALUES (?, ?, ?, ?)",
-        params![study, event.when_ms, event.system.map(index).transpose()?, event.what],
+        params![study, event.when_ms, event.system.map(index).transpose()?, json(&event.what)?],
     )?;
     Ok(())
 }
@@ -385,13 +362,15 @@ fn set_audit(
     transaction.execute("DELETE FROM audit WHERE study = ?", [study])?;
     for finding in findings {
         transaction.execute(
-            r#"INSERT INTO audit (study, setting, "values", class, why) VALUES (?, ?, ?, ?, ?)"#,
+            r#"INSERT INTO audit (study, setting, "values", class, why, is_asked)
+               VALUES (?, ?, ?, ?, ?, ?)"#,
             params![
                 study,
                 finding.setting,
                 json(&finding.values)?,
                 word(&finding.class)?,
-                finding.why
+                finding.why,
+                finding.is_asked
             ],
         )?;
     }
@@ -427,8 +406,10 @@ fn set_calibrated_events(
 }
 
 /// Tables with rows of a study, those that others refer to last.
-const OF_A_STUDY: [&str; 10] =
-    ["setting", "content", "block", "run", "audit", "event", "instance", "cell", "system", "host"];
+const OF_A_STUDY: [&str; 11] = [
+    "setting", "content", "block", "audit", "event", "instance", "host", "run", "cell", "test",
+    "system",
+];
 
 fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
     // Nobody adds a slice between the look and the end.
@@ -465,12 +446,12 @@ fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
     }
 }
 
-fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
+pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
     serde_json::to_string(value)
         .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
 }
 
-fn integer(column: &str, number: u64) -> Result<i64, Problem> {
+pub(crate) fn integer(column: &str, number: u64) -> Result<i64, Problem> {
     i64::try_from(number)
         .ok()
         .filter(|_| number <= COUNTER_MAX)
@@ -478,7 +459,7 @@ fn integer(column: &str, number: u64) -> Result<i64, Problem> {
 }
 
 /// What would not be believed when it is read is not written.
-fn storable(value: &impl Bounded) -> Result<(), Problem> {
+pub(crate) fn storable(value: &impl Bounded) -> Result<(), Problem> {
     value.check().map_err(Problem::Unstorable)
 }
 

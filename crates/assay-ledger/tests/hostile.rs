@@ -50,7 +50,7 @@ fn numbers_without_sense_are_named() {
         ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
         ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
         ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
-        ("cell SET events = 10", "`cell`, row 0: `events` is set, and read"),
+        ("cell SET events = 10", "`cell`, row 0: `events` is set, and "),
         ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
         ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
         ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
@@ -64,6 +64,23 @@ fn numbers_without_sense_are_named() {
         ),
         ("slice SET latency_hdr = zeroblob(100)", "`slice`, row 1: `latency_hdr` is no histogram"),
         ("event SET when_ms = -1", "`event`, row 1: `when_ms` is -1, not"),
+        (
+            "event SET what = '{\"kind\":\"gone\"}'",
+            "`event`, row 1: `what`: unknown variant `gone`",
+        ),
+        (
+            "system SET artifact = '{\"kind\":\"gone\"}'",
+            "`system`, row 0: `artifact`: unknown variant",
+        ),
+        ("slice SET run = 99", "`slice`, row 1: `run` is 99, not one of the study"),
+        (
+            "slice SET client_cpu_ns = 1, client_runq_ns = NULL",
+            "`slice`, row 1: `client_runq_ns` is",
+        ),
+        ("slice SET host_busy_ns = 1, host_other_ns = -1", "`slice`, row 1: `host_other_ns` is -1"),
+        ("host SET cpus = -1", "`host`, row 1: `cpus` is -1, out of range"),
+        ("host SET run = run + 1000", "`host`, row 1: is missing"),
+        ("run SET study = 'other'", "`slice`, row 1: `run` is 1, not one of the study"),
     ] {
         // Of slices the first only: they are not to become the same.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };
@@ -108,7 +125,8 @@ fn only_regular_files_are_opened() {
 #[test]
 fn cells_of_a_block_are_there_once() {
     let error = read_changed(&sound(), |file| {
-        file.execute("INSERT OR REPLACE INTO block VALUES ('sample', 0, 2, '[0,0]')", []).unwrap();
+        file.execute("INSERT OR REPLACE INTO block VALUES ('sample', 0, 2, '[0,0]', 1)", [])
+            .unwrap();
     });
     assert!(error.to_string().ends_with("`block`, row 0: `cells` has one twice"), "{error}");
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assay_ledger::{Ledger, Problem};
-use assay_model::{CellId, Hint, SliceOutcome, StudyRecord, TestSet};
+use assay_model::{Attachment, CellId, Hint, Series, SliceId, SliceOutcome, StudyRecord, TestSet};
 use proptest::prelude::*;
 use rusqlite::Connection;
 
@@ -116,12 +116,12 @@ fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
     let mut second_base = record.systems.clone();
     second_base.extend_from_within(..);
     for systems in [&[], second_base.as_slice()] {
-        let error = ledger.create_study(&record.study, &record.host, systems).unwrap_err();
+        let error = ledger.create_study(&record.study, record.host(), systems).unwrap_err();
         assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
     }
     // Refused at its end.
     record.study.cells.push(record.study.cells[0].clone());
-    let error = ledger.create_study(&record.study, &record.host, &record.systems).unwrap_err();
+    let error = ledger.create_study(&record.study, record.host(), &record.systems).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
     assert_eq!(ledger.studies().unwrap().len(), 1);
     assert!(matches!(ledger.read("other").unwrap_err().problem, Problem::NoSuchStudy(_)));
@@ -145,7 +145,8 @@ fn a_study_is_withdrawn_with_all_its_rows_unless_something_was_measured() {
     // No row of it is left in any table.
     drop(ledger);
     let file = Connection::open(path).unwrap();
-    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    let tables = "SELECT t.name FROM sqlite_schema t, pragma_table_info(t.name) c
+        WHERE t.type = 'table' AND c.name = 'study'";
     let mut tables = file.prepare(tables).unwrap();
     let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
     for table in tables.map(Result::unwrap).filter(|table| table != "study") {
@@ -177,6 +178,60 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
 }
 
 #[test]
+fn series_and_attachments_are_read_when_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, record, path) = common::sample_ledger(directory.path());
+    let (slice, other) = (record.slices[0].id(), record.slices[1].id());
+    let series = |name: &str, counts: &[u64]| Series {
+        name: name.to_owned(),
+        step_ms: 1000,
+        counts: counts.to_vec(),
+    };
+    let profile = Attachment {
+        name: "server.folded".to_owned(),
+        media_type: "text/plain".to_owned(),
+        bytes: vec![0, 255, 10],
+    };
+    ledger.add_series("sample", slice, &series("events", &[3, 0, 1 << 40])).unwrap();
+    ledger.add_series("sample", slice, &series("errors", &[])).unwrap();
+    ledger.add_attachment("sample", slice, &profile).unwrap();
+    let expected = [series("errors", &[]), series("events", &[3, 0, 1 << 40])];
+    assert_eq!(ledger.series("sample", slice).unwrap(), expected);
+    assert_eq!(ledger.series("sample", other).unwrap(), []);
+    assert_eq!(ledger.attachments("sample", slice).unwrap(), ["server.folded"]);
+    assert_eq!(ledger.attachment("sample", slice, "server.folded").unwrap(), profile);
+
+    for wrong in [series("", &[1]), series("big", &[(1 << 40) + 1]), series(&"x".repeat(201), &[])]
+    {
+        let error = ledger.add_series("sample", slice, &wrong).unwrap_err();
+        assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
+    }
+    let error = ledger.add_series("sample", slice, &series("events", &[1])).unwrap_err();
+    assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
+    let error = ledger.attachment("sample", slice, "other").unwrap_err();
+    assert!(matches!(error.problem, Problem::NoSuchAttachment(_)), "{error}");
+    let nowhere = SliceId { round: slice.round + 1, ..slice };
+    let error = ledger.add_attachment("sample", nowhere, &profile).unwrap_err();
+    assert!(matches!(error.problem, Problem::NoSuchSlice { .. }), "{error}");
+
+    // What is read is held to the same bounds.
+    drop(ledger);
+    let file = Connection::open(&path).unwrap();
+    file.execute("UPDATE series SET step_ms = 0", []).unwrap();
+    file.execute("UPDATE attachment SET media_type = ''", []).unwrap();
+    drop(file);
+    let ledger = Ledger::open_read_only(&path).unwrap();
+    let error = ledger.series("sample", slice).unwrap_err().to_string();
+    assert!(error.contains("`series`, row `errors`: `step_ms` is 0, not"), "{error}");
+    let error = ledger.attachment("sample", slice, "server.folded").unwrap_err().to_string();
+    assert!(
+        error.contains("`attachment`, row `server.folded`: `length of media_type` is 0"),
+        "{error}"
+    );
+    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
+}
+
+#[test]
 fn calibration_and_a_later_audit_replace() {
     let directory = tempfile::tempdir().unwrap();
     let mut record = common::sample();
@@ -204,7 +259,7 @@ fn what_does_not_fit_is_refused() {
     slice.system = 99;
     assert!(matches!(ledger.add_slice("sample", &slice).unwrap_err().problem, Problem::Dangling));
     slice = record.slices[0].clone();
-    slice.host.busy_ns = u64::MAX;
+    slice.host.get_or_insert_default().busy_ns = u64::MAX;
     let error = ledger.add_slice("sample", &slice).unwrap_err();
     assert!(error.to_string().contains("`host_busy_ns` of 18446744073709551615"), "{error}");
     let cell =
@@ -219,7 +274,7 @@ fn what_does_not_fit_is_refused() {
         Problem::NoSuchStudy(_)
     ));
     assert!(matches!(ledger.read("none").unwrap_err().problem, Problem::NoSuchStudy(_)));
-    assert!(ledger.create_study(&record.study, &record.host, &record.systems).is_err());
+    assert!(ledger.create_study(&record.study, record.host(), &record.systems).is_err());
     assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
 }
 
@@ -235,7 +290,7 @@ fn a_bad_row_is_named() {
         (
             "UPDATE slice SET test = 'scam' WHERE id = 2",
             "UPDATE slice SET test = (SELECT test FROM cell LIMIT 1) WHERE id = 2",
-            "table `slice`, row 2: `test` is `scam`, an unknown microbenchmark",
+            "table `slice`, row 2: `test` is `scam`, an unknown test",
         ),
         (
             "UPDATE slice SET system = -1 WHERE id = 1",

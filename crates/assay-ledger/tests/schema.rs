@@ -4,28 +4,40 @@
 
 mod common;
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Barrier;
 use std::time::Duration;
 
 use assay_ledger::{Error, Ledger, Problem};
-use assay_model::{Experiment, Hint, StudyRecord};
+use assay_model::{Artifact, Experiment, Hint, Slice};
 use rusqlite::Connection;
 
 /// An addition of a user who has forgotten it.
 const BROKEN_VIEW: &str =
     "CREATE TABLE gone (a); CREATE VIEW mine AS SELECT * FROM gone; DROP TABLE gone";
 
-/// A ledger of the second version with the study of a current one.
-fn second_version(directory: &Path) -> (Connection, StudyRecord, PathBuf) {
-    let (ledger, record, path) = common::sample_ledger(directory);
-    drop(ledger);
+/// The study of [`released`].
+const STUDY: &str = "20261122-042121-132";
+
+/// A ledger that a released assay wrote, of the third version, with one small study.
+fn released(directory: &Path) -> PathBuf {
+    let path = directory.join("released.db");
+    let packed = include_bytes!("released/schema-3.db.gz");
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+    fs_err::write(&path, bytes).unwrap();
+    path
+}
+
+/// The same as the second version had it.
+fn second_version(directory: &Path) -> (Connection, PathBuf) {
+    let path = released(directory);
     let old = Connection::open(&path).unwrap();
     let back = "DROP INDEX slice_once; DROP TABLE setting; PRAGMA user_version = 2;";
     old.execute_batch(back).unwrap();
-    (old, record, path)
+    (old, path)
 }
 
 /// A ledger as the first version of the schema had it, with one study of one system.
@@ -53,9 +65,8 @@ fn first_version(path: &Path, with_systems: &Path) {
 #[test]
 fn a_ledger_of_the_first_version_is_brought_up_to_date() {
     let directory = tempfile::tempdir().unwrap();
-    let (_, _, sample) = common::sample_ledger(directory.path());
     let path = directory.path().join("old.db");
-    first_version(&path, &sample);
+    first_version(&path, &released(directory.path()));
     // Who only reads changes nothing.
     let before = fs_err::read(&path).unwrap();
     let read = Ledger::open_read_only(&path).unwrap().read("old").unwrap();
@@ -72,19 +83,20 @@ fn a_ledger_of_the_first_version_is_brought_up_to_date() {
 #[test]
 fn a_ledger_of_the_second_version_keeps_everything_and_takes_no_slice_twice() {
     let directory = tempfile::tempdir().unwrap();
-    let (old, record, path) = second_version(directory.path());
+    let (old, path) = second_version(directory.path());
     old.execute_batch(BROKEN_VIEW).unwrap();
     drop(old);
     let mut ledger = Ledger::open(&path).unwrap();
-    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
-    let error = ledger.add_slice("sample", &record.slices[0]).unwrap_err();
+    let slices = ledger.read(STUDY).unwrap().slices;
+    assert_eq!(slices.len(), 96);
+    let error = ledger.add_slice(STUDY, &slices[0]).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
 }
 
 #[test]
 fn a_second_version_with_a_slice_twice_is_refused_and_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    let (old, record, path) = second_version(directory.path());
+    let (old, path) = second_version(directory.path());
     let columns = "SELECT group_concat(name) FROM pragma_table_info('slice') WHERE name <> 'id'";
     let columns: String = old.query_row(columns, [], |row| row.get(0)).unwrap();
     let copy = format!("INSERT INTO slice ({columns}) SELECT {columns} FROM slice WHERE id = 2");
@@ -97,7 +109,75 @@ fn a_second_version_with_a_slice_twice_is_refused_and_left_as_it_is() {
     let version: i32 = old.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(version, 2);
     old.execute("DELETE FROM slice WHERE id = ?", [second]).unwrap();
-    assert_eq!(Ledger::open(&path).unwrap().read("sample").unwrap().slices, record.slices);
+    drop(old);
+    assert_eq!(Ledger::open(&path).unwrap().read(STUDY).unwrap().slices.len(), 96);
+}
+
+#[test]
+fn a_released_ledger_says_what_was_read_and_what_was_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = released(directory.path());
+    let read_only = Ledger::open_read_only(&path).unwrap().read(STUDY).unwrap();
+    let record = Ledger::open(&path).unwrap().read(STUDY).unwrap();
+    assert_eq!(record, read_only);
+    let [run] = record.runs.as_slice() else { panic!("{:?}", record.runs) };
+    assert_eq!((run.assay_version.as_str(), run.host.cpus), ("0.1.0", 2));
+    assert_eq!(run.started_ms, record.study.started_ms);
+    assert!(record.systems.iter().all(|it| it.artifact.sha256().is_some()));
+    // Its kernel did not account waits for disks, its device was counted.
+    for slice in &record.slices {
+        let (server, host) = (slice.server.unwrap(), slice.host.unwrap());
+        assert!(server.connections.cpu_ns > 0 && server.connections.disk_wait_ns.is_none());
+        assert!(slice.client.unwrap().tasks.disk_wait_ns.is_none());
+        assert!(host.device.is_some() && host.other_ns.is_some());
+    }
+    let texts: Vec<String> = record.events.iter().map(|it| it.what.to_string()).collect();
+    assert!(texts[0].starts_with("no such option: innodb-change-buffering"), "{texts:?}");
+}
+
+/// What a released assay wrote of a server that was running already and was not watched.
+#[test]
+fn what_was_zero_because_nobody_read_it_becomes_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = released(directory.path());
+    let old = Connection::open(&path).unwrap();
+    let columns = "SELECT group_concat(name || ' = 0') FROM pragma_table_info('slice')
+        WHERE name GLOB 'connection_*' OR name GLOB 'background_*' OR name GLOB 'server_*'
+            OR name = 'host_other_ns'";
+    let zeros: String = old.query_row(columns, [], |row| row.get(0)).unwrap();
+    old.execute_batch(&format!(
+        "UPDATE slice SET {zeros} WHERE system = 1;
+         UPDATE system SET spec = json_set(spec, '$.origin', json_object('url', 'mysql://h/d')),
+            prefix = json_set(prefix, '$.build.channel', 'mysql://h/d', '$.layout.server', '')
+            WHERE number = 1;
+         UPDATE audit SET why = 'asked for, in a name' WHERE id = 1;
+         INSERT INTO run (study, started_ms)
+            SELECT study, max(written_ms) + 1 FROM slice;
+         INSERT INTO instance (study, system, block, start_from, started_ms, start_took_ms)
+            SELECT study, 0, 1, 'fresh', started_ms, 1 FROM run WHERE id = 2;",
+    ))
+    .unwrap();
+    drop(old);
+    let record = Ledger::open(&path).unwrap().read(STUDY).unwrap();
+    for slice in &record.slices {
+        let is_watched = slice.system != 1;
+        assert_eq!(slice.server.is_some(), is_watched);
+        let host = slice.host.unwrap();
+        assert_eq!((host.other_ns.is_some(), host.device.is_some()), (is_watched, is_watched));
+        assert!(slice.client.is_some() && slice.run == 0);
+    }
+    let Artifact::Running(server) = &record.systems[1].artifact else {
+        panic!("{:?}", record.systems[1].artifact)
+    };
+    assert_eq!((server.url.as_str(), server.version.as_str()), ("mysql://h/d", "11.8.6"));
+    assert_eq!(server.program, None);
+    let asked: Vec<bool> = record.audit.iter().map(|it| it.is_asked).collect();
+    assert!(asked[0] && !asked[1..].contains(&true), "{asked:?}");
+    assert_eq!(record.runs.len(), 2);
+    assert_eq!(record.runs[1].host, record.runs[0].host);
+    assert_eq!(record.runs[1].assay_version, "");
+    assert_eq!(record.instances.last().unwrap().run, 1);
+    assert!(record.blocks.iter().all(|block| block.run == 0));
 }
 
 #[test]
@@ -108,7 +188,7 @@ fn a_newer_version_is_named() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
         let error = opened.unwrap_err();
-        assert!(error.to_string().ends_with("schema version 99, this assay knows 3"), "{error}");
+        assert!(error.to_string().ends_with("schema version 99, this assay knows 4"), "{error}");
         assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);
     }
 }
@@ -149,8 +229,9 @@ fn begin(path: &Path, id: &str) -> Result<(), Error> {
     let mut record = common::sample();
     record.study.id = id.to_owned();
     let mut ledger = Ledger::open(path)?;
-    ledger.create_study(&record.study, &record.host, &record.systems)?;
-    ledger.add_slice(id, &record.slices[0])
+    ledger.create_study(&record.study, record.host(), &record.systems)?;
+    let slice = Slice { run: 0, ..record.slices[0].clone() };
+    ledger.add_slice(id, &slice)
 }
 
 fn assert_all_begun(path: &Path, count: usize) {
@@ -216,9 +297,15 @@ fn processes_that_make_a_ledger_at_once_all_find_it_made() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.db");
         if is_old {
-            let (old, _, _) = second_version(directory.path());
-            old.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM slice; DELETE FROM study")
-                .unwrap();
+            let (old, made) = second_version(directory.path());
+            old.execute_batch(
+                "PRAGMA foreign_keys = OFF; DELETE FROM study; DELETE FROM system; DELETE FROM cell;
+                 DELETE FROM run; DELETE FROM block; DELETE FROM host; DELETE FROM content;
+                 DELETE FROM event; DELETE FROM instance; DELETE FROM audit; DELETE FROM slice;",
+            )
+            .unwrap();
+            drop(old);
+            fs_err::rename(made, &path).unwrap();
         }
         let start = || -> Child {
             Command::new(std::env::current_exe().unwrap())

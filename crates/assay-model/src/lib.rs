@@ -4,24 +4,29 @@
 //! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
+mod artifact;
 mod counted;
 mod data;
 mod estimate;
+mod event;
 mod hint;
 pub mod limits;
 mod prefix;
 mod printable;
 mod script;
 mod secret;
+mod series;
 mod setup;
 mod slice;
 mod study;
 mod system;
 mod test;
 
+pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
+pub use event::{BusyProcess, EventKind, MachineFact};
 pub use hint::Hint;
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{printable, printable_json, printable_lines, shortened};
@@ -29,10 +34,11 @@ pub use script::{Distribution, Fill, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
 };
+pub use series::{Attachment, Series, SliceId};
 pub use setup::{Preset, Setup};
 pub use slice::{
-    CellId, ClientCounters, HostCounters, ServerCounters, Slice, SliceOutcome, TaskCounters,
-    Trouble, WorkCounters,
+    CellId, ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, SliceOutcome,
+    TaskCounters, Trouble, WorkCounters,
 };
 pub use study::{
     AuditClass, AuditFinding, Block, CpuPlacement, Experiment, Host, Instance, PlannedCell, Run,

@@ -25,3 +25,12 @@ pub const CELLS: usize = 10_000;
 
 /// Systems of a study at most.
 pub const SYSTEMS: usize = 100;
+
+/// Counts of a series at most: a day in steps of a second, a quarter of an hour in steps of ten milliseconds.
+pub const SERIES_COUNTS: usize = 90_000;
+
+/// Bytes of a series' or attachment's name, or of a media type, at most.
+pub const NAME_BYTES: usize = 200;
+
+/// Bytes of an attachment at most.
+pub const ATTACHMENT_BYTES: usize = 8 << 20;

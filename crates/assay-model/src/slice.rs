@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Setup, Test, Unit};
+use crate::{Setup, SliceId, Test, Unit};
 
 /// What is measured: one test under one setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -65,10 +65,11 @@ pub struct TaskCounters {
     pub sys_ns: u64,
     /// Time runnable but waiting for a CPU, nanoseconds.
     pub runq_ns: u64,
-    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick.
-    pub disk_wait_ns: u64,
     /// Voluntary and involuntary context switches.
     pub context_switches: u64,
+    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick; none where the kernel does
+    /// not account it.
+    pub disk_wait_ns: Option<u64>,
 }
 
 /// What the assay clients used.
@@ -102,18 +103,26 @@ pub struct HostCounters {
     pub busy_ns: u64,
     /// CPU time taken by the hypervisor, nanoseconds.
     pub steal_ns: u64,
-    /// Busy time of neither client nor server: other processes, nanoseconds.
-    pub other_ns: u64,
     /// Context switches of the whole machine.
     pub context_switches: u64,
-    /// Reads completed by the block device that holds the data.
-    pub device_reads: u64,
-    /// KiB read from that device.
-    pub device_read_kb: u64,
-    /// Writes completed by that device.
-    pub device_writes: u64,
-    /// KiB written to that device.
-    pub device_write_kb: u64,
+    /// Busy time of neither client nor server: other processes, nanoseconds. None where what the server used is not
+    /// known.
+    pub other_ns: Option<u64>,
+    /// The block device that holds the data; none where it is not known, or none.
+    pub device: Option<DeviceCounters>,
+}
+
+/// What a block device did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCounters {
+    /// Reads completed.
+    pub reads: u64,
+    /// KiB read.
+    pub read_kb: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// KiB written.
+    pub write_kb: u64,
 }
 
 /// Something about the machine that makes a slice unfit for a verdict.
@@ -147,6 +156,8 @@ pub struct Slice {
     pub system: usize,
     /// What was measured.
     pub cell: CellId,
+    /// Index into [`crate::StudyRecord::runs`]: when and where it was measured.
+    pub run: usize,
     /// Which set of fresh instances, from 0.
     pub block: u32,
     /// Which round within the block and cell, from 0. Slices of one round are one pair (or tuple).
@@ -161,15 +172,21 @@ pub struct Slice {
     pub trouble: Vec<Trouble>,
     /// The clients' counters.
     pub work: WorkCounters,
-    /// The clients' CPU.
-    pub client: ClientCounters,
-    /// The server's counters.
-    pub server: ServerCounters,
-    /// The machine's counters.
-    pub host: HostCounters,
+    /// The clients' CPU; none when it was not read.
+    pub client: Option<ClientCounters>,
+    /// The server's counters; none when they were not read, as of a server elsewhere.
+    pub server: Option<ServerCounters>,
+    /// The machine's counters; none when they were not read.
+    pub host: Option<HostCounters>,
 }
 
 impl Slice {
+    /// What tells it from all other slices of the study.
+    #[must_use]
+    pub fn id(&self) -> SliceId {
+        SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
+    }
+
     /// Operations per second of the measured part, none when nothing was measured.
     ///
     /// What an operation is, the test's [`Unit`] says.
@@ -219,6 +236,7 @@ mod tests {
         Slice {
             system: 0,
             cell: CellId { test, setup },
+            run: 0,
             block: 0,
             round: 0,
             position: 0,
@@ -226,9 +244,9 @@ mod tests {
             outcome: SliceOutcome::Good,
             trouble: Vec::new(),
             work,
-            client: ClientCounters::default(),
-            server: ServerCounters::default(),
-            host: HostCounters::default(),
+            client: None,
+            server: None,
+            host: None,
         }
     }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CellId, DataContent, DataSet, IdKey, Prefix, Preset, Setup, Slice, StartFrom, StatementMode,
-    SystemSpec, TestSet,
+    Artifact, CellId, DataContent, DataSet, EventKind, IdKey, Preset, Setup, Slice, StartFrom,
+    StatementMode, SystemSpec, TestSet,
 };
 
 /// Which CPUs clients and server may use, chosen per study and shown in the report.
@@ -70,10 +70,27 @@ pub struct Host {
     pub hypervisor: Option<String>,
     /// File system type that holds the data directories.
     pub filesystem: String,
-    /// Whether the kernel accounts the time that threads wait for block devices: if not, it is unknown, not zero.
+    /// Whether the kernel accounts the time that threads wait for block devices.
     pub counts_disk_wait: bool,
     /// Whether the data directories lie on a block device whose reads and writes are counted.
     pub counts_device: bool,
+}
+
+impl Host {
+    /// A machine of which nothing is known.
+    const fn unknown() -> Self {
+        Self {
+            cpu: String::new(),
+            cpus: 0,
+            memory_kb: 0,
+            kernel: String::new(),
+            os: String::new(),
+            hypervisor: None,
+            filesystem: String::new(),
+            counts_disk_wait: false,
+            counts_device: false,
+        }
+    }
 }
 
 /// A system taking part in a study, resolved to one build.
@@ -83,8 +100,8 @@ pub struct System {
     pub name: String,
     /// What the user asked for.
     pub spec: SystemSpec,
-    /// The binaries.
-    pub prefix: Prefix,
+    /// What it is.
+    pub artifact: Artifact,
     /// The one that others are divided by.
     pub is_base: bool,
     /// The base a second time, to count false alarms.
@@ -143,7 +160,7 @@ pub struct Study {
     pub recipe: String,
     /// Version of the workload definition.
     pub workload_version: u32,
-    /// Version of assay.
+    /// Version of the assay that planned it.
     pub assay_version: String,
 }
 
@@ -152,6 +169,8 @@ pub struct Study {
 pub struct Instance {
     /// Index into the systems.
     pub system: usize,
+    /// Index into [`StudyRecord::runs`].
+    pub run: usize,
     /// The block it served.
     pub block: u32,
     /// The data set it held.
@@ -169,19 +188,26 @@ pub struct Instance {
 pub struct Block {
     /// Which, from 0.
     pub number: u32,
+    /// Index into [`StudyRecord::runs`]: the run in which it began.
+    pub run: usize,
     /// Good rounds wanted of every cell.
     pub rounds: u32,
     /// The cells that take part, in order.
     pub cells: Vec<CellId>,
 }
 
-/// One stretch of time during which a study was measured: the first, and one more for each time it was resumed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// One stretch of time on one machine during which a study was measured: the first, and one more for each time it was
+/// resumed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
     /// Its last sign of life, milliseconds since the Unix epoch.
     pub updated_ms: i64,
+    /// Where.
+    pub host: Host,
+    /// Version of the assay that measured.
+    pub assay_version: String,
 }
 
 impl Run {
@@ -200,7 +226,7 @@ pub struct StudyEvent {
     /// Index into the systems, when it concerns one.
     pub system: Option<usize>,
     /// What happened.
-    pub what: String,
+    pub what: EventKind,
 }
 
 /// How a difference of settings is to be read.
@@ -226,6 +252,8 @@ pub struct AuditFinding {
     pub class: AuditClass,
     /// Why it matters, or why it does not.
     pub why: String,
+    /// Whether a user asked for the difference, by a system's name, options or engine.
+    pub is_asked: bool,
 }
 
 /// Everything the ledger holds about one study.
@@ -233,8 +261,6 @@ pub struct AuditFinding {
 pub struct StudyRecord {
     /// What was asked.
     pub study: Study,
-    /// Where.
-    pub host: Host,
     /// Of what; the base first.
     pub systems: Vec<System>,
     /// What the data were that instances started from.
@@ -262,10 +288,15 @@ impl StudyRecord {
     /// A study of which nothing is measured yet.
     #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
-        Self {
-            runs: vec![Run { started_ms: study.started_ms, updated_ms: study.started_ms }],
-            study,
+        let run = Run {
+            started_ms: study.started_ms,
+            updated_ms: study.started_ms,
             host,
+            assay_version: study.assay_version.clone(),
+        };
+        Self {
+            runs: vec![run],
+            study,
             systems,
             data: Vec::new(),
             blocks: Vec::new(),
@@ -276,6 +307,13 @@ impl StudyRecord {
             finished: false,
             running: false,
         }
+    }
+
+    /// The machine that the study was begun on.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        static UNKNOWN: Host = Host::unknown();
+        self.runs.first().map_or(&UNKNOWN, |run| &run.host)
     }
 
     /// Time spent on the study, seconds; pauses between runs are not part of it.

@@ -69,13 +69,10 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// Whether the kernel accounts the time that threads wait for block devices.
-///
-/// Where it does not, `disk_wait_ns` is zero because nothing was measured. Since Linux 5.14 it is
+/// Whether the kernel accounts the time that threads wait for block devices. Since Linux 5.14 it is
 /// off unless `kernel.task_delayacct` is set, and a kernel without that setting cannot do it;
 /// before that it was always on.
-#[must_use]
-pub fn disk_wait_is_accounted() -> bool {
+pub(crate) fn disk_wait_is_accounted() -> bool {
     let setting = first_line("/proc/sys/kernel/task_delayacct");
     accounts_disk_wait(setting.as_deref(), Version::current().ok())
 }

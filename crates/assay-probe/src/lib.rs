@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use assay_model::Hint;
 
 pub use census::{Busy, Census};
-pub use host::{available_memory_kb, cpus_allowed, disk_wait_is_accounted, free_disk_kb, host};
+pub use host::{available_memory_kb, cpus_allowed, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
 pub use trouble::{
     Accounting, CLOCK_JUMP_NS, Interval, OTHER_PROCESS_SHARE, OTHER_PROCESS_TICKS, SAMPLING_SIGMAS,

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use assay_model::DeviceCounters;
 use rustix::time::{ClockId, clock_getres};
 
 use crate::file::{Buffer, KernelFile, field, numbers};
@@ -23,10 +24,8 @@ pub(crate) struct Reading {
     pub(crate) busy_ns: u64,
     pub(crate) steal_ns: u64,
     pub(crate) context_switches: u64,
-    pub(crate) device_reads: u64,
-    pub(crate) device_read_kb: u64,
-    pub(crate) device_writes: u64,
-    pub(crate) device_write_kb: u64,
+    /// Of the device that holds the data, where it is known.
+    pub(crate) device: Option<DeviceCounters>,
 }
 
 /// The open files.
@@ -92,7 +91,7 @@ impl Machine {
             })?;
         }
         if let Some(device) = &self.device {
-            device.read(buffer, "device counters", |text| parse_device(text, &mut reading))?;
+            reading.device = device.read(buffer, "device counters", parse_device)?;
         }
         Ok(reading)
     }
@@ -114,13 +113,14 @@ fn parse_cpu_line(text: &[u8]) -> Option<CpuTicks> {
 }
 
 /// Reads, merged, sectors, time, and the same for writes; sectors of 512 bytes whatever the device.
-fn parse_device(text: &[u8], reading: &mut Reading) -> Option<()> {
+fn parse_device(text: &[u8]) -> Option<DeviceCounters> {
     let mut fields = numbers(text);
-    reading.device_reads = fields.next()??;
-    reading.device_read_kb = fields.nth(1)?? / 2;
-    reading.device_writes = fields.nth(1)??;
-    reading.device_write_kb = fields.nth(1)?? / 2;
-    Some(())
+    Some(DeviceCounters {
+        reads: fields.next()??,
+        read_kb: fields.nth(1)?? / 2,
+        writes: fields.nth(1)??,
+        write_kb: fields.nth(1)?? / 2,
+    })
 }
 
 /// The statistics of the block device below `directory`; none for memory, network and layers.
@@ -151,11 +151,9 @@ mod tests {
 
     #[test]
     fn device_counters_are_in_kib() {
-        let mut reading = Reading::default();
-        parse_device(b"   10 1 200 3 40 5 600 7 0 8 9\n", &mut reading).unwrap();
-        assert_eq!((reading.device_reads, reading.device_read_kb), (10, 100));
-        assert_eq!((reading.device_writes, reading.device_write_kb), (40, 300));
-        assert_eq!(parse_device(b"1 2 3", &mut reading), None);
+        let device = DeviceCounters { reads: 10, read_kb: 100, writes: 40, write_kb: 300 };
+        assert_eq!(parse_device(b"   10 1 200 3 40 5 600 7 0 8 9\n"), Some(device));
+        assert_eq!(parse_device(b"1 2 3"), None);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use assay_model::{ClientCounters, HostCounters, ServerCounters, TaskCounters, Trouble};
+use assay_model::{
+    ClientCounters, DeviceCounters, HostCounters, ServerCounters, TaskCounters, Trouble,
+};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Error;
@@ -17,8 +19,8 @@ use crate::trouble::{Accounting, Interval, trouble};
 pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
     pub client_tids: Vec<i32>,
-    /// The server; none where its processes are on another machine or may not be read: then all its
-    /// counters are zero, which no server's are, and other processes' CPU is not known either.
+    /// The server; none where its processes are on another machine or may not be read: then neither its
+    /// counters are known, nor other processes' CPU, nor the device that holds its data.
     pub server: Option<WatchedServer>,
 }
 
@@ -42,8 +44,8 @@ pub struct WatchedServer {
 ///
 /// What the numbers are worth: CPU and run-queue time of a waiting thread are exact, that of one
 /// running elsewhere at this moment is behind by a tick at most; user, system and disk time come in
-/// ticks of 10 ms, right on average over many slices only. Disk time is zero where the kernel does
-/// not account it ([`crate::disk_wait_is_accounted`]). Calls are `read` and `write` and their kin:
+/// ticks of 10 ms, right on average over many slices only. Disk time is none where the kernel does
+/// not account it. Calls are `read` and `write` and their kin:
 /// asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is
 /// missed, as are children beyond the first page of a thread's list (some 600).
 #[derive(Debug)]
@@ -53,6 +55,7 @@ pub struct Probe {
     machine: Machine,
     buffer: Buffer,
     tick_ns: u64,
+    accounts_disk_wait: bool,
     cpus: u32,
 }
 
@@ -63,10 +66,10 @@ pub struct Snapshot {
     clients: TaskCounters,
     /// CPU time of this whole process, the study loop and the clients included.
     own_cpu_ns: u64,
-    server: ServerCounters,
-    knows_server: bool,
+    server: Option<ServerCounters>,
     machine: Reading,
     accounting: Accounting,
+    accounts_disk_wait: bool,
     cpus: u32,
 }
 
@@ -75,8 +78,8 @@ pub struct Snapshot {
 pub struct Usage {
     /// By the client threads.
     pub client: ClientCounters,
-    /// By the server's process tree.
-    pub server: ServerCounters,
+    /// By the server's process tree; none where it is not watched.
+    pub server: Option<ServerCounters>,
     /// By and on the machine.
     pub host: HostCounters,
     /// The time between the snapshots.
@@ -116,6 +119,7 @@ impl Probe {
             machine: Machine::open(data_dir.as_deref(), &mut buffer, tick_ns)?,
             buffer,
             tick_ns,
+            accounts_disk_wait: crate::host::disk_wait_is_accounted(),
             cpus: crate::host::online_cpus(),
         };
         probe.snapshot()?;
@@ -140,13 +144,13 @@ impl Probe {
             clocks,
             clients,
             server: match &mut self.server {
-                Some(server) => server.read(&mut self.buffer, self.tick_ns)?,
-                None => ServerCounters::default(),
+                Some(server) => Some(server.read(&mut self.buffer, self.tick_ns)?),
+                None => None,
             },
-            knows_server: self.server.is_some(),
             own_cpu_ns: now_ns(ClockId::ProcessCPUTime),
             machine: self.machine.read(&mut self.buffer)?,
             accounting: self.machine.accounting(),
+            accounts_disk_wait: self.accounts_disk_wait,
             cpus: self.cpus,
         })
     }
@@ -156,25 +160,31 @@ impl Snapshot {
     /// What was used between `earlier` and this snapshot of the same probe. Nothing is negative.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
-        let server = server_difference(&self.server, &earlier.server);
+        let tasks = |later: &TaskCounters, earlier: &TaskCounters| {
+            let used = difference(later, earlier);
+            let disk_wait_ns = self.accounts_disk_wait.then(|| used.disk_wait_ns.unwrap_or(0));
+            TaskCounters { disk_wait_ns, ..used }
+        };
+        let servers = self.server.as_ref().zip(earlier.server.as_ref());
+        let server = servers.map(|(later, earlier)| server_difference(later, earlier, tasks));
         let (now, then) = (&self.machine, &earlier.machine);
         let busy_ns = now.busy_ns.saturating_sub(then.busy_ns);
-        let accounted_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns)
-            + server.connections.cpu_ns
-            + server.background.cpu_ns;
+        let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
+        // What an unknown server used cannot be told from what others used.
+        let other_ns = server.as_ref().map(|server| {
+            let server_ns = server.connections.cpu_ns + server.background.cpu_ns;
+            busy_ns.saturating_sub(own_ns + server_ns)
+        });
+        let devices = now.device.as_ref().zip(then.device.as_ref());
         let host = HostCounters {
             busy_ns,
             steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
-            // What an unknown server used cannot be told from what others used.
-            other_ns: if self.knows_server { busy_ns.saturating_sub(accounted_ns) } else { 0 },
             context_switches: now.context_switches.saturating_sub(then.context_switches),
-            device_reads: now.device_reads.saturating_sub(then.device_reads),
-            device_read_kb: now.device_read_kb.saturating_sub(then.device_read_kb),
-            device_writes: now.device_writes.saturating_sub(then.device_writes),
-            device_write_kb: now.device_write_kb.saturating_sub(then.device_write_kb),
+            other_ns,
+            device: devices.map(|(later, earlier)| device_difference(later, earlier)),
         };
         Usage {
-            client: ClientCounters { tasks: difference(&self.clients, &earlier.clients) },
+            client: ClientCounters { tasks: tasks(&self.clients, &earlier.clients) },
             server,
             host,
             interval: Interval {
@@ -187,10 +197,23 @@ impl Snapshot {
     }
 }
 
-fn server_difference(later: &ServerCounters, earlier: &ServerCounters) -> ServerCounters {
+fn device_difference(later: &DeviceCounters, earlier: &DeviceCounters) -> DeviceCounters {
+    DeviceCounters {
+        reads: later.reads.saturating_sub(earlier.reads),
+        read_kb: later.read_kb.saturating_sub(earlier.read_kb),
+        writes: later.writes.saturating_sub(earlier.writes),
+        write_kb: later.write_kb.saturating_sub(earlier.write_kb),
+    }
+}
+
+fn server_difference(
+    later: &ServerCounters,
+    earlier: &ServerCounters,
+    tasks: impl Fn(&TaskCounters, &TaskCounters) -> TaskCounters,
+) -> ServerCounters {
     ServerCounters {
-        connections: difference(&later.connections, &earlier.connections),
-        background: difference(&later.background, &earlier.background),
+        connections: tasks(&later.connections, &earlier.connections),
+        background: tasks(&later.background, &earlier.background),
         read_calls: later.read_calls.saturating_sub(earlier.read_calls),
         read_bytes: later.read_bytes.saturating_sub(earlier.read_bytes),
         write_calls: later.write_calls.saturating_sub(earlier.write_calls),

@@ -72,8 +72,9 @@ impl Task {
             user_ns: ticks.user * tick_ns,
             sys_ns: ticks.sys * tick_ns,
             runq_ns: scheduling.runq_ns,
-            disk_wait_ns: ticks.disk_wait * tick_ns,
             context_switches,
+            // Whether that means anything is for the probe to say.
+            disk_wait_ns: Some(ticks.disk_wait * tick_ns),
         };
         Ok(Seen::Ran)
     }
@@ -150,13 +151,15 @@ pub(crate) fn difference(later: &TaskCounters, earlier: &TaskCounters) -> TaskCo
 }
 
 fn combine(left: &mut TaskCounters, right: &TaskCounters, with: impl Fn(u64, u64) -> u64) {
-    let TaskCounters { cpu_ns, user_ns, sys_ns, runq_ns, disk_wait_ns, context_switches } = left;
+    let TaskCounters { cpu_ns, user_ns, sys_ns, runq_ns, context_switches, disk_wait_ns } = left;
     *cpu_ns = with(*cpu_ns, right.cpu_ns);
     *user_ns = with(*user_ns, right.user_ns);
     *sys_ns = with(*sys_ns, right.sys_ns);
     *runq_ns = with(*runq_ns, right.runq_ns);
-    *disk_wait_ns = with(*disk_wait_ns, right.disk_wait_ns);
     *context_switches = with(*context_switches, right.context_switches);
+    let known = disk_wait_ns.or(right.disk_wait_ns).is_some();
+    let wait = with(disk_wait_ns.unwrap_or(0), right.disk_wait_ns.unwrap_or(0));
+    *disk_wait_ns = known.then_some(wait);
 }
 
 #[cfg(test)]

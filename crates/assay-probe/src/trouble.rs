@@ -73,7 +73,7 @@ impl Interval {
 pub fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;
     let steal = host.steal_ns > STEAL_TICK_NS && host.steal_ns as f64 > STEAL_SHARE * elapsed;
-    let other = host.other_ns as f64;
+    let other = host.other_ns.unwrap_or(0) as f64;
     let other_process =
         other > OTHER_PROCESS_SHARE * elapsed && other > interval.uncertainty_ns(host.busy_ns);
     let clock_jump = interval.clock_jump_ns > CLOCK_JUMP_NS;
@@ -103,7 +103,7 @@ mod tests {
     fn host(busy_ms: u64, other_ms: u64, steal_ms: u64) -> HostCounters {
         HostCounters {
             busy_ns: busy_ms * MS,
-            other_ns: other_ms * MS,
+            other_ns: Some(other_ms * MS),
             steal_ns: steal_ms * MS,
             ..HostCounters::default()
         }

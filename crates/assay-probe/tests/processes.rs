@@ -87,7 +87,7 @@ fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
     shell.run(WORK);
     let usage = probe.snapshot().unwrap().since(&before);
 
-    let server = usage.server.connections;
+    let server = usage.server.unwrap().connections;
     let elapsed_ns = usage.interval.elapsed_ns;
     assert!(server.cpu_ns > 1_000_000 && server.cpu_ns <= elapsed_ns, "{usage:?}");
     // The split is rounded to ticks of the clock, each part up or down.
@@ -95,7 +95,8 @@ fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
     assert!(split_ns.abs_diff(server.cpu_ns) <= 20_000_000, "{usage:?}");
     assert!(usage.client.tasks.cpu_ns < server.cpu_ns, "{usage:?}");
     assert!(usage.client.tasks.context_switches > 0, "{usage:?}");
-    assert!(usage.server.read_calls > 0 && usage.server.write_calls > 0, "{usage:?}");
+    let calls = usage.server.map(|it| (it.read_calls, it.write_calls)).unwrap();
+    assert!(calls.0 > 0 && calls.1 > 0, "{usage:?}");
     assert!(usage.host.busy_ns + 30_000_000 >= server.cpu_ns, "{usage:?}");
     assert!(usage.host.context_switches >= server.context_switches, "{usage:?}");
     assert_eq!(usage.interval.clock_jump_ns / 1_000_000_000, 0);
@@ -110,7 +111,7 @@ fn threads_that_do_not_serve_are_background() {
     let before = probes.each_mut().map(|probe| probe.snapshot().unwrap());
     shell.run(WORK);
     let [background, connection] =
-        [0, 1].map(|i| probes[i].snapshot().unwrap().since(&before[i]).server);
+        [0, 1].map(|i| probes[i].snapshot().unwrap().since(&before[i]).server.unwrap());
     assert!(background.background.cpu_ns > 1_000_000, "{background:?}");
     assert_eq!(background.connections.cpu_ns, 0);
     assert!(connection.connections.cpu_ns > 1_000_000, "{connection:?}");
@@ -126,14 +127,24 @@ fn a_sleeping_server_uses_nothing() {
     let settled = (0..10_000).any(|_| {
         std::thread::yield_now();
         let now = probe.snapshot().unwrap();
-        let used = now.since(&before).server;
+        let used = now.since(&before).server.unwrap();
         before = now;
         used.connections.context_switches == 0 && shell_is_asleep(shell.pid())
     });
     assert!(settled);
     let before = probe.snapshot().unwrap();
     let usage = probe.snapshot().unwrap().since(&before);
-    assert_eq!(usage.server, Default::default());
+    let server = usage.server.unwrap();
+    let unused = assay_model::TaskCounters {
+        disk_wait_ns: server.connections.disk_wait_ns.map(|_| 0),
+        ..Default::default()
+    };
+    let nothing = assay_model::ServerCounters {
+        connections: unused,
+        background: unused,
+        ..Default::default()
+    };
+    assert_eq!(server, nothing);
 }
 
 fn shell_is_asleep(pid: i32) -> bool {
@@ -149,15 +160,15 @@ fn children_are_found_and_counted_after_they_end() {
     // A subshell in the background, ready once it has worked; then it waits on its own pipe.
     shell.run(&format!("coproc {{ {WORK}; echo ready; read line; }}; read -u ${{COPROC[0]}} word"));
     let alive = probe.snapshot().unwrap();
-    let with_child = alive.since(&before).server.connections.cpu_ns;
+    let with_child = alive.since(&before).server.unwrap().connections.cpu_ns;
     let child: i32 = shell.run("echo -n $COPROC_PID").parse().unwrap();
     assert!(with_child > 1_000_000 && child != shell.pid(), "{with_child}");
 
     shell.run("echo stop >&${COPROC[1]}; wait $COPROC_PID");
     assert!(!Path::new(&format!("/proc/{child}")).exists());
     let after = probe.snapshot().unwrap();
-    assert!(after.since(&before).server.connections.cpu_ns >= with_child);
-    assert_eq!(alive.since(&after).server.connections.cpu_ns, 0);
+    assert!(after.since(&before).server.unwrap().connections.cpu_ns >= with_child);
+    assert_eq!(alive.since(&after).server.unwrap().connections.cpu_ns, 0);
 }
 
 #[test]
@@ -169,8 +180,8 @@ fn a_server_that_has_ended_stays_as_last_seen() {
     let alive = probe.snapshot().unwrap();
     let pid = shell.pid();
     drop(shell);
-    let gone = probe.snapshot().unwrap().since(&before).server;
-    assert!(gone.connections.cpu_ns >= alive.since(&before).server.connections.cpu_ns);
+    let gone = probe.snapshot().unwrap().since(&before).server.unwrap();
+    assert!(gone.connections.cpu_ns >= alive.since(&before).server.unwrap().connections.cpu_ns);
 
     let error = Probe::new(config(pid, &here())).unwrap_err();
     assert!(matches!(error, Error::NoSuchTask(id) if id == pid), "{error}");
@@ -213,10 +224,13 @@ fn writes_to_the_data_directory_reach_its_device() {
     shell.run(&format!("printf '%01000000d' 7 > {}; sync {0}", file.display()));
     let usage = probe.snapshot().unwrap().since(&before);
     assert_eq!(fs_err::metadata(&file).unwrap().len(), 1_000_000);
-    assert!(usage.server.write_bytes >= 1_000_000, "{usage:?}");
+    assert!(usage.server.unwrap().write_bytes >= 1_000_000, "{usage:?}");
     let host = usage.host;
     let has_device = assay_probe::host(directory.path()).unwrap().filesystem != "tmpfs";
-    assert_eq!(host.device_write_kb > 900 && host.device_writes > 0, has_device, "{host:?}");
+    assert_eq!(host.device.is_some(), has_device, "{host:?}");
+    if let Some(device) = host.device {
+        assert!(device.write_kb > 900 && device.writes > 0, "{host:?}");
+    }
 }
 
 #[test]
@@ -225,7 +239,8 @@ fn data_without_a_block_device_counts_nothing() {
     let mut probe = Probe::new(config(shell.pid(), Path::new("/dev/shm"))).unwrap();
     let before = probe.snapshot().unwrap();
     let host = probe.snapshot().unwrap().since(&before).host;
-    assert_eq!((host.device_reads, host.device_writes), (0, 0));
+    assert_eq!(host.device, None);
+    assert!(host.other_ns.is_some());
 }
 
 #[test]
@@ -247,6 +262,6 @@ fn a_server_elsewhere_has_no_counters_and_clients_have_theirs() {
     std::hint::black_box(busy);
     let usage = probe.snapshot().unwrap().since(&before);
     assert!(usage.client.tasks.cpu_ns > 0);
-    assert_eq!(usage.server, assay_model::ServerCounters::default());
-    assert_eq!(usage.host.device_reads, 0);
+    assert_eq!(usage.server, None);
+    assert_eq!((usage.host.other_ns, usage.host.device), (None, None));
 }

@@ -63,12 +63,6 @@ pub(crate) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Whether a user asked for the difference, by a system's name, options or engine.
-    pub(crate) fn is_asked(&self) -> bool {
-        let why = &self.finding.why;
-        why.starts_with("asked for") || why.ends_with("which was asked for")
-    }
-
     /// The name of a setting, or the names of the microbenchmarks that a plan is of.
     pub(crate) fn name(&self) -> String {
         let names = self.settings.iter().map(|it| it.strip_prefix("plan.").unwrap_or(it));
@@ -127,7 +121,7 @@ const NAMES: usize = 4;
 pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
     let mut words = Vec::new();
     for (kind, entries) in by_kind(findings, AuditClass::Expected) {
-        let unasked: Vec<&Entry> = entries.iter().filter(|it| !it.is_asked()).collect();
+        let unasked: Vec<&Entry> = entries.iter().filter(|it| !it.finding.is_asked).collect();
         match kind {
             Kind::Builds => {}
             Kind::Plans => words.extend(plans(unasked.iter().copied())),
@@ -161,6 +155,7 @@ mod tests {
             values: vec![Some("a".to_owned()), Some(value.to_owned())],
             class: AuditClass::Suspicious,
             why: "it matters".to_owned(),
+            is_asked: false,
         }
     }
 

@@ -198,8 +198,8 @@ fn stamp(record: &StudyRecord) -> Option<String> {
 
 /// The release a build was made for: its compiler and libraries come with it.
 fn builder(system: &System) -> (&str, &str) {
-    let build = &system.prefix.build;
-    (&build.source, build.channel.split('-').next().unwrap_or_default())
+    let artifact = &system.artifact;
+    (artifact.source(), artifact.channel().split('-').next().unwrap_or_default())
 }
 
 /// Builds of several makers: a reason for caution.

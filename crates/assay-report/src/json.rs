@@ -192,7 +192,7 @@ struct TwinPart<'a> {
 struct EventPart<'a> {
     when: Option<String>,
     system: Option<&'a str>,
-    what: &'a str,
+    what: String,
 }
 
 /// Renders schema 1, indented, with a final line feed.
@@ -210,7 +210,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             elapsed_s: record.elapsed_s().into(),
             finished: record.finished,
         },
-        host: &record.host,
+        host: record.host(),
         workload_version: study.workload_version,
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
@@ -230,12 +230,12 @@ pub(crate) fn systems(systems: &[System]) -> Vec<SystemPart<'_>> {
         .iter()
         .map(|system| SystemPart {
             name: &system.name,
-            product: system.prefix.product.word(),
-            version: &system.prefix.version,
+            product: system.artifact.product().word(),
+            version: system.artifact.version(),
             engine: system.spec.engine.word(),
-            build: &system.prefix.build.package_version,
+            build: system.artifact.package_version(),
             source: source(system),
-            sha256: Some(system.prefix.sha256.as_str()).filter(|it| !it.is_empty()),
+            sha256: system.artifact.sha256(),
             is_base: system.is_base,
             is_twin: system.is_twin,
         })
@@ -360,7 +360,7 @@ fn events(record: &StudyRecord) -> Vec<EventPart<'_>> {
         .map(|event| EventPart {
             when: rfc3339(event.when_ms),
             system: event.system.map(|system| system_name(record, system)),
-            what: &event.what,
+            what: event.what.to_string(),
         })
         .collect()
 }

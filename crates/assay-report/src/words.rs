@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Origin, Prefix, StudyRecord, System, Verdict};
+use assay_model::{Artifact, Origin, StudyRecord, System, Verdict};
 use assay_verdict::{CellJudgement, Judgement};
 
 use crate::doubt;
@@ -32,8 +32,8 @@ pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
 
 /// Where a build comes from: `apt bookworm-security`.
 pub(crate) fn source(system: &System) -> String {
-    let build = &system.prefix.build;
-    format!("{} {}", build.source, build.channel).trim().to_owned()
+    let artifact = &system.artifact;
+    format!("{} {}", artifact.source(), artifact.channel()).trim().to_owned()
 }
 
 /// The same for people, who know a running server by its name.
@@ -45,9 +45,9 @@ pub(crate) fn origin(system: &System) -> String {
 }
 
 /// `binaries 0123456789ab`: the beginning of their checksum, where anything is known of them.
-pub(crate) fn binaries(prefix: &Prefix) -> String {
-    let known: String = prefix.sha256.chars().take(12).collect();
-    format!("binaries {}", if known.is_empty() { "not known" } else { &known })
+pub(crate) fn binaries(artifact: &Artifact) -> String {
+    let known: Option<String> = artifact.sha256().map(|digest| digest.chars().take(12).collect());
+    format!("binaries {}", known.as_deref().unwrap_or("not known"))
 }
 
 /// A moment as RFC 3339; none outside the years that has.

@@ -7,7 +7,7 @@ mod common;
 use assay_model::{SliceOutcome, StudyRecord};
 use assay_report::{Compared, Format, TextOptions, render};
 use assay_verdict::judge;
-use common::{record, suspicious};
+use common::{prefix_of, record, suspicious, text_event};
 
 const EVIL: &str =
     "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
@@ -16,9 +16,10 @@ const EVIL: &str =
 fn hostile() -> StudyRecord {
     let mut record = suspicious(record(&["11.8"]));
     for system in &mut record.systems {
-        let prefix = &mut system.prefix;
+        system.name = EVIL.to_owned();
+        let prefix = prefix_of(system);
         let build = &mut prefix.build;
-        let texts = [&mut system.name, &mut prefix.version, &mut prefix.sha256, &mut build.source];
+        let texts = [&mut prefix.version, &mut prefix.sha256, &mut build.source];
         for text in texts.into_iter().chain([&mut build.channel, &mut build.package_version]) {
             *text = EVIL.to_owned();
         }
@@ -30,12 +31,12 @@ fn hostile() -> StudyRecord {
         (finding.setting, finding.why) = (EVIL.to_owned(), EVIL.to_owned());
         finding.values.fill(Some(EVIL.to_owned()));
     }
-    let host = &mut record.host;
+    let host = &mut record.runs[0].host;
     for text in [&mut host.cpu, &mut host.os, &mut host.kernel, &mut host.filesystem] {
         *text = EVIL.to_owned();
     }
     host.hypervisor = Some(EVIL.to_owned());
-    record.events[0].what = EVIL.to_owned();
+    record.events[0].what = text_event(EVIL);
     for slice in record.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.outcome = SliceOutcome::Failed(EVIL.to_owned());
     }

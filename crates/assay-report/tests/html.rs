@@ -8,7 +8,7 @@ use assay_model::{Estimate, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 use common::studies::{FOUR, ONE, failed, study};
-use common::{record, suspicious};
+use common::{prefix_of, record, suspicious, text_event};
 
 fn rendered(record: &StudyRecord, judgement: &Judgement) -> String {
     render(record, judgement, Format::Html, &TextOptions { width: 80, color: false })
@@ -141,25 +141,26 @@ fn text_of_users_and_servers_stays_text() {
     for system in &mut record.systems {
         system.name = EVIL.into();
         system.options = vec![EVIL.into()];
-        system.prefix.version = EVIL.into();
-        system.prefix.sha256 = EVIL.into();
-        system.prefix.build.source = EVIL.into();
-        system.prefix.build.package_version = EVIL.into();
-        system.prefix.build.notes = vec![EVIL.into()];
+        let prefix = prefix_of(system);
+        prefix.version = EVIL.into();
+        prefix.sha256 = EVIL.into();
+        prefix.build.source = EVIL.into();
+        prefix.build.package_version = EVIL.into();
+        prefix.build.notes = vec![EVIL.into()];
         system.spec.overrides = vec![(EVIL.into(), EVIL.into())];
     }
-    record.systems[1].prefix.build.channel = EVIL.into();
+    prefix_of(&mut record.systems[1]).build.channel = EVIL.into();
     for finding in &mut record.audit {
         finding.setting = EVIL.into();
         finding.why = EVIL.into();
         finding.values.fill(Some(EVIL.into()));
     }
-    let host = &mut record.host;
+    let host = &mut record.runs[0].host;
     for text in [&mut host.cpu, &mut host.os, &mut host.kernel, &mut host.filesystem] {
         *text = EVIL.into();
     }
     host.hypervisor = Some(EVIL.into());
-    record.events[0].what = EVIL.into();
+    record.events[0].what = text_event(EVIL);
     record.study.recipe = EVIL.into();
     record.study.id = EVIL.into();
     let mut judgement = judge(&suspicious(record.clone()));

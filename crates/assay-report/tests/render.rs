@@ -8,7 +8,7 @@ use assay_model::{SliceOutcome, StudyRecord, TestSet, Trouble, printable};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::judge;
 use common::studies::{FOUR, ONE, study};
-use common::{record, suspicious};
+use common::{prefix_of, record, run, suspicious, text_event};
 use serde_json::Value;
 
 fn text(record: &StudyRecord, width: usize, color: bool) -> String {
@@ -236,7 +236,7 @@ fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
     let text = in_format(&study, Format::Text);
     assert!(text.contains("note: the builds differ"), "{text}");
     assert!(!text.contains("warning:"), "{text}");
-    study.systems[1].prefix.build.source = "maven".into();
+    prefix_of(&mut study.systems[1]).build.source = "maven".into();
     let text = in_format(&study, Format::Text);
     assert!(text.contains("warning: the builds differ"), "{text}");
     assert!(!text.contains("note: the builds differ"), "{text}");
@@ -355,8 +355,7 @@ fn several_setups_in_80_columns() {
     let mut study = study(&["11.8"], TestSet::Set42, &FOUR, false);
     study.study.cells.retain(|cell| names.contains(&cell.id.test.name()));
     study.slices.retain(|slice| names.contains(&slice.cell.test.name()));
-    let run = |started_ms| assay_model::Run { started_ms, updated_ms: started_ms + 60_000 };
-    study.runs = vec![run(1_795_000_000_000), run(1_795_003_600_000)];
+    study.runs = [1_795_000_000_000, 1_795_003_600_000].map(|at| run(at, at + 60_000)).to_vec();
     insta::assert_snapshot!(text(&study, 80, false));
 }
 
@@ -377,7 +376,7 @@ fn columns_that_find_no_room_are_named() {
 #[test]
 fn what_a_server_says_does_not_steer_the_terminal() {
     let mut study = record(&["11.8"]);
-    study.events[0].what = "\u{1b}[2J\u{7}gone\nsecond".into();
+    study.events[0].what = text_event("\u{1b}[2J\u{7}gone\nsecond");
     let text = in_format(&study, Format::Text);
     assert!(text.contains("gone second"), "{text}");
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'));

@@ -3,7 +3,7 @@
 use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
-use assay_model::{Build, Layout, Prefix, Product};
+use assay_model::{Product, RunningServer};
 use assay_wire::{Address, ConnectOptions, Control, Protocol};
 use fs_err as fs;
 use procfs::net::{TcpNetEntry, TcpState};
@@ -99,33 +99,15 @@ impl Attached {
         threads::of_connections(self.product, pid, &self.options, connections, round_trips)
     }
 
-    /// What stands for its binaries; `shown` is how to reach it, without password.
+    /// What it is; `url` is how to reach it, without password.
     #[must_use]
-    pub fn prefix(&self, shown: &str) -> Prefix {
-        let program = self.pid.and_then(program).unwrap_or_default();
-        let nowhere = PathBuf::new();
-        Prefix {
-            path: nowhere.clone(),
-            sha256: String::new(),
+    pub fn describe(&self, url: &str) -> RunningServer {
+        RunningServer {
+            url: url.to_owned(),
             product: self.product,
             version: self.version.clone(),
-            build: Build {
-                source: "running".to_owned(),
-                channel: shown.to_owned(),
-                package_version: self.version.clone(),
-                released: true,
-                notes: self.notes(),
-            },
-            packages: Vec::new(),
-            layout: Layout {
-                loader: None,
-                library_path: Vec::new(),
-                server: program,
-                basedir: nowhere.clone(),
-                share_dir: nowhere.clone(),
-                charsets_dir: nowhere.clone(),
-                plugin_dir: nowhere,
-            },
+            program: self.pid.and_then(program),
+            notes: self.notes(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_model::Prefix;
+use assay_model::{Artifact, Prefix};
 use fs_err as fs;
 use procfs::process::{MMPermissions, MMapPath, Process};
 
@@ -22,29 +22,33 @@ const TRANSPARENT_HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enable
 /// What the C library writes of itself.
 const C_LIBRARY: &[u8] = b"GNU C Library (";
 
-/// The build of a running server, each fact below `build.`: what its catalog, its files and its memory say.
+/// The build of a running server, each fact below `build.`: what its catalog, its files and its memory say. Who built a
+/// server that was running already, and what came with it, is not known.
 ///
 /// # Errors
 /// When the process or a file it uses cannot be read.
-pub fn build_facts(pid: i32, prefix: &Prefix) -> Result<Settings, Error> {
+pub fn build_facts(pid: i32, artifact: &Artifact) -> Result<Settings, Error> {
     let files = mapped_files(pid)?;
-    let program = program(&files, &prefix.layout.server);
+    let program = artifact.program().and_then(|server| program(&files, server));
     let binary = match &program {
         Some(program) => binary::read(&fs::read(program)?).unwrap_or_default(),
         None => binary::Binary::default(),
     };
     let mut facts = Settings::new();
     let mut add = |name: &str, value: String| facts.insert(format!("build.{name}"), value);
-    add("source", prefix.build.source.clone());
-    add("channel", prefix.build.channel.clone());
+    if let Some(prefix) = artifact.prefix() {
+        add("source", prefix.build.source.clone());
+        add("channel", prefix.build.channel.clone());
+        add("foreign-libraries", listed(&foreign_libraries(&files, prefix)));
+    }
     add("pie", yes(binary.is_pie).to_owned());
     add("relro", binary.relro.to_owned());
     add("stripped", yes(binary.is_stripped).to_owned());
     add("hardening", listed(&binary.hardening));
     add("allocator", allocator(&binary, &files));
-    add("assertions", yes(prefix.version.contains("debug")).to_owned());
+    add("assertions", yes(artifact.version().contains("debug")).to_owned());
     let compiler = listed(&binary.compilers);
-    let of_release = || compiler_of_release(prefix);
+    let of_release = || compiler_of_release(artifact.prefix()?);
     let compiler = (!compiler.is_empty()).then_some(compiler).or_else(of_release);
     compiler.and_then(|it| add("compiler", it));
     binary.linker.and_then(|it| add("linker", it));
@@ -53,8 +57,6 @@ pub fn build_facts(pid: i32, prefix: &Prefix) -> Result<Settings, Error> {
     named(&files, "libstdc++.so")
         .or_else(|| named(&files, "libc++.so"))
         .and_then(|it| add("c++-library", it));
-    let foreign = foreign_libraries(&files, prefix);
-    add("foreign-libraries", listed(&foreign));
     facts.insert("process.transparent-huge-pages".to_owned(), transparent_huge_pages(pid)?);
     Ok(facts)
 }

@@ -1,10 +1,8 @@
 //! One intent, rendered into each version's own options.
 
-use std::fmt;
+use assay_model::{Engine, EventKind, Prefix, Product};
 
-use assay_model::{Engine, Prefix, Product};
-
-use crate::options::{Setting, Standing, Version, table};
+use crate::options::{Instead, Setting, Standing, Version, table};
 
 /// When a committed transaction is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,14 +54,19 @@ pub struct Rendered {
 pub struct LeftOut {
     /// What it is about.
     pub setting: &'static str,
-    /// What the version does instead.
-    pub why: &'static str,
+    /// What the version does instead: a verb and what follows it.
+    pub instead: &'static str,
+    /// Whether that is what the option asks of the others.
+    pub is_as_asked: bool,
 }
 
-impl fmt::Display for LeftOut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.setting.trim_start_matches("loose-").replace('-', "_");
-        write!(f, "has no `{name}`: this version {}", self.why)
+impl From<&LeftOut> for EventKind {
+    fn from(left_out: &LeftOut) -> Self {
+        Self::OptionLeftOut {
+            option: left_out.setting.trim_start_matches("loose-").replace('-', "_"),
+            instead: left_out.instead.to_owned(),
+            is_as_asked: left_out.is_as_asked,
+        }
     }
 }
 
@@ -83,9 +86,13 @@ pub fn render(
         match setting.standing(version) {
             Standing::Known => rendered.options.push(text(setting, intent, spell)),
             Standing::SaidElsewhere => {}
-            Standing::Missing(why) => {
+            Standing::Missing(instead) => {
                 let setting = plain_name(setting.option);
-                rendered.left_out.push(LeftOut { setting, why });
+                let (instead, is_as_asked) = match instead {
+                    Instead::AsAsked(does) => (does, true),
+                    Instead::Otherwise(does) => (does, false),
+                };
+                rendered.left_out.push(LeftOut { setting, instead, is_as_asked });
             }
         }
     }

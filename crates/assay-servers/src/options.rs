@@ -19,7 +19,16 @@ pub(crate) struct Setting {
 
 /// Versions that do not have an option, from the first up to but not including the second, and what they do instead;
 /// nothing where another line of the table says the same to them.
-pub(crate) type Missing = (Version, Version, Option<&'static str>);
+pub(crate) type Missing = (Version, Version, Option<Instead>);
+
+/// What a version that lacks an option does: a verb and what follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// Just what the option asks of the others.
+    AsAsked(&'static str),
+    /// Something else.
+    Otherwise(&'static str),
+}
 
 /// Major, minor, patch.
 pub(crate) type Version = (u32, u32, u32);
@@ -34,7 +43,7 @@ pub(crate) enum Standing {
     /// Another line of the table says the same to this version.
     SaidElsewhere,
     /// It has not, and does this instead.
-    Missing(&'static str),
+    Missing(Instead),
 }
 
 /// The options of a product, in the order in which they are given.
@@ -53,7 +62,7 @@ impl Setting {
         match ranges.find(|(from, until, _)| (*from..*until).contains(&version)) {
             None => Standing::Known,
             Some((.., None)) => Standing::SaidElsewhere,
-            Some((.., Some(why))) => Standing::Missing(why),
+            Some((.., Some(instead))) => Standing::Missing(*instead),
         }
     }
 

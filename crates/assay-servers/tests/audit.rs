@@ -1,7 +1,7 @@
 //! The audit of real servers: one intent leaves nothing suspicious, and each trap is found where servers differ in it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
+use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
 use assay_servers::audit::{Audited, Facts, Plan, compare};
 use assay_servers::{build_facts, effective_settings, explain, mapped_files};
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
@@ -37,7 +37,7 @@ fn fill(control: &mut Control) {
 
 fn facts_of(server: &TestServer, version: &str, control: &mut Control) -> Facts {
     let mut settings = effective_settings(control).unwrap();
-    settings.extend(build_facts(server.pid(), &prefix(version)).unwrap());
+    settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix(version))).unwrap());
     let plan = explain(control, Product::MariaDb, RANGE).unwrap().unwrap();
     let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
     Facts { settings, plans: vec![Plan { test, statement, plan }] }
@@ -92,7 +92,9 @@ fn settings_of(product: Product, version: &str) -> Facts {
     let mut control = server.connect();
     control.query("CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120))").unwrap();
     let mut settings = effective_settings(&mut control).unwrap();
-    settings.extend(build_facts(server.pid(), &product_prefix(product, version)).unwrap());
+    settings.extend(
+        build_facts(server.pid(), &Artifact::Prefix(product_prefix(product, version))).unwrap(),
+    );
     Facts { settings, plans: Vec::new() }
 }
 
@@ -215,7 +217,7 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
         for file in &files {
             assert!(file.starts_with(&prefix.path), "{version} uses `{}`", file.display());
         }
-        let settings = build_facts(server.pid(), &prefix).unwrap();
+        let settings = build_facts(server.pid(), &Artifact::Prefix(prefix.clone())).unwrap();
         assert_eq!(settings["build.foreign-libraries"], "", "{version}");
         assert!(settings["build.c-library"].contains("GLIBC 2."), "{settings:?}");
         assert!(settings["build.c++-library"].starts_with("libstdc++.so.6.0."), "{settings:?}");
@@ -275,7 +277,7 @@ fn postgres(version: &str, options: &[&str]) -> Facts {
         assert!(file.starts_with(&prefix.path), "{version} uses `{}`", file.display());
     }
     let mut settings = effective_settings(&mut control).unwrap();
-    settings.extend(build_facts(server.pid(), &prefix).unwrap());
+    settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix.clone())).unwrap());
     let covered = "SELECT k FROM sbtest1 WHERE k BETWEEN 50 AND 60";
     let plan = explain(&mut control, Product::Postgres, covered).unwrap().unwrap();
     let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, CellId, Class, ClientCounters, HostCounters, PlannedCell, ServerCounters, Slice,
-    SliceOutcome, StudyRecord, Trouble, WorkCounters,
+    Block, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble,
+    WorkCounters,
 };
-use assay_study::{Action, Executor, Note, Outcome, Phase, Shard};
+use assay_study::{Action, Executor, Outcome, Phase, Shard};
 use assay_verdict::Sample;
 
 use crate::{Noise, Scenario};
@@ -298,6 +298,7 @@ impl Machine {
         let mut slice = Slice {
             system,
             cell: planned.id,
+            run: 0,
             block,
             round,
             position,
@@ -311,9 +312,9 @@ impl Machine {
                 event_ns_sum: elapsed_ns,
                 ..WorkCounters::default()
             },
-            client: ClientCounters::default(),
-            server: ServerCounters::default(),
-            host: HostCounters::default(),
+            client: None,
+            server: None,
+            host: None,
         };
         let faults = self.scenario.faults;
         if self.noise.strikes(faults.slice) {
@@ -396,9 +397,9 @@ impl Machine {
                 slice.work = WorkCounters::default();
                 self.add(slice)?;
             }
-            Action::Note(note) => {
+            Action::Note { what, .. } => {
                 self.commit()?;
-                if matches!(note, Note::LeavesOut { .. }) {
+                if matches!(what, EventKind::NotMeasured { .. }) {
                     self.left_out.insert(self.block);
                 }
             }

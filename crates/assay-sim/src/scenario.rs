@@ -1,6 +1,8 @@
 //! What is simulated: a study, the truth about its systems, the noise and the faults.
 
-use assay_model::{Experiment, Host, Preset, StudyRecord, System, TestSet};
+use assay_model::{
+    Artifact, Experiment, Host, Preset, ReportedServer, StudyRecord, System, TestSet,
+};
 use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
 
 use crate::{Faults, Noise};
@@ -115,24 +117,19 @@ pub fn study(request: &Request) -> StudyRecord {
     StudyRecord::new(plan.study, Host::default(), systems)
 }
 
-/// A system whose binaries are of no account.
-///
-/// # Panics
-/// Never.
+/// A system that does not exist.
 #[must_use]
 pub fn system(planned: PlannedSystem, is_base: bool) -> System {
-    let prefix = serde_json::json!({
-        "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
-        "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
-        "layout": {
-            "loader": null, "library_path": [], "server": "", "basedir": "", "share_dir": "",
-            "charsets_dir": "", "plugin_dir": "",
-        },
-    });
+    let reported = ReportedServer {
+        reported_in: "a simulation".to_owned(),
+        product: planned.spec.product,
+        version: String::new(),
+        notes: Vec::new(),
+    };
     System {
         name: planned.name,
         spec: planned.spec,
-        prefix: serde_json::from_value(prefix).unwrap_or_else(|error| panic!("{error}")),
+        artifact: Artifact::Reported(reported),
         is_base,
         is_twin: planned.is_twin,
         options: Vec::new(),

@@ -156,7 +156,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
                 starts.push(action);
                 Outcome::Failed { system: 1, why: "struck".to_owned() }
             }
-            Action::Note(_) => {
+            Action::Note { .. } => {
                 notes += 1;
                 machine.act(action).unwrap()
             }
@@ -237,7 +237,7 @@ fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
         let mut record = undecided().record;
         record.study.blocks = blocks;
         let cells = record.study.cells.iter().map(|cell| cell.id).collect();
-        record.blocks.push(Block { number: begun, rounds: ROUNDS_MIN, cells });
+        record.blocks.push(Block { number: begun, run: 0, rounds: ROUNDS_MIN, cells });
         let mut machine = Machine::new(Scenario { record, ..undecided() }, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let ended: Result<End, Strike> = carry_out(&mut driver, &mut machine);

@@ -1,6 +1,6 @@
 //! What the driver says and what it is answered.
 
-use assay_model::{Block, DataSet, PlannedCell, Verdict};
+use assay_model::{Block, DataSet, EventKind, PlannedCell, Verdict};
 use assay_verdict::Sample;
 
 use crate::Phase;
@@ -90,8 +90,13 @@ pub enum Action {
         /// Why it could not begin.
         why: String,
     },
-    /// Record an event.
-    Note(Note),
+    /// Record an event that the driver decided.
+    Note {
+        /// The system that it concerns.
+        system: Option<usize>,
+        /// What it is.
+        what: EventKind,
+    },
     /// Connect, measure one slice of one system, and disconnect. Answer: [`Outcome::Measured`].
     Once {
         /// The cell.
@@ -138,30 +143,6 @@ pub enum Action {
     Stop,
     /// End all instances that run: what starts from the same data in this block has been measured.
     EndPhase,
-}
-
-/// Something that the driver decided and that readers of the study should know.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// The instances of a block did not start and are started once more.
-    StartsAgain {
-        /// Why they did not start.
-        why: String,
-    },
-    /// The instances of a block did not start, so some tests are not measured in it.
-    LeavesOut {
-        /// The system that did not start.
-        system: usize,
-        /// How many tests.
-        tests: usize,
-        /// Why it did not start.
-        why: String,
-    },
-    /// The writes measured before an interruption are done again, unrecorded.
-    RepeatsWrites {
-        /// The system.
-        system: usize,
-    },
 }
 
 /// What came of an action.

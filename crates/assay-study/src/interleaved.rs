@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{Block, CellId, Class, PlannedCell, Study, StudyRecord, Verdict};
+use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
@@ -12,12 +12,14 @@ use crate::budget::{BlocksLeft, Budget};
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, rounds_for, write_events};
-use crate::{Action, End, Note, Outcome, Phase, Shard};
+use crate::{Action, End, Outcome, Phase, Shard};
 
 /// The state of an interleaved study.
 #[derive(Debug)]
 pub(crate) struct Interleaved {
     study: Study,
+    /// The run that measures now, by its place among those of the study.
+    run: usize,
     systems: usize,
     /// Whether a system is compared with the base: neither the base nor its twin.
     is_compared: Vec<bool>,
@@ -112,6 +114,7 @@ impl Interleaved {
             has_measured: false,
             is_unfinished: false,
             place: Place::Loading,
+            run: record.runs.len().saturating_sub(1),
             study,
             systems,
             shard,
@@ -223,7 +226,8 @@ impl Interleaved {
         };
         let rounds = self.budget.rounds(&self.study, &cells, blocks, used_s)?;
         let cells = cells.iter().filter_map(|&cell| self.study.cells.get(cell));
-        Some(Block { number, rounds, cells: cells.map(|cell| cell.id).collect() })
+        let cells = cells.map(|cell| cell.id).collect();
+        Some(Block { number, run: self.run, rounds, cells })
     }
 
     /// The cells that take part in the next block, in order.
@@ -468,14 +472,15 @@ impl Interleaved {
     /// What fails once is tried once more. After that the cells are left for a later block or for a resumed study.
     fn did_not_start(&mut self, system: usize, why: &str) {
         let has_measured = self.has_measured;
-        let why = why.to_owned();
+        let error = why.to_owned();
         let Some(phase) = self.phase_mut() else { return };
         if phase.servers == Servers::Down {
             phase.servers = Servers::StartedInVain;
-            phase.pending.push_back(Action::Note(Note::StartsAgain { why }));
+            let what = EventKind::StartedAgain { error };
+            phase.pending.push_back(Action::Note { system: None, what });
         } else if has_measured {
-            let tests = phase.cells.len();
-            phase.pending.push_back(Action::Note(Note::LeavesOut { system, tests, why }));
+            let what = EventKind::NotMeasured { tests: phase.cells.len() as u32, error };
+            phase.pending.push_back(Action::Note { system: Some(system), what });
             phase.cells.clear();
             self.is_unfinished = true;
         } else {

@@ -15,7 +15,7 @@ mod sequential;
 mod shard;
 mod sizing;
 
-pub use action::{Action, End, Note, Outcome};
+pub use action::{Action, End, Outcome};
 pub use driver::{Driver, Executor, carry_out};
 pub use phase::Phase;
 pub use shard::Shard;

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use assay_model::{CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StudyRecord};
+use assay_model::{
+    CellId, Class, DataSet, EventKind, PlannedCell, Setup, Slice, SliceOutcome, StudyRecord,
+};
 use assay_plan::{Step, sequence};
 use assay_verdict::Fitness;
 
-use crate::{Action, End, Note, Outcome};
+use crate::{Action, End, Outcome};
 
 /// Rest between two systems at most, milliseconds: what the published harness waits.
 const REST_MAX_MS: u32 = 600_000;
@@ -118,7 +120,8 @@ impl<'a> Run<'a> {
         let system = self.system;
         let mut actions = vec![Action::StartOne { system, data: self.data }];
         if self.cells.iter().any(|(_, cell)| self.slice(cell.id).is_some()) {
-            actions.push(Action::Note(Note::RepeatsWrites { system }));
+            let what = EventKind::WritesRepeated;
+            actions.push(Action::Note { system: Some(system), what });
         }
         let cells: Vec<PlannedCell> = self.cells.iter().map(|(_, cell)| (*cell).clone()).collect();
         actions.extend(sequence(&cells).into_iter().filter_map(|step| self.action(step)));

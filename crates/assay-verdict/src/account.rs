@@ -1,6 +1,6 @@
 //! Where time and hardware went, per operation, and latency.
 
-use assay_model::{CpuPlacement, Host, Slice};
+use assay_model::{CpuPlacement, ServerCounters, Slice};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
@@ -80,7 +80,8 @@ pub(crate) fn operations(slice: &Slice) -> f64 {
 
 /// Server CPU per operation, connections and background together, nanoseconds.
 pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
-    let cpu = slice.server.connections.cpu_ns + slice.server.background.cpu_ns;
+    let server = slice.server.as_ref()?;
+    let cpu = server.connections.cpu_ns + server.background.cpu_ns;
     let ops = operations(slice);
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
@@ -88,7 +89,6 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
 /// Sums counters over slices; none without operations.
 pub(crate) fn per_op<'a>(
     slices: impl Iterator<Item = &'a Slice>,
-    host: &Host,
     placement: CpuPlacement,
 ) -> Option<PerOp> {
     let slices: Vec<&Slice> = slices.collect();
@@ -96,15 +96,21 @@ pub(crate) fn per_op<'a>(
     if ops <= 0.0 {
         return None;
     }
-    let per_op =
-        |counter: &dyn Fn(&Slice) -> f64| slices.iter().map(|s| counter(s)).sum::<f64>() / ops;
-    let us = |counter: fn(&Slice) -> u64| per_op(&|slice| counter(slice) as f64 / 1e3);
+    // None where a slice lacks the counter: the others' share is not known.
+    let per_op = |counter: &dyn Fn(&Slice) -> Option<f64>| {
+        slices.iter().map(|slice| counter(slice)).sum::<Option<f64>>().map(|sum| sum / ops)
+    };
     let time_us =
-        per_op(&|s| f64::from(s.cell.setup.clients.max(1)) * s.work.elapsed_ns as f64 / 1e3);
-    let client_cpu_us = measured(us(|s| s.client.tasks.cpu_ns));
-    let server = measured(us(|s| s.server.connections.cpu_ns)).map(|cpu_us| {
-        let runq_us = us(|s| s.server.connections.runq_ns);
-        let disk_wait_us = host.counts_disk_wait.then(|| us(|s| s.server.connections.disk_wait_ns));
+        per_op(&|s| Some(f64::from(s.cell.setup.clients.max(1)) * s.work.elapsed_ns as f64 / 1e3))?;
+    let client_cpu_us = per_op(&|s| Some(s.client.as_ref()?.tasks.cpu_ns as f64 / 1e3));
+    let of_server = |counter: fn(&ServerCounters) -> Option<u64>, unit: f64| {
+        per_op(&|s| Some(counter(s.server.as_ref()?)? as f64 / unit))
+    };
+    let server = || {
+        let us = |counter| of_server(counter, 1e3);
+        let (cpu_us, runq_us) =
+            (us(|it| Some(it.connections.cpu_ns))?, us(|it| Some(it.connections.runq_ns))?);
+        let disk_wait_us = us(|it| it.connections.disk_wait_ns);
         let shares_cpu = placement != CpuPlacement::Free
             && slices.iter().all(|slice| slice.cell.setup.clients == 1);
         let rest = Account {
@@ -114,30 +120,28 @@ pub(crate) fn per_op<'a>(
             runq_us,
         }
         .rest(shares_cpu);
-        ServerPerOp {
+        Some(ServerPerOp {
             cpu_us,
-            user_us: us(|s| s.server.connections.user_ns),
-            sys_us: us(|s| s.server.connections.sys_ns),
+            user_us: us(|it| Some(it.connections.user_ns))?,
+            sys_us: us(|it| Some(it.connections.sys_ns))?,
             runq_us,
             disk_wait_us,
             overlap_us: rest.map(|(overlap_us, _)| overlap_us),
             other_wait_us: rest.map(|(_, other_us)| other_us),
-            background_cpu_us: us(|s| s.server.background.cpu_ns),
-            cs: per_op(&|s| {
-                (s.server.connections.context_switches + s.server.background.context_switches)
-                    as f64
-            }),
-        }
-    });
+            background_cpu_us: us(|it| Some(it.background.cpu_ns))?,
+            cs: of_server(
+                |it| Some(it.connections.context_switches + it.background.context_switches),
+                1.0,
+            )?,
+        })
+    };
     Some(PerOp {
         time_us,
         client_cpu_us,
-        server,
-        // Of a server elsewhere the device is not this machine's.
-        reads: (host.counts_device && server.is_some())
-            .then(|| per_op(&|s| s.host.device_reads as f64)),
-        read_kb: server.map(|_| per_op(&|s| s.server.read_bytes as f64 / 1024.0)),
-        write_kb: server.map(|_| per_op(&|s| s.server.write_bytes as f64 / 1024.0)),
+        server: server(),
+        reads: per_op(&|s| Some(s.host.as_ref()?.device?.reads as f64)),
+        read_kb: of_server(|it| Some(it.read_bytes), 1024.0),
+        write_kb: of_server(|it| Some(it.write_bytes), 1024.0),
     })
 }
 
@@ -164,11 +168,6 @@ impl Account {
         let overlap = excess.max(behind_client).max(0.0);
         Some((overlap, overlap - excess))
     }
-}
-
-/// Nothing runs without CPU: a total of zero was never measured.
-fn measured(value: f64) -> Option<f64> {
-    (value > 0.0).then_some(value)
 }
 
 /// Merges the histograms of slices; none when one is missing or unreadable.

@@ -163,7 +163,7 @@ fn described(
         errors: counts.errors,
         failure: counts.failure.clone(),
         latency: latency(slices()),
-        per_op: per_op(slices(), &record.host, planned.placement),
+        per_op: per_op(slices(), planned.placement),
         detectable: None,
         doubt: None,
         why: None,

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
             all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
             continue;
         }
-        let System { name, prefix, options, .. } = system;
+        let (System { name, options, .. }, prefix) = (system, participant.prefix()?);
         let server = start_on_empty(&env, prefix, options, name, |empty| {
             Server::start(&stage.site, prefix, options, empty)
         });

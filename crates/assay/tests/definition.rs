@@ -7,9 +7,8 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Class, ClientCounters, Definition, Distribution, Fill, Group, Habits, Host, HostCounters,
-    Pacing, Product, Role, Schema, Script, ServerCounters, Slice, SliceOutcome, StartFrom, Step,
-    System, Table, Test, Unit,
+    Artifact, Class, Definition, Distribution, Fill, Group, Habits, Host, Pacing, Product, Role,
+    Schema, Script, Slice, SliceOutcome, StartFrom, Step, System, Table, Test, Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -85,7 +84,7 @@ fn a_test_is_defined_in_one_place() {
         .map(|(number, it)| System {
             name: it.name.clone(),
             spec: it.spec.clone(),
-            prefix: prefix.clone(),
+            artifact: Artifact::Prefix(prefix.clone()),
             is_base: number == 0,
             is_twin: it.is_twin,
             options: Vec::new(),
@@ -100,6 +99,7 @@ fn a_test_is_defined_in_one_place() {
             let slice = Slice {
                 system,
                 cell,
+                run: 0,
                 block,
                 round,
                 position: system as u32,
@@ -107,9 +107,9 @@ fn a_test_is_defined_in_one_place() {
                 outcome: SliceOutcome::Good,
                 trouble: Vec::new(),
                 work: session.run(0, Bound::Events(50)).unwrap(),
-                client: ClientCounters::default(),
-                server: ServerCounters::default(),
-                host: HostCounters::default(),
+                client: None,
+                server: None,
+                host: None,
             };
             assert_eq!((slice.work.read, slice.work.rows), (100, 100));
             ledger.add_slice(&study.id, &slice).unwrap();

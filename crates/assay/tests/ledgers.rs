@@ -85,14 +85,14 @@ fn refused_with(place: &Place, change: &str, values: &[&str], message: &str, hin
 
 fn restore(place: &Place, spec: &str, options: &str, prefix: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
-    let sql = "UPDATE system SET spec = ?, options = ?, prefix = ? WHERE number = 1";
+    let sql = "UPDATE system SET spec = ?, options = ?, artifact = ? WHERE number = 1";
     ledger.execute(sql, [spec, options, prefix]).unwrap();
 }
 
 /// The columns of the second system.
 fn columns(place: &Place) -> [String; 3] {
     let ledger = Connection::open(place.ledger()).unwrap();
-    let sql = "SELECT spec, options, prefix FROM system WHERE number = 1";
+    let sql = "SELECT spec, options, artifact FROM system WHERE number = 1";
     ledger.query_row(sql, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     let unknown = changed(&prefix, |it| it["sha256"] = "0".repeat(64).into());
     for (key, value) in [("dir", &dir), ("git", &dir)] {
         let values = [&origin(key, value)[..], &unknown];
-        refused_with(&place, "spec = ?, prefix = ?", &values, elsewhere, "start a new study");
+        refused_with(&place, "spec = ?, artifact = ?", &values, elsewhere, "start a new study");
         place_of();
     }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -156,7 +156,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     let product = changed(&spec, |it| it["product"] = "mysql".into());
     refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "begin a new study");
     place_of();
-    refused_with(&place, "prefix = ?", &[&unknown], "can no longer be had", "");
+    refused_with(&place, "artifact = ?", &[&unknown], "can no longer be had", "");
     place_of();
     let other_path = changed(&prefix, |it| {
         it["path"] = dir.clone().into();
@@ -239,7 +239,9 @@ fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
 fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
     ledger.execute("UPDATE system SET name = '=1+1 ' || number || ?", [EVIL]).unwrap();
-    ledger.execute("UPDATE event SET what = ?", [EVIL]).unwrap();
+    ledger
+        .execute("UPDATE event SET what = json_object('kind', 'other', 'text', ?)", [EVIL])
+        .unwrap();
     let recipe = "# assay compare a b; touch /tmp/evil\ncompare = [\"mysql@8.0\", \"mysql@9.7\"]\n";
     ledger.execute("UPDATE study SET recipe = ?", [recipe]).unwrap();
     drop(ledger);

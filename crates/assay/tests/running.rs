@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use assay_ledger::Ledger;
+use assay_model::EventKind;
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -126,9 +127,12 @@ fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
     assert_eq!(code, Some(3));
     let ledger = Ledger::open_read_only(&place.ledger()).unwrap();
     let record = ledger.read(&ledger.studies().unwrap()[0].id).unwrap();
-    let told: Vec<_> =
-        record.events.iter().filter(|it| it.what.starts_with("other processes")).collect();
-    assert!(told.iter().any(|event| event.what.contains("`sh`")), "{:?}", record.events);
-    assert!(!told.iter().any(|event| event.what.contains(name.trim())), "{told:?}");
+    let processes = record.events.iter().filter_map(|event| match &event.what {
+        EventKind::OtherProcesses { processes } => Some(processes),
+        _ => None,
+    });
+    let told: Vec<&str> = processes.flatten().map(|process| process.name.as_str()).collect();
+    assert!(told.contains(&"sh"), "{:?}", record.events);
+    assert!(!told.iter().any(|told| told.contains(name.trim())), "{told:?}");
     place.assert_nothing_left();
 }

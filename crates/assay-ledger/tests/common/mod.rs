@@ -50,13 +50,13 @@ pub(crate) fn histogram(counts: &[u8]) -> Vec<u8> {
 }
 
 fn tasks() -> impl Strategy<Value = TaskCounters> {
-    vec(number(), 6).prop_map(|n| TaskCounters {
+    (vec(number(), 5), option::of(number())).prop_map(|(n, disk_wait_ns)| TaskCounters {
         cpu_ns: n[0],
         user_ns: n[1],
         sys_ns: n[2],
         runq_ns: n[3],
-        disk_wait_ns: n[4],
-        context_switches: n[5],
+        context_switches: n[4],
+        disk_wait_ns,
     })
 }
 
@@ -72,16 +72,21 @@ fn server() -> impl Strategy<Value = ServerCounters> {
 }
 
 fn machine() -> impl Strategy<Value = HostCounters> {
-    vec(number(), 8).prop_map(|n| HostCounters {
-        busy_ns: n[0],
-        steal_ns: n[1],
-        other_ns: n[2],
-        context_switches: n[3],
-        device_reads: n[4],
-        device_read_kb: n[5],
-        device_writes: n[6],
-        device_write_kb: n[7],
-    })
+    let device = vec(number(), 4).prop_map(|n| DeviceCounters {
+        reads: n[0],
+        read_kb: n[1],
+        writes: n[2],
+        write_kb: n[3],
+    });
+    (vec(number(), 3), option::of(number()), option::of(device)).prop_map(
+        |(n, other_ns, device)| HostCounters {
+            busy_ns: n[0],
+            steal_ns: n[1],
+            context_switches: n[2],
+            other_ns,
+            device,
+        },
+    )
 }
 
 fn work() -> impl Strategy<Value = WorkCounters> {
@@ -104,7 +109,7 @@ fn work() -> impl Strategy<Value = WorkCounters> {
     })
 }
 
-fn slice(cells: Vec<CellId>, systems: usize) -> impl Strategy<Value = Slice> {
+fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value = Slice> {
     let outcome = prop_oneof![
         Just(SliceOutcome::Good),
         Just(SliceOutcome::Troubled),
@@ -113,20 +118,20 @@ fn slice(cells: Vec<CellId>, systems: usize) -> impl Strategy<Value = Slice> {
     let trouble =
         vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::ClockJump]), 0..3);
     let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
-    let place = (0..systems, select(cells), turn, moment());
-    (place, outcome, trouble, work(), tasks(), server(), machine()).prop_map(
+    let place = (0..systems, select(cells), 0..runs, turn, moment());
+    let counters = (option::of(tasks()), option::of(server()), option::of(machine()));
+    (place, outcome, trouble, work(), counters).prop_map(
         |(
-            (system, cell, [block, round, position], started_ms),
+            (system, cell, run, [block, round, position], started_ms),
             outcome,
             trouble,
             work,
-            tasks,
-            server,
-            host,
+            (tasks, server, host),
         )| {
             Slice {
                 system,
                 cell,
+                run,
                 block,
                 round,
                 position,
@@ -134,7 +139,7 @@ fn slice(cells: Vec<CellId>, systems: usize) -> impl Strategy<Value = Slice> {
                 outcome,
                 trouble,
                 work,
-                client: ClientCounters { tasks },
+                client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,
             }
@@ -185,12 +190,33 @@ fn prefix() -> impl Strategy<Value = Prefix> {
     )
 }
 
+fn artifact() -> impl Strategy<Value = Artifact> {
+    let running = (vec(text(), 3), option::of(text())).prop_map(|(t, program)| RunningServer {
+        url: t[0].clone(),
+        product: Product::Postgres,
+        version: t[1].clone(),
+        program: program.map(PathBuf::from),
+        notes: t[2..].to_vec(),
+    });
+    let reported = vec(text(), 3).prop_map(|t| ReportedServer {
+        reported_in: t[0].clone(),
+        product: Product::MariaDb,
+        version: t[1].clone(),
+        notes: t[2..].to_vec(),
+    });
+    prop_oneof![
+        prefix().prop_map(Artifact::Prefix),
+        running.prop_map(Artifact::Running),
+        reported.prop_map(Artifact::Reported)
+    ]
+}
+
 fn system() -> impl Strategy<Value = System> {
-    (text(), spec(), prefix(), any::<bool>(), vec(text(), 0..4)).prop_map(
-        |(name, spec, prefix, is_twin, options)| System {
+    (text(), spec(), artifact(), any::<bool>(), vec(text(), 0..4)).prop_map(
+        |(name, spec, artifact, is_twin, options)| System {
             name,
             spec,
-            prefix,
+            artifact,
             is_base: false,
             is_twin,
             options,
@@ -270,11 +296,13 @@ fn host() -> impl Strategy<Value = Host> {
     )
 }
 
-fn instance(systems: usize) -> impl Strategy<Value = Instance> {
+fn instance(systems: usize, runs: usize) -> impl Strategy<Value = Instance> {
     let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
-    (0..systems, 0..1000_u32, data_set(), start_from, moment(), number()).prop_map(
-        |(system, block, data, start_from, started_ms, start_took_ms)| Instance {
+    let place = (0..systems, 0..runs, 0..1000_u32);
+    (place, data_set(), start_from, moment(), number()).prop_map(
+        |((system, run, block), data, start_from, started_ms, start_took_ms)| Instance {
             system,
+            run,
             block,
             data,
             start_from,
@@ -285,7 +313,16 @@ fn instance(systems: usize) -> impl Strategy<Value = Instance> {
 }
 
 fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
-    (moment(), option::of(0..systems), text()).prop_map(|(when_ms, system, what)| StudyEvent {
+    let busy =
+        (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
+    let what = prop_oneof![
+        Just(EventKind::Resumed),
+        text().prop_map(|sql| EventKind::Unprepared { sql }),
+        (any::<u32>(), text()).prop_map(|(tests, error)| EventKind::NotMeasured { tests, error }),
+        vec(busy, 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),
+        text().prop_map(|text| EventKind::Other { text }),
+    ];
+    (moment(), option::of(0..systems), what).prop_map(|(when_ms, system, what)| StudyEvent {
         when_ms,
         system,
         what,
@@ -294,8 +331,15 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
 
 fn finding(systems: usize) -> impl Strategy<Value = AuditFinding> {
     let class = select(vec![AuditClass::Expected, AuditClass::Harmless, AuditClass::Suspicious]);
-    (text(), vec(option::of(text()), systems), class, text())
-        .prop_map(|(setting, values, class, why)| AuditFinding { setting, values, class, why })
+    (text(), vec(option::of(text()), systems), class, text(), any::<bool>()).prop_map(
+        |(setting, values, class, why, is_asked)| AuditFinding {
+            setting,
+            values,
+            class,
+            why,
+            is_asked,
+        },
+    )
 }
 
 fn data_set() -> impl Strategy<Value = DataSet> {
@@ -322,40 +366,45 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
         .map(|(number, (rounds, all))| {
             let take = if *all { study.cells.len() } else { 1 };
             let cells = study.cells.iter().take(take).map(|cell| cell.id).collect();
-            Block { number, rounds: *rounds, cells }
+            Block { number, run: 0, rounds: *rounds, cells }
         })
         .collect()
 }
 
 /// A record as a study loop would write it; the ends of runs are left to the ledger.
 pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
-    (study(), host(), vec(system(), 1..4), any::<bool>()).prop_flat_map(
-        |(study, host, mut systems, finished)| {
+    let resumed = vec((moment(), host(), text()), 0..2);
+    (study(), host(), vec(system(), 1..4), any::<bool>(), resumed).prop_flat_map(
+        |(study, host, mut systems, finished, resumed)| {
+            let begun = (study.started_ms, host, study.assay_version.clone());
+            let runs: Vec<Run> = std::iter::once(begun)
+                .chain(resumed)
+                .map(|(at, host, assay_version)| Run {
+                    started_ms: at,
+                    updated_ms: at,
+                    host,
+                    assay_version,
+                })
+                .collect();
             systems[0].is_base = true;
             let cells = study.cells.iter().map(|cell| cell.id).collect();
             let count = systems.len();
             let parts = (
-                vec(instance(count), 0..4),
-                vec(slice(cells, count), 0..12),
+                vec(instance(count, runs.len()), 0..4),
+                vec(slice(cells, count, runs.len()), 0..12),
                 vec(event(count), 0..4),
                 vec(finding(count), 0..4),
                 option::of(content(count)),
-                vec(moment(), 0..2),
                 vec((1..=*ROUNDS.end(), any::<bool>()), 0..3),
             );
-            parts.prop_map(move |(instances, slices, events, audit, data, resumed, blocks)| {
+            parts.prop_map(move |(instances, slices, events, audit, data, blocks)| {
                 let mut seen = BTreeSet::new();
                 let is_first = |it: &Slice| seen.insert((it.system, it.cell, it.block, it.round));
-                let begun = std::iter::once(study.started_ms);
                 StudyRecord {
                     data: data.into_iter().collect(),
-                    runs: begun
-                        .chain(resumed)
-                        .map(|at| Run { started_ms: at, updated_ms: at })
-                        .collect(),
+                    runs: runs.clone(),
                     blocks: blocks_of(&study, &blocks),
                     study: study.clone(),
-                    host: host.clone(),
                     systems: systems.clone(),
                     instances,
                     slices: slices.into_iter().filter(is_first).collect(),
@@ -387,9 +436,9 @@ pub(crate) fn sample() -> StudyRecord {
 /// Writes a record, the ends of its runs aside.
 pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
     let id = &record.study.id;
-    ledger.create_study(&record.study, &record.host, &record.systems).unwrap();
+    ledger.create_study(&record.study, record.host(), &record.systems).unwrap();
     for run in &record.runs[1..] {
-        ledger.add_run(id, run.started_ms).unwrap();
+        ledger.add_run(id, run).unwrap();
     }
     for block in &record.blocks {
         ledger.add_block(id, block).unwrap();

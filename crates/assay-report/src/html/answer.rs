@@ -94,7 +94,7 @@ pub(crate) fn anchor(record: &StudyRecord, judged: &CellJudgement) -> String {
 fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let mut warnings: Vec<String> = headline::warnings(record, judgement);
     let systems = record.systems.iter().enumerate();
-    for (index, system) in systems.filter(|(_, it)| !it.is_twin && !it.prefix.build.released) {
+    for (index, system) in systems.filter(|(_, it)| !it.is_twin && !it.artifact.is_released()) {
         let name = label(record, index);
         warnings.push(format!("{name} is from {}, no released channel", origin(system)));
     }

@@ -83,7 +83,7 @@ impl Conditions {
 }
 
 fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, String)> {
-    let (study, host) = (&record.study, &record.host);
+    let (study, host) = (&record.study, record.host());
     let hypervisor =
         host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
     let memory = host.memory_kb as f64 / f64::from(1 << 20);
@@ -132,9 +132,9 @@ fn facts(record: &StudyRecord, judgement: &Judgement) -> Vec<(&'static str, Stri
 fn system(record: &StudyRecord, index: usize) -> SystemFacts {
     let system = &record.systems[index];
     let label = label(record, index);
-    let prefix = &system.prefix;
-    let mut notes = prefix.build.notes.clone();
-    if !prefix.build.released {
+    let artifact = &system.artifact;
+    let mut notes = artifact.notes().to_vec();
+    if !artifact.is_released() {
         notes.insert(0, "no released channel".into());
     }
     SystemFacts {
@@ -146,11 +146,11 @@ fn system(record: &StudyRecord, index: usize) -> SystemFacts {
             (_, true) => "A/A twin",
             _ => "",
         },
-        version: format!("{} {}", prefix.product, prefix.version),
+        version: format!("{} {}", artifact.product(), artifact.version()),
         engine: system.spec.engine.word(),
-        package: prefix.build.package_version.clone(),
+        package: artifact.package_version().to_owned(),
         source: origin(system),
-        sha256: crate::words::binaries(prefix).trim_start_matches("binaries ").to_owned(),
+        sha256: crate::words::binaries(artifact).trim_start_matches("binaries ").to_owned(),
         notes,
         options: system.options.clone(),
     }
@@ -190,7 +190,7 @@ fn events(record: &StudyRecord) -> Vec<Event> {
         .iter()
         .map(|event| Event {
             when: rfc3339(event.when_ms).unwrap_or_else(|| NONE.to_owned()),
-            what: event.what.clone(),
+            what: event.what.to_string(),
             system: event.system.map(|index| label(record, index)),
         })
         .collect()

@@ -87,7 +87,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
 }
 
 fn about(record: &StudyRecord) -> Vec<String> {
-    let (study, host) = (&record.study, &record.host);
+    let (study, host) = (&record.study, record.host());
     let date = rfc3339(study.started_ms).map(|moment| moment.chars().take(10).collect());
     let mut about: Vec<String> = date.into_iter().collect();
     about.extend([

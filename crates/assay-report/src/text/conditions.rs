@@ -90,7 +90,7 @@ pub(crate) fn data(record: &StudyRecord) -> Vec<String> {
 }
 
 fn host(record: &StudyRecord) -> String {
-    let host = &record.host;
+    let host = record.host();
     let hypervisor =
         host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
     format!(
@@ -110,20 +110,20 @@ fn systems(record: &StudyRecord) -> Vec<String> {
         let label = label(record, index);
         // The one place where people find the whole name.
         let url = if label == system.name { String::new() } else { format!("{}, ", system.name) };
-        let binaries = crate::words::binaries(&system.prefix);
+        let binaries = crate::words::binaries(&system.artifact);
         let role = if system.is_base { " (base)" } else { "" };
         lines.push(format!(
             "  {label}{role}: {url}{} {}, {}, package {} from {}, {binaries}",
-            system.prefix.product,
-            system.prefix.version,
+            system.artifact.product(),
+            system.artifact.version(),
             system.spec.engine.word(),
-            system.prefix.build.package_version,
+            system.artifact.package_version(),
             origin(system),
         ));
-        if !system.prefix.build.released {
+        if !system.artifact.is_released() {
             lines.push(format!("    warning: {} is no released channel", origin(system)));
         }
-        lines.extend(system.prefix.build.notes.iter().map(|note| format!("    note: {note}")));
+        lines.extend(system.artifact.notes().iter().map(|note| format!("    note: {note}")));
     }
     lines
 }
@@ -204,7 +204,7 @@ fn audit(record: &StudyRecord) -> Vec<String> {
     for (kind, entries) in findings::by_kind(&record.audit, AuditClass::Expected) {
         for entry in entries {
             let (of, name, values) = (of(kind), entry.name(), values(entry.finding));
-            lines.push(match entry.is_asked() {
+            lines.push(match entry.finding.is_asked {
                 true => format!("    asked for: {of}{name} = {values}"),
                 false => format!("    expected: {of}{name} = {values}: {}", entry.finding.why),
             });

@@ -31,12 +31,12 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
     systems.extend(others.iter().map(|name| system(name, &format!("{name}.4"), "trixie", false)));
     let slices = slices(&cells, systems.len());
     StudyRecord {
-        runs: vec![Run { started_ms: 1_795_000_000_000, updated_ms: 1_795_000_543_000 }],
+        runs: vec![run(1_795_000_000_000, 1_795_000_543_000)],
         slices,
         events: vec![StudyEvent {
             when_ms: 1_795_000_100_000,
             system: Some(1),
-            what: "round 3 of insert repeated: stolen CPU time".into(),
+            what: text_event("round 3 of insert repeated: stolen CPU time"),
         }],
         audit: vec![AuditFinding {
             setting: "innodb_flush_method".into(),
@@ -45,6 +45,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
                 .collect(),
             class: AuditClass::Harmless,
             why: "the data is cached".into(),
+            is_asked: false,
         }],
         finished: true,
         running: false,
@@ -90,12 +91,13 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         user_ns: cpu(400_000.0 / qps, qps),
         sys_ns: cpu(200_000.0 / qps, qps),
         runq_ns: 1_000_000,
-        disk_wait_ns: 0,
         context_switches: (2.0 * qps * 0.05) as u64,
+        disk_wait_ns: Some(0),
     };
     Slice {
         system,
         cell,
+        run: 0,
         block,
         round,
         position: system as u32,
@@ -108,11 +110,14 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
             elapsed_ns: 50_000_000,
             ..WorkCounters::default()
         },
-        client: ClientCounters {
+        client: Some(ClientCounters {
             tasks: TaskCounters { cpu_ns: cpu(12.0, qps), ..TaskCounters::default() },
-        },
-        server: ServerCounters { connections: server, ..ServerCounters::default() },
-        host: HostCounters::default(),
+        }),
+        server: Some(ServerCounters { connections: server, ..ServerCounters::default() }),
+        host: Some(HostCounters {
+            device: Some(DeviceCounters::default()),
+            ..HostCounters::default()
+        }),
     }
 }
 
@@ -139,6 +144,11 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
     }
 }
 
+#[allow(dead_code, reason = "not every test changes it")]
+pub(crate) fn run(started_ms: i64, updated_ms: i64) -> Run {
+    Run { started_ms, updated_ms, host: host(), assay_version: "0.1.0".into() }
+}
+
 fn host() -> Host {
     Host {
         cpu: "Example CPU".into(),
@@ -163,7 +173,7 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
             engine: Engine::InnoDb,
             overrides: Vec::new(),
         },
-        prefix: Prefix {
+        artifact: Artifact::Prefix(Prefix {
             path: prefix(),
             sha256: "0123456789abcdef".repeat(4),
             product: Product::MariaDb,
@@ -185,9 +195,24 @@ fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
                 charsets_dir: prefix(),
                 plugin_dir: prefix(),
             },
-        },
+        }),
         is_base,
         is_twin: false,
         options: Vec::new(),
+    }
+}
+
+/// An event of an older ledger.
+#[allow(dead_code, reason = "not every test changes it")]
+pub(crate) fn text_event(text: &str) -> EventKind {
+    EventKind::Other { text: text.into() }
+}
+
+/// What a system of these studies is.
+#[allow(dead_code, reason = "not every test changes it")]
+pub(crate) fn prefix_of(system: &mut System) -> &mut Prefix {
+    match &mut system.artifact {
+        Artifact::Prefix(prefix) => prefix,
+        other => panic!("{other:?}"),
     }
 }

@@ -54,6 +54,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
             .collect(),
         class,
         why: why.into(),
+        is_asked: why == "asked for",
     };
     vec![
         finding(
@@ -130,13 +131,18 @@ fn work(slice: &mut Slice, qps: f64) {
         ..WorkCounters::default()
     };
     let share = |part: f64| (2e9 * part) as u64;
-    slice.server.connections.cpu_ns = share(0.62 + 0.2 * (ns / 1e6).min(1.0));
-    slice.server.connections.context_switches = (qps * 4.1) as u64;
-    slice.server.background.cpu_ns = share(0.03);
-    slice.server.write_bytes =
+    let mut server = slice.server.unwrap_or_default();
+    server.connections.cpu_ns = share(0.62 + 0.2 * (ns / 1e6).min(1.0));
+    server.connections.context_switches = (qps * 4.1) as u64;
+    server.background.cpu_ns = share(0.03);
+    server.write_bytes =
         if slice.cell.test.class == Class::Write { (qps * 9000.0) as u64 } else { 0 };
-    slice.client.tasks.cpu_ns = share(0.12);
-    slice.host.device_reads = 3;
+    slice.server = Some(server);
+    let mut client = slice.client.unwrap_or_default();
+    client.tasks.cpu_ns = share(0.12);
+    slice.client = Some(client);
+    let device = DeviceCounters { reads: 3, ..DeviceCounters::default() };
+    slice.host = Some(HostCounters { device: Some(device), ..HostCounters::default() });
 }
 
 fn histogram(ns: f64) -> Vec<u8> {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_secret};
 
 use crate::intent::version_number;
-use crate::options::{Standing, Version, table};
+use crate::options::{Instead, Standing, Version, table};
 use rules::{Own, Rule, is_ignored, spelling};
 
 /// What a server says of itself, by name; what is not a server's variable has a word and a dot before its name.
@@ -213,7 +213,8 @@ fn finding(
     class: AuditClass,
     why: &str,
 ) -> AuditFinding {
-    AuditFinding { setting: setting.to_owned(), values, class, why: why.to_owned() }
+    let (setting, why) = (setting.to_owned(), why.to_owned());
+    AuditFinding { setting, values, class, why, is_asked: false }
 }
 
 /// What one system says about the thing of a rule.
@@ -279,21 +280,25 @@ fn judge(
     let common = (!differ(has.clone().map(|it| it.variable))).then(|| has.clone().next());
     let name = common.flatten().map_or(rule.name, |reading| reading.variable);
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
-    let (class, why) = if is_asked {
-        (AuditClass::Expected, ASKED.to_owned())
-    } else if let Some(why) = unavailable(rule, systems) {
-        if why.ends_with(AS_ASKED_FOR) {
-            return None;
+    let (class, why, is_asked) = if is_asked {
+        (AuditClass::Expected, ASKED.to_owned(), true)
+    } else if let Some(instead) = unavailable(rule, systems) {
+        match instead {
+            Instead::AsAsked(_) => return None,
+            Instead::Otherwise(does) => {
+                (AuditClass::Expected, format!("a version that lacks the option {does}"), false)
+            }
         }
-        (AuditClass::Expected, format!("a version that lacks the option {why}"))
     } else if let Some(own) = rule.own.as_ref().filter(|own| is_own(own, systems, &readings)) {
-        (AuditClass::Expected, own.why.to_owned())
+        (AuditClass::Expected, own.why.to_owned(), true)
     } else if is_unknown {
-        (AuditClass::Harmless, format!("only some of the versions have it: {}", rule.why))
+        let why = format!("only some of the versions have it: {}", rule.why);
+        (AuditClass::Harmless, why, false)
     } else {
-        (rule.class, rule.why.to_owned())
+        (rule.class, rule.why.to_owned(), false)
     };
-    Some(finding(&format!("{scope}{name}"), values, class, &why))
+    let found = finding(&format!("{scope}{name}"), values, class, &why);
+    Some(AuditFinding { is_asked, ..found })
 }
 
 /// Whether each system has the default of its product.
@@ -303,12 +308,9 @@ fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool 
     })
 }
 
-/// How it is put that a version without an option does what the option asks of others.
-const AS_ASKED_FOR: &str = "which is what was asked for";
-
 /// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
 /// user could change. Servers that run already do not follow the intent.
-fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<&'static str> {
+fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<Instead> {
     if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
         return None;
     }
@@ -317,7 +319,7 @@ fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<&'static str> {
         let mut settings = table(system.spec.product).iter();
         let setting = settings.find(|it| is_of_rule(it.option))?;
         match setting.standing(system.version()) {
-            Standing::Missing(why) => Some(why),
+            Standing::Missing(instead) => Some(instead),
             Standing::Known | Standing::SaidElsewhere => None,
         }
     })
@@ -357,7 +359,8 @@ fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
                 if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
             };
             let values = values.into_iter().map(|value| value.map(shown)).collect();
-            findings.push(finding(name, values, class, why));
+            let is_asked = asked.has(name);
+            findings.push(AuditFinding { is_asked, ..finding(name, values, class, why) });
         }
     }
     findings

@@ -59,5 +59,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     } else {
         (AuditClass::Expected, WHY_OF_VERSION)
     };
-    Some(finding(&format!("plan.{test}"), values, class, &format!("{}: {why}", told.join(", "))))
+    let why = format!("{}: {why}", told.join(", "));
+    let found = finding(&format!("plan.{test}"), values, class, &why);
+    Some(AuditFinding { is_asked: asked.engines_differ, ..found })
 }

@@ -4,6 +4,7 @@
 //! came or went; every one is asked of real servers in the tests.
 
 use crate::intent::Durability;
+use crate::options::Instead::AsAsked;
 use crate::options::{FIRST, Setting};
 
 /// The settings, in the order in which they are given.
@@ -36,13 +37,13 @@ pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("jit", |_| "off".to_owned()).missing(&[(
         FIRST,
         (11, 0, 0),
-        Some("has no compiler of expressions, which is what was asked for"),
+        Some(AsAsked("has no compiler of expressions")),
     )]),
     // Default `worker` from 18: before it a process reads pages itself.
     Setting::of("io_method", |_| "sync".to_owned()).missing(&[(
         FIRST,
         (18, 0, 0),
-        Some("reads pages in the process that wants them, which is what was asked for"),
+        Some(AsAsked("reads pages in the process that wants them")),
     )]),
     // Default 16 from 18.
     Setting::of("effective_io_concurrency", |_| "1".to_owned()),
@@ -50,7 +51,7 @@ pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("hash_mem_multiplier", |_| "1".to_owned()).missing(&[(
         FIRST,
         (13, 0, 0),
-        Some("builds hash tables in `work_mem`, which is what was asked for"),
+        Some(AsAsked("builds hash tables in `work_mem`")),
     )]),
     Setting::of("autovacuum", |_| "on".to_owned()),
     Setting::of("track_io_timing", |_| "off".to_owned()),

@@ -83,6 +83,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
     let mut slice = Slice {
         system,
         cell,
+        run: 0,
         block,
         round,
         position: system as u32,
@@ -90,9 +91,9 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
         work: Default::default(),
-        client: Default::default(),
-        server: Default::default(),
-        host: Default::default(),
+        client: None,
+        server: None,
+        host: None,
     };
     // A fixed amount of work, so that the time carries the speed without rounding.
     slice.work.events = 1000;
@@ -100,9 +101,12 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
     slice.work.elapsed_ns = (slice.ops() / speed * 1e9) as u64;
     // One client, never idle.
     slice.work.event_ns_sum = slice.work.elapsed_ns;
-    slice.server.connections.cpu_ns = slice.work.elapsed_ns / 2;
-    slice.server.connections.context_switches = 2000;
-    slice.client.tasks.cpu_ns = slice.work.elapsed_ns / 3;
+    let mut server = ServerCounters::default();
+    server.connections.cpu_ns = slice.work.elapsed_ns / 2;
+    server.connections.context_switches = 2000;
+    slice.server = Some(server);
+    let tasks = TaskCounters { cpu_ns: slice.work.elapsed_ns / 3, ..TaskCounters::default() };
+    slice.client = Some(ClientCounters { tasks });
     slice
 }
 
@@ -147,7 +151,7 @@ fn system(version: &str, is_base: bool) -> System {
             engine: Engine::InnoDb,
             overrides: Vec::new(),
         },
-        prefix: Prefix {
+        artifact: Artifact::Prefix(Prefix {
             path: "/prefix".into(),
             sha256: "0".repeat(64),
             product: Product::MariaDb,
@@ -169,7 +173,7 @@ fn system(version: &str, is_base: bool) -> System {
                 charsets_dir: "/prefix".into(),
                 plugin_dir: "/prefix".into(),
             },
-        },
+        }),
         is_base,
         is_twin: false,
         options: Vec::new(),

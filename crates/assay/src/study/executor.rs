@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Block, DataSet, PlannedCell, Slice, SliceOutcome, Verdict, counted};
-use assay_study::{Action, End, Executor, Note, Outcome, write_events};
+use assay_model::{Block, DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Verdict, counted};
+use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Control;
 
 use super::Unfinished;
@@ -163,34 +163,25 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         told
     }
 
-    fn note(&mut self, note: Note) -> Result<()> {
-        let (system, name, what) = match note {
-            Note::StartsAgain { why } => {
-                (None, "servers", format!("starting the servers of a block again: {why}"))
-            }
-            Note::LeavesOut { system, tests, why } => {
-                if let Some(error) = self.error.take() {
-                    self.left_out.get_or_insert(error);
-                }
-                let what = format!("{tests} tests are not measured in this block: {why}");
-                (Some(system), self.name(system), what)
-            }
-            Note::RepeatsWrites { system } => {
-                let what = "the writes measured before the interruption are done again, unrecorded";
-                return self.recorder.event(Some(system), what.to_owned());
-            }
-        };
-        self.env.progress.failed(name, &what);
+    fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
+        if let (EventKind::NotMeasured { .. }, Some(error)) = (&what, self.error.take()) {
+            self.left_out.get_or_insert(error);
+        }
+        if what != EventKind::WritesRepeated {
+            let name = system.map_or("servers", |system| self.name(system));
+            self.env.progress.failed(name, &what.to_string());
+        }
         self.recorder.event(system, what)
     }
 
     /// Records a slice; says so where it failed.
     pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
         let SliceOutcome::Failed(why) = &slice.outcome else { return self.recorder.slice(slice) };
-        let what = format!("{} failed: {why}", slice.cell.test);
+        let test = slice.cell.test.name.clone();
+        let what = EventKind::TestFailed { test, why: why.clone() };
         let system = slice.system;
         self.recorder.slice(slice)?;
-        self.env.progress.failed(self.name(system), &what);
+        self.env.progress.failed(self.name(system), &what.to_string());
         self.recorder.event(Some(system), what)
     }
 
@@ -268,7 +259,7 @@ impl Executor for StudyExecutor<'_, '_> {
                 let place = Place { system, block, round, position: 0 };
                 self.record(station::failed(self.cell(cell)?.id, place, why))?;
             }
-            Action::Note(note) => self.note(note)?,
+            Action::Note { system, what } => self.note(system, what)?,
             Action::Warm { system, cell } => self.warm(system, &cell)?,
             Action::Maintain { system, data, seconds } => self.maintain(system, data, seconds)?,
             Action::CheckAlive { system, cell } => self.check_alive(system, cell)?,

@@ -23,23 +23,15 @@ pub(crate) struct Questions<'a> {
     pub(crate) seed: u64,
 }
 
-/// What the catalog and the cache say of a server, which knows nothing of one that runs already.
-const UNKNOWN_OF_RUNNING: [&str; 3] = ["build.source", "build.channel", "build.foreign-libraries"];
-
 /// Asks a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
     let mut control = Control::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
     // Of a server elsewhere nothing is known.
     if let Some(pid) = server.pid() {
-        match (server, assay_servers::build_facts(pid, &system.prefix)) {
+        match (server, assay_servers::build_facts(pid, &system.artifact)) {
             // Its files may be gone, or in a container.
             (Instance::Attached(_), Err(_)) => {}
-            (Instance::Attached(_), Ok(mut facts)) => {
-                // Who built it, and what came with it, is not known.
-                facts.retain(|name, _| !UNKNOWN_OF_RUNNING.contains(&name.as_str()));
-                settings.extend(facts);
-            }
             (_, facts) => settings.extend(facts?),
         }
     }

@@ -1,6 +1,6 @@
 //! Whether a study is resumed on the machine that it was begun on: slices of two machines are no pairs.
 
-use assay_model::{Hint, Host, StudyRecord};
+use assay_model::{EventKind, Hint, Host, MachineFact, StudyRecord};
 
 /// Memory of one machine differs by this share at most, as its kernel keeps more or less of it for itself.
 const MEMORY_SHARE: f64 = 0.05;
@@ -22,12 +22,12 @@ impl Hint for OtherMachine {
     }
 }
 
-/// What changed about the machine since the study was begun, in words for its events.
+/// What changed about the machine since the study was begun.
 ///
 /// # Errors
 /// It is another machine: another processor, another number of CPUs, or more or less memory.
-pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<String>, OtherMachine> {
-    let began = &record.host;
+pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<EventKind>, OtherMachine> {
+    let began = record.host();
     let other = |there, here| OtherMachine { study: record.study.id.clone(), there, here };
     if began.cpu != here.cpu {
         return Err(other(format!("`{}`", began.cpu), format!("`{}`", here.cpu)));
@@ -42,13 +42,11 @@ pub(crate) fn changes(record: &StudyRecord, here: &Host) -> Result<Vec<String>, 
     }
     let hypervisor = |host: &Host| host.hypervisor.clone().unwrap_or_else(|| "none".to_owned());
     let changes = [
-        ("kernel", began.kernel.clone(), here.kernel.clone()),
-        ("system", began.os.clone(), here.os.clone()),
-        ("hypervisor", hypervisor(began), hypervisor(here)),
-        ("file system", began.filesystem.clone(), here.filesystem.clone()),
+        (MachineFact::Kernel, began.kernel.clone(), here.kernel.clone()),
+        (MachineFact::System, began.os.clone(), here.os.clone()),
+        (MachineFact::Hypervisor, hypervisor(began), hypervisor(here)),
+        (MachineFact::FileSystem, began.filesystem.clone(), here.filesystem.clone()),
     ];
     let changed = changes.into_iter().filter(|(_, then, now)| then != now);
-    Ok(changed
-        .map(|(what, then, now)| format!("resumed on {what} {now}, began on {then}"))
-        .collect())
+    Ok(changed.map(|(fact, then, now)| EventKind::MachineChanged { fact, now, then }).collect())
 }

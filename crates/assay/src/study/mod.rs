@@ -104,7 +104,7 @@ pub(crate) fn resume(
     let participants = participant::get_again(&record, env).map_err(named)?;
     let (setups, key) = (&record.study.setups, record.study.id_key);
     participant::refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
-    let mut recorder = Recorder::resume(ledger, record, changes).map_err(named)?;
+    let mut recorder = Recorder::resume(ledger, record, here, changes).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
 }
 

@@ -1,14 +1,11 @@
 //! Who else used the machine while servers were measured: a user who is told can stop them.
 
 use anyhow::Result;
-use assay_model::Trouble;
+use assay_model::{BusyProcess, EventKind, Trouble};
 use assay_probe::Census;
 
 use super::instance::Instance;
 use super::recorder::Recorder;
-
-/// How the event begins that names them.
-const TOLD: &str = "other processes used the CPU: ";
 
 /// Names in an event at most.
 const NAMES: usize = 3;
@@ -50,21 +47,21 @@ impl Others {
         let mut busiest = after.busiest_since(&before, &self.ours);
         busiest.retain(|busy| busy.cpus >= CPUS_MIN);
         busiest.truncate(NAMES);
-        let told = |name: &str| {
-            let mut events = recorder.record().events.iter();
-            events.any(|event| event.what.starts_with(TOLD) && event.what.contains(&quoted(name)))
+        let is_told = |name: &str| {
+            recorder.record().events.iter().any(|event| match &event.what {
+                EventKind::OtherProcesses { processes } => {
+                    processes.iter().any(|it| it.name == name)
+                }
+                _ => false,
+            })
         };
-        if busiest.iter().all(|busy| told(&busy.name)) {
+        if busiest.iter().all(|busy| is_told(&busy.name)) {
             return Ok(());
         }
-        let each: Vec<String> = busiest
-            .iter()
-            .map(|busy| format!("{} {:.2} CPUs", quoted(&busy.name), busy.cpus))
-            .collect();
-        recorder.event(None, format!("{TOLD}{} on average", each.join(", ")))
+        let processes = busiest.into_iter().map(|busy| BusyProcess {
+            name: busy.name,
+            cpu_percent: (100.0 * busy.cpus).round() as u32,
+        });
+        recorder.event(None, EventKind::OtherProcesses { processes: processes.collect() })
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("`{name}`")
 }

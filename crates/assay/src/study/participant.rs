@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use assay_model::{
-    DataSet, IdKey, Origin, Prefix, Product, Setup, Study, StudyRecord, System, SystemSpec,
+    Artifact, DataSet, EventKind, IdKey, Origin, Prefix, Product, Setup, Study, StudyRecord,
+    System, SystemSpec,
 };
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
@@ -29,12 +30,23 @@ const CONNECTIONS_STEP: u32 = 256;
 /// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
     pub(crate) system: System,
-    /// What the system's version has no option for, in words.
-    pub(crate) left_out: Vec<String>,
+    /// What the system's version has no option for.
+    pub(crate) left_out: Vec<EventKind>,
     /// The server, if it runs already.
     pub(crate) attached: Option<Attached>,
     /// Keeps the binaries in the cache while they are used.
     _hold: Option<Hold>,
+}
+
+impl Participant {
+    /// The binaries, if assay starts it.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn prefix(&self) -> Result<&Prefix> {
+        let System { name, artifact, .. } = &self.system;
+        artifact.prefix().with_context(|| format!("there are no binaries of `{name}` to start"))
+    }
 }
 
 /// Where the servers of a study run.
@@ -118,7 +130,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         // Of the same words the same build, though another appears in the source meanwhile.
         let same = participants.iter().find(|it| it.system.spec == *spec);
         let prefix = match same {
-            Some(same) => same.system.prefix.clone(),
+            Some(same) => same.prefix()?.clone(),
             None => {
                 let from = agreed.get(&spec.product).map(String::as_str);
                 fetch(&provisioner, name, spec, from, env)?
@@ -126,7 +138,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
         };
         let hold = provisioner.hold(&prefix)?;
         let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
-        let left_out = rendered.left_out.iter().map(ToString::to_string);
+        let left_out = rendered.left_out.iter().map(EventKind::from);
         participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
@@ -134,7 +146,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             system: System {
                 name: name.clone(),
                 spec: spec.clone(),
-                prefix,
+                artifact: Artifact::Prefix(prefix),
                 is_base: index == 0,
                 is_twin: planned.is_twin,
                 options: rendered.options,
@@ -171,7 +183,8 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
     let of_product = participants.iter().filter(|it| it.system.spec.product == product);
     let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
     for participant in of_product.filter(is_chosen) {
-        let System { name, prefix, .. } = &participant.system;
+        let System { name, artifact, .. } = &participant.system;
+        let Some(prefix) = artifact.prefix() else { continue };
         makers.entry(assay_provision::maker(&prefix.build)).or_insert(name);
     }
     let told: Vec<_> =
@@ -193,32 +206,33 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         if let Origin::Url(url) = &system.spec.origin {
             let participant =
                 attach(&parse_url(url)?, &system.name, &system.spec, system.is_base, env)?;
-            let found = &participant.system.prefix.version;
-            if *found != system.prefix.version {
-                let was = format!("version {} and is now {found}", system.prefix.version);
+            let (found, was) = (participant.system.artifact.version(), system.artifact.version());
+            if found != was {
+                let was = format!("version {was} and is now {found}");
                 return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
             }
             participants.push(participant);
             continue;
         }
-        let wanted = &system.prefix.sha256;
+        let measured = trust::binaries(system)?;
+        let wanted = &measured.sha256;
         let cached = provisioner.cached()?.into_iter().find(|prefix| prefix.sha256 == *wanted);
         let prefix = match cached {
             Some(prefix) => prefix,
             None => {
                 let spec = match system.spec.origin {
-                    Origin::Version(_) => trust::exactly(system),
+                    Origin::Version(_) => trust::exactly(system, measured),
                     _ => system.spec.clone(),
                 };
                 // No other build has the same checksum.
-                let from = assay_provision::maker(&system.prefix.build);
+                let from = assay_provision::maker(&measured.build);
                 fetch(&provisioner, &system.name, &spec, Some(from), env)?
             }
         };
         if prefix.sha256 != *wanted {
             let was = format!(
                 "a build of {} that can no longer be had: what is there now is another one ({} {})",
-                system.prefix.version, prefix.build.source, prefix.build.package_version,
+                measured.version, prefix.build.source, prefix.build.package_version,
             );
             return Err(trust::Distrust::Replaced { system: system.name.clone(), was }.into());
         }
@@ -226,7 +240,8 @@ pub(crate) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         let spec = &system.spec;
         let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
         trust::check_options(system, &prefix, &options)?;
-        let system = System { prefix, options, ..system.clone() };
+        let artifact = Artifact::Prefix(prefix);
+        let system = System { artifact, options, ..system.clone() };
         participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
     }
     refuse_the_same_twice(&participants)?;
@@ -292,14 +307,15 @@ fn attach(
         .interrupt
         .may_end_in(|| Attached::connect(options))
         .with_context(|| format!("cannot attach to `{url}`"))?;
-    let (product, prefix) = (attached.product(), attached.prefix(&url.to_string()));
-    let what = format!("is {product} {}, running already", prefix.version);
+    let running = attached.describe(&url.to_string());
+    let product = running.product;
+    let what = format!("is {product} {}, running already", running.version);
     env.progress.done(name, &what);
     let spec = SystemSpec { product, ..spec.clone() };
     let system = System {
         name: name.to_owned(),
         spec,
-        prefix,
+        artifact: Artifact::Running(running),
         is_base,
         is_twin: false,
         options: Vec::new(),

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    Block, CellId, DataContent, DataSet, Instance, Slice, Study, StudyEvent, StudyRecord,
-    may_be_secret,
+    Block, CellId, DataContent, DataSet, EventKind, Host, Instance, Run, Slice, Study, StudyEvent,
+    StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
@@ -59,15 +59,19 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Goes on with a study that was interrupted, and tells what changed meanwhile.
+    /// Goes on with a study that was interrupted, on this machine, and tells what changed meanwhile.
     pub(crate) fn resume(
         ledger: &'a mut Ledger,
         record: StudyRecord,
-        changes: Vec<String>,
+        here: Host,
+        changes: Vec<EventKind>,
     ) -> Result<Self> {
-        ledger.add_run(&record.study.id, now_ms())?;
         let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
-        recorder.event(None, "resumed after an interruption".to_owned())?;
+        let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
+        let run = Run { started_ms: now, updated_ms: now, host: here, assay_version };
+        recorder.ledger.add_run(&recorder.record.study.id, &run)?;
+        recorder.record.runs.push(run);
+        recorder.event(None, EventKind::Resumed)?;
         changes.into_iter().try_for_each(|what| recorder.event(None, what))?;
         Ok(recorder)
     }
@@ -95,14 +99,22 @@ impl<'a> Recorder<'a> {
         &self.record
     }
 
+    /// The run that measures now, by its place among those of the study.
+    fn run(&self) -> usize {
+        self.record.runs.len().saturating_sub(1)
+    }
+
+    /// Notes a slice, as one of the present run.
     pub(crate) fn slice(&mut self, slice: Slice) -> Result<()> {
+        let slice = Slice { run: self.run(), ..slice };
         self.ledger.add_slice(&self.record.study.id, &slice)?;
         self.record.slices.push(slice);
         Ok(())
     }
 
-    /// Notes a block before it is measured.
+    /// Notes a block before it is measured, as begun in the present run.
     pub(crate) fn block(&mut self, block: Block) -> Result<()> {
+        let block = Block { run: self.run(), ..block };
         self.ledger.add_block(&self.record.study.id, &block)?;
         self.record.blocks.push(block);
         Ok(())
@@ -118,12 +130,13 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn instance(&mut self, instance: Instance) -> Result<()> {
+        let instance = Instance { run: self.run(), ..instance };
         self.ledger.add_instance(&self.record.study.id, &instance)?;
         self.record.instances.push(instance);
         Ok(())
     }
 
-    pub(crate) fn event(&mut self, system: Option<usize>, what: String) -> Result<()> {
+    pub(crate) fn event(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
         let event = StudyEvent { when_ms: now_ms(), system, what };
         self.ledger.add_event(&self.record.study.id, &event)?;
         self.record.events.push(event);
@@ -176,9 +189,14 @@ impl<'a> Recorder<'a> {
     /// Notes, once for each, statements that a system would not prepare: unequal conditions are shown.
     pub(crate) fn unprepared(&mut self, system: usize, statements: &[String]) -> Result<()> {
         for sql in statements {
-            let what = format!("cannot prepare `{sql}`: it is sent as text");
-            let events = &self.record.events;
-            if !events.iter().any(|it| it.system == Some(system) && it.what == what) {
+            let what = EventKind::Unprepared { sql: sql.clone() };
+            let is_told = |it: &StudyEvent| match &it.what {
+                // Of a study that an older assay began.
+                EventKind::Other { text } => *text == what.to_string(),
+                told => *told == what,
+            };
+            let mut events = self.record.events.iter().filter(|it| it.system == Some(system));
+            if !events.any(is_told) {
                 self.event(Some(system), what)?;
             }
         }

@@ -41,6 +41,8 @@ impl StudyExecutor<'_, '_> {
         let server = self.instance(system, phase)?;
         self.recorder.instance(assay_model::Instance {
             system,
+            // The recorder knows it.
+            run: 0,
             block,
             data: phase.data,
             start_from: phase.start_from,

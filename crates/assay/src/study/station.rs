@@ -5,8 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use assay_load::{Bound, Session, Work};
 use assay_model::{
-    CellId, ClientCounters, CpuPlacement, HostCounters, PlannedCell, ServerCounters, Slice,
-    SliceOutcome, Study, System, WorkCounters,
+    CellId, CpuPlacement, PlannedCell, Slice, SliceOutcome, Study, System, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
 
@@ -109,6 +108,8 @@ fn unmeasured(cell: CellId, place: Place) -> Slice {
     Slice {
         system: place.system,
         cell,
+        // The recorder knows it.
+        run: 0,
         block: place.block,
         round: place.round,
         position: place.position,
@@ -116,9 +117,9 @@ fn unmeasured(cell: CellId, place: Place) -> Slice {
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
         work: WorkCounters::default(),
-        client: ClientCounters::default(),
-        server: ServerCounters::default(),
-        host: HostCounters::default(),
+        client: None,
+        server: None,
+        host: None,
     }
 }
 
@@ -157,7 +158,8 @@ impl Station {
         if !slice.trouble.is_empty() {
             slice.outcome = SliceOutcome::Troubled;
         }
-        (slice.client, slice.server, slice.host) = (usage.client, usage.server, usage.host);
+        (slice.client, slice.host) = (Some(usage.client), Some(usage.host));
+        slice.server = usage.server;
         slice.work = work?;
         Ok(())
     }

@@ -135,8 +135,11 @@ type Empty = BTreeMap<PathBuf, Instance>;
 fn start_empty(makers: &[Maker]) -> Result<Empty> {
     let mut started = Empty::new();
     for maker in makers {
-        let fresh = maker.dir().join(FRESH);
-        if maker.participant.attached.is_some() || fresh.is_dir() || started.contains_key(&fresh) {
+        if maker.participant.attached.is_some() {
+            continue;
+        }
+        let fresh = maker.dir()?.join(FRESH);
+        if fresh.is_dir() || started.contains_key(&fresh) {
             continue;
         }
         let name = &maker.participant.system.name;
@@ -320,16 +323,16 @@ const TEMPLATE_VERSION: u32 = 4;
 
 impl Maker<'_> {
     /// Where its template is, or will be.
-    fn dir(&self) -> PathBuf {
+    fn dir(&self) -> Result<PathBuf> {
         let system = &self.participant.system;
-        self.env.cache_dir.join(TEMPLATES).join(key(&[
-            &system.prefix.sha256,
+        Ok(self.env.cache_dir.join(TEMPLATES).join(key(&[
+            &self.participant.prefix()?.sha256,
             &system.options.join(" "),
             system.spec.engine.word(),
             &format!("{} {} {}", self.data, self.study.id_key.word(), self.study.seed),
             &aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" "),
             &format!("template {TEMPLATE_VERSION}"),
-        ]))
+        ])))
     }
 
     /// The template, made of one of the `empty` instances where there is none yet.
@@ -337,9 +340,9 @@ impl Maker<'_> {
         if self.participant.attached.is_some() {
             return self.of_running_server();
         }
-        let dir = self.dir();
-        let System { spec, prefix, .. } = &self.participant.system;
-        let (version, engine) = (&prefix.version, spec.engine.word());
+        let dir = self.dir()?;
+        let System { spec, artifact, .. } = &self.participant.system;
+        let (version, engine) = (artifact.version(), spec.engine.word());
         describe(&dir, &format!("{spec} ({version}), {engine}, {} rows", self.data))?;
         let making = making(self.env, &dir)?;
         let (fresh, aged, made) = (dir.join(FRESH), dir.join("aged"), dir.join("made.json"));
@@ -368,21 +371,21 @@ impl Maker<'_> {
 
     /// A new instance without tables.
     fn empty(&self) -> Result<Instance> {
-        let System { name, prefix, options, .. } = &self.participant.system;
+        let System { name, options, .. } = &self.participant.system;
+        let prefix = self.participant.prefix()?;
         let server = start_on_empty(self.env, prefix, options, name, |empty| {
             self.env.progress.update(&format!("{name}: starting"));
-            self.start_on(empty)
+            self.start_on(empty, prefix)
         })?;
         Ok(Instance::Started(server))
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
-        Ok(Instance::Started(self.start_on(data)?))
+        Ok(Instance::Started(self.start_on(data, self.participant.prefix()?)?))
     }
 
-    fn start_on(&self, data: &Path) -> Result<Server, assay_servers::Error> {
-        let system = &self.participant.system;
-        Server::start(&self.stage.site, &system.prefix, &system.options, data)
+    fn start_on(&self, data: &Path, prefix: &Prefix) -> Result<Server, assay_servers::Error> {
+        Server::start(&self.stage.site, prefix, &self.participant.system.options, data)
     }
 
     /// What a server that runs already holds after its tables were loaded, and aged.

@@ -49,6 +49,12 @@ pub(crate) enum Distrust {
         /// What it is.
         found: String,
     },
+    /// Only binaries can be started, and there are none in the record.
+    #[error("the ledger has no binaries of `{system}`")]
+    NoBinaries {
+        /// The system.
+        system: String,
+    },
     /// What it was measured with is not there any more.
     #[error("`{system}` was measured with {was}")]
     Replaced {
@@ -80,9 +86,10 @@ impl Hint for Distrust {
             Self::Options { .. } => "slices under other options are never mixed: resume it with the assay that began \
                  it, or begin a new study; if no assay sets these options, somebody edited the ledger"
                 .to_owned(),
-            Self::Product { .. } | Self::Version { .. } | Self::Plan { .. } => {
-                "the ledger was edited: begin a new study".to_owned()
-            }
+            Self::Product { .. }
+            | Self::Version { .. }
+            | Self::Plan { .. }
+            | Self::NoBinaries { .. } => "the ledger was edited: begin a new study".to_owned(),
             Self::Replaced { .. } => "begin a new study with what is there now".to_owned(),
         }]
     }
@@ -144,8 +151,9 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
         let what = match system.spec.origin {
             Origin::Version(_) => {
                 check_system(&system.spec)?;
-                check_system(&exactly(system))?;
-                check_version(system, &system.prefix)?;
+                let measured = binaries(system)?;
+                check_system(&exactly(system, measured))?;
+                check_version(system, measured)?;
                 continue;
             }
             Origin::Dir(_) => "a program of this machine",
@@ -164,7 +172,7 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
 /// Checks that binaries are of the version that the name of their system asks for, and of the one that was measured.
 fn check_version(system: &System, prefix: &Prefix) -> Result<(), Distrust> {
     let Origin::Version(asked) = &system.spec.origin else { return Ok(()) };
-    let (found, measured) = (&prefix.version, &system.prefix.version);
+    let (found, measured) = (&prefix.version, &binaries(system)?.version);
     let wanted = if !assay_provision::answers(found, asked) {
         asked
     } else if found != measured {
@@ -176,9 +184,15 @@ fn check_version(system: &System, prefix: &Prefix) -> Result<(), Distrust> {
     Err(Distrust::Version { system, wanted, found })
 }
 
-/// The very version that a system was measured in.
-pub(crate) fn exactly(system: &System) -> SystemSpec {
-    let exact = Origin::Version(system.prefix.version.clone());
+/// The binaries that a system was measured with.
+pub(crate) fn binaries(system: &System) -> Result<&Prefix, Distrust> {
+    let missing = || Distrust::NoBinaries { system: system.name.clone() };
+    system.artifact.prefix().ok_or_else(missing)
+}
+
+/// The very version that a system was measured in, with these binaries.
+pub(crate) fn exactly(system: &System, binaries: &Prefix) -> SystemSpec {
+    let exact = Origin::Version(binaries.version.clone());
     SystemSpec { origin: exact, ..system.spec.clone() }
 }
 
@@ -204,6 +218,7 @@ pub(crate) fn check_options(
 
 #[cfg(test)]
 mod tests {
+    use assay_model::Artifact;
     use assay_model::limits::BLOCKS;
     use assay_model::{Block, Host};
     use assay_plan::{MachineFacts, Request, plan};
@@ -216,7 +231,8 @@ mod tests {
         let request = Request { blocks: Some(blocks), ..Request::of_systems(&words) };
         let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
         let plan = plan(&request, machine).unwrap();
-        let prefix = serde_json::json!({
+        let artifact = serde_json::json!({
+            "kind": "prefix",
             "path": "", "sha256": "", "product": "mariadb", "version": "", "packages": [],
             "build": { "source": "", "channel": "", "package_version": "", "released": true, "notes": [] },
             "layout": {
@@ -227,7 +243,7 @@ mod tests {
         let system = |(number, planned): (usize, assay_plan::PlannedSystem)| System {
             name: planned.name,
             spec: planned.spec,
-            prefix: serde_json::from_value(prefix.clone()).unwrap(),
+            artifact: serde_json::from_value(artifact.clone()).unwrap(),
             is_base: number == 0,
             is_twin: false,
             options: Vec::new(),
@@ -235,7 +251,7 @@ mod tests {
         let systems = plan.systems.into_iter().enumerate().map(system).collect();
         let mut record = StudyRecord::new(plan.study, Host::default(), systems);
         let cells = record.study.cells.iter().map(|cell| cell.id).collect();
-        record.blocks.push(Block { number: in_block, rounds: ROUNDS_MIN, cells });
+        record.blocks.push(Block { number: in_block, run: 0, rounds: ROUNDS_MIN, cells });
         record
     }
 
@@ -286,8 +302,10 @@ mod tests {
         let of = |asked: &str, measured: &str, found: &str| {
             let mut system = broken_off(2, 1).systems.remove(0);
             system.spec.origin = Origin::Version(asked.to_owned());
-            system.prefix.version = measured.to_owned();
-            let prefix = Prefix { version: found.to_owned(), ..system.prefix.clone() };
+            let recorded = binaries(&system).unwrap().clone();
+            let prefix = Prefix { version: found.to_owned(), ..recorded.clone() };
+            let measured = Prefix { version: measured.to_owned(), ..recorded };
+            system.artifact = Artifact::Prefix(measured);
             check_options(&system, &prefix, &[]).is_ok()
         };
         assert!(of("10.11", "10.11.14", "10.11.14"));

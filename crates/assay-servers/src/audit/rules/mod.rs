@@ -40,7 +40,7 @@ pub(super) struct Variable {
 pub(super) struct Own {
     /// In the rule's terms.
     pub(super) value: fn(Product) -> &'static str,
-    /// Why it is kept.
+    /// Why it is kept: it belongs to the comparison that was asked for.
     pub(super) why: &'static str,
 }
 

@@ -9,14 +9,16 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
     connections, fixed, half_of_log, log,
 };
-use crate::options::{FIRST, NEVER, Setting};
+use crate::options::Instead::{AsAsked, Otherwise};
+use crate::options::{FIRST, Instead, NEVER, Setting};
 
 /// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
-const NO_SNAPSHOT_ISOLATION: Option<&str> =
-    Some("never refuses to write over a row changed since the snapshot");
+const NO_SNAPSHOT_ISOLATION: Option<Instead> =
+    Some(Otherwise("never refuses to write over a row changed since the snapshot"));
 
 /// Taken away with the new log format of 10.8, given back by MDEV-33894.
-const BLOCK_OF_THE_DEVICE: Option<&str> = Some("writes blocks of the device's size to the log");
+const BLOCK_OF_THE_DEVICE: Option<Instead> =
+    Some(Otherwise("writes blocks of the device's size to the log"));
 
 /// All of them.
 pub(crate) const OPTIONS: &[Setting] = &[
@@ -65,7 +67,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
         FIRST,
         (10, 2, 2),
-        Some("begins to write changed pages ahead when 0.001 % of all have changed"),
+        Some(Otherwise("begins to write changed pages ahead when 0.001 % of all have changed")),
     )]),
     Setting::of("innodb-io-capacity", fixed!("2000")),
     Setting::of("innodb-flush-neighbors", fixed!("0")),
@@ -78,7 +80,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     )]),
     // Default 8192 until 10.7, 512 later: a partial block of the log is read before it is written.
     Setting::of("innodb-log-write-ahead-size", fixed!("4096")).missing(&[
-        (FIRST, (10, 2, 2), Some("writes blocks of 512 bytes to the log")),
+        (FIRST, (10, 2, 2), Some(Otherwise("writes blocks of 512 bytes to the log"))),
         ((10, 8, 0), (10, 11, 9), BLOCK_OF_THE_DEVICE),
         ((11, 0, 0), (11, 1, 6), BLOCK_OF_THE_DEVICE),
         ((11, 2, 0), (11, 2, 5), BLOCK_OF_THE_DEVICE),
@@ -90,12 +92,12 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-change-buffering", fixed!("none")).missing(&[(
         (11, 0, 0),
         NEVER,
-        Some("has no change buffer, which is what was asked for"),
+        Some(AsAsked("has no change buffer")),
     )]),
     Setting::of("innodb-log-file-buffering", fixed!("ON")).missing(&[(
         FIRST,
         (10, 8, 4),
-        Some("always buffers the log, which is what was asked for"),
+        Some(AsAsked("always buffers the log")),
     )]),
     // Default ON from 11.6.2.
     Setting::of("innodb-snapshot-isolation", fixed!("OFF")).missing(&[

@@ -7,6 +7,7 @@ pub(crate) use mariadb::OPTIONS as MARIADB;
 pub(crate) use mysql::OPTIONS as MYSQL;
 
 use crate::intent::{Charset, Durability, Intent};
+use crate::options::Instead::{self, Otherwise};
 
 macro_rules! fixed {
     ($value:literal) => {
@@ -16,10 +17,12 @@ macro_rules! fixed {
 use fixed;
 
 /// What versions without `eq_range_index_dive_limit` do.
-const ALWAYS_DIVES: &str = "looks up every point of a list in the index to plan a statement";
+const ALWAYS_DIVES: Instead =
+    Otherwise("looks up every point of a list in the index to plan a statement");
 
 /// What versions without `innodb_default_row_format` do.
-const COMPACT_ROWS: &str = "makes rows `Compact`, which differ from `Dynamic` in long columns only";
+const COMPACT_ROWS: Instead =
+    Otherwise("makes rows `Compact`, which differ from `Dynamic` in long columns only");
 
 fn commit(intent: &Intent) -> String {
     match intent.durability {

@@ -9,6 +9,7 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
     log,
 };
+use crate::options::Instead::{AsAsked, Otherwise};
 use crate::options::{FIRST, NEVER, Setting};
 
 /// All of them.
@@ -59,7 +60,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-use-fdatasync", fixed!("OFF")).missing(&[(
         FIRST,
         (8, 0, 26),
-        Some("flushes by `fsync`, which is what was asked for"),
+        Some(AsAsked("flushes by `fsync`")),
     )]),
     // Default 75 before 8.0.3.
     Setting::of("innodb-max-dirty-pages-pct", fixed!("90")),
@@ -67,7 +68,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
         FIRST,
         (5, 6, 6),
-        Some("writes no changed pages ahead, which is what was asked for"),
+        Some(AsAsked("writes no changed pages ahead")),
     )]),
     // Default 200, since 8.4.0 10000.
     Setting::of("innodb-io-capacity", fixed!("2000")),
@@ -75,27 +76,23 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-flush-neighbors", fixed!("0")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some("writes the changed neighbours of a page together with it"),
+        Some(Otherwise("writes the changed neighbours of a page together with it")),
     )]),
     // Default `innodb` before 5.7.7.
     Setting::of("innodb-checksum-algorithm", fixed!("crc32")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some("has the older checksum of pages only, which costs more CPU than CRC-32"),
+        Some(Otherwise("has the older checksum of pages only, which costs more CPU than CRC-32")),
     )]),
     Setting::of("innodb-log-write-ahead-size", fixed!("4096")).missing(&[(
         FIRST,
         (5, 7, 4),
-        Some("writes blocks of 512 bytes to the log"),
+        Some(Otherwise("writes blocks of 512 bytes to the log")),
     )]),
     // Default ON before 8.4.0 and, since, on machines with many CPUs: other versions write the log where they commit.
     Setting::of("innodb-log-writer-threads", fixed!("OFF")).missing(&[
-        (
-            FIRST,
-            (8, 0, 11),
-            Some("writes the log in the committing thread, which is what was asked for"),
-        ),
-        ((8, 0, 11), (8, 0, 22), Some("always writes the log in threads of its own")),
+        (FIRST, (8, 0, 11), Some(AsAsked("writes the log in the committing thread"))),
+        ((8, 0, 11), (8, 0, 22), Some(Otherwise("always writes the log in threads of its own"))),
     ]),
     // Default ON before 8.4.0.
     Setting::of("innodb-adaptive-hash-index", fixed!("OFF")),
@@ -105,13 +102,13 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-undo-log-truncate", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 7, 5),
-        Some("never truncates undo logs, which is what was asked for"),
+        Some(AsAsked("never truncates undo logs")),
     )]),
     // What an instance has in its cache shall come from the study alone.
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some("never saves what the buffer pool holds, which is what was asked for"),
+        Some(AsAsked("never saves what the buffer pool holds")),
     )]),
     Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")).missing(&[(
         FIRST,
@@ -122,12 +119,12 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("loose-innodb-numa-interleave", fixed!("OFF")).only(InnoDb).missing(&[(
         FIRST,
         (5, 6, 27),
-        Some("takes memory where the kernel gives it, which is what was asked for"),
+        Some(AsAsked("takes memory where the kernel gives it")),
     )]),
     Setting::of("query-cache-type", fixed!("0")).missing(&[(
         (8, 0, 3),
         NEVER,
-        Some("has no query cache, which is what was asked for"),
+        Some(AsAsked("has no query cache")),
     )]),
     Setting::of("query-cache-size", fixed!("0")).missing(&[((8, 0, 3), NEVER, None)]),
     // Default ON since 5.6.6.
@@ -142,6 +139,10 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Logins are not measured; this one needs neither TLS nor a key for a password.
     Setting::of("default-authentication-plugin", fixed!("mysql_native_password")).missing(&[
         (FIRST, (8, 0, 4), None),
-        ((8, 4, 0), NEVER, Some("logs in by `caching_sha2_password`; logins are not measured")),
+        (
+            (8, 4, 0),
+            NEVER,
+            Some(Otherwise("logs in by `caching_sha2_password`; logins are not measured")),
+        ),
     ]),
 ];

@@ -1,0 +1,149 @@
+//! The runs of a study: when, where and by which assay it was measured.
+
+use assay_model::{Host, Run};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::fields::Fields;
+use crate::read::rows;
+use crate::write::{index, integer};
+use crate::{Error, Ledger, Problem, bounds};
+
+/// The last row written to the study before `run_end`, a moment.
+const UPDATED_MS: &str = "max(
+    coalesce((SELECT max(written_ms) FROM slice
+        WHERE slice.study = stretch.study AND written_ms < run_end), 0),
+    coalesce((SELECT max(when_ms) FROM event
+        WHERE event.study = stretch.study AND when_ms < run_end), 0),
+    coalesce((SELECT max(started_ms) FROM instance
+        WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))";
+
+impl Ledger {
+    /// Adds a run, in which the study goes on; its last sign of life is that of the rows that follow.
+    ///
+    /// # Errors
+    /// The study is not in the ledger.
+    pub fn add_run(&mut self, study: &str, run: &Run) -> Result<(), Error> {
+        self.named(add_with_transaction(&self.connection, study, run))
+    }
+}
+
+/// The runs of a study as rows name them, in order.
+pub(crate) struct RunIds(Vec<i64>);
+
+impl RunIds {
+    pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
+        let sql = "SELECT id FROM run WHERE study = ? ORDER BY id";
+        let ids = rows(connection, sql, [study], |row| Fields::new("run", "id", row).get("id"))?;
+        Ok(Self(ids))
+    }
+
+    /// The place of a run among those of the study.
+    pub(crate) fn index(&self, id: i64) -> Option<usize> {
+        self.0.binary_search(&id).ok()
+    }
+}
+
+/// What rows name a run by, given its place among those of the study.
+pub(crate) fn id(connection: &Connection, study: &str, run: usize) -> Result<i64, Problem> {
+    let sql = "SELECT id FROM run WHERE study = ? ORDER BY id LIMIT 1 OFFSET ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    let id = statement.query_row(params![study, index(run)?], |row| row.get(0)).optional()?;
+    id.ok_or(Problem::Dangling)
+}
+
+/// Time spent on a study in all its runs, seconds.
+pub(crate) fn elapsed_s(connection: &Connection, study: &str) -> Result<f64, Problem> {
+    Ok(stretches(connection, study)?.iter().map(|(_, run)| run.elapsed_s()).sum())
+}
+
+/// All runs of a study: at least one.
+pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
+    let runs = stretches(connection, study)?;
+    if runs.is_empty() {
+        let (row, what) = (format!("`{study}`"), "is missing".to_owned());
+        return Err(Problem::Row { table: "run", row, what });
+    }
+    let with_host = |(id, run)| Ok(Run { host: read_host(connection, id)?, ..run });
+    runs.into_iter().map(with_host).collect()
+}
+
+/// The ids of runs, and the runs without their hosts.
+fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Problem> {
+    let sql = format!(
+        "WITH stretch AS (
+            SELECT id, study, started_ms, assay_version,
+                lead(started_ms, 1, {}) OVER (ORDER BY id) AS run_end
+            FROM run WHERE study = ?)
+         SELECT id, started_ms, assay_version, {UPDATED_MS} AS updated_ms FROM stretch ORDER BY id",
+        i64::MAX
+    );
+    rows(connection, &sql, [study], |row| {
+        let fields = Fields::new("run", "id", row);
+        let started_ms: i64 = fields.get("started_ms")?;
+        // Nothing was written yet, or the clock was set back.
+        let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
+        for (name, ms) in [("started_ms", started_ms), ("updated_ms", updated_ms)] {
+            bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;
+        }
+        let assay_version = fields.get("assay_version")?;
+        let run = Run { started_ms, updated_ms, host: Host::default(), assay_version };
+        Ok((fields.get("id")?, run))
+    })
+}
+
+fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
+    let sql = "SELECT run, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
+            counts_disk_wait, counts_device
+        FROM host WHERE run = ?";
+    let mut found = rows(connection, sql, [run], |row| {
+        let fields = Fields::new("host", "run", row);
+        Ok(Host {
+            cpu: fields.get("cpu")?,
+            cpus: fields.get("cpus")?,
+            memory_kb: fields.number("memory_kb")?,
+            kernel: fields.get("kernel")?,
+            os: fields.get("os")?,
+            hypervisor: fields.get("hypervisor")?,
+            filesystem: fields.get("filesystem")?,
+            counts_disk_wait: fields.get("counts_disk_wait")?,
+            counts_device: fields.get("counts_device")?,
+        })
+    })?;
+    found.pop().ok_or_else(|| Problem::Row {
+        table: "host",
+        row: run.to_string(),
+        what: "is missing".to_owned(),
+    })
+}
+
+fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
+    add(&transaction, study, run)?;
+    Ok(transaction.commit()?)
+}
+
+pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
+    bounds::moment("started_ms", run.started_ms).map_err(Problem::Unstorable)?;
+    let sql = "INSERT INTO run (study, started_ms, assay_version) VALUES (?, ?, ?)";
+    connection.execute(sql, params![study, run.started_ms, run.assay_version])?;
+    let (id, host) = (connection.last_insert_rowid(), &run.host);
+    connection.execute(
+        "INSERT INTO host (run, study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,
+            counts_disk_wait, counts_device)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        params![
+            id,
+            study,
+            host.cpu,
+            host.cpus,
+            integer("memory_kb", host.memory_kb)?,
+            host.kernel,
+            host.os,
+            host.hypervisor,
+            host.filesystem,
+            host.counts_disk_wait,
+            host.counts_device,
+        ],
+    )?;
+    Ok(())
+}

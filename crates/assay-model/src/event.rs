@@ -1,0 +1,187 @@
+//! Things that happen during a study and are no measurements: kinds with fields. Their texts are made when they are
+//! shown.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum EventKind {
+    /// An interrupted study went on.
+    Resumed,
+    /// A resumed study went on under other conditions on the same machine.
+    MachineChanged {
+        /// What changed.
+        fact: MachineFact,
+        /// As it is now.
+        now: String,
+        /// As it was when the study began.
+        then: String,
+    },
+    /// The system's version lacks an option that the others get.
+    OptionLeftOut {
+        /// The option.
+        option: String,
+        /// What the version does instead: a verb and what follows it.
+        instead: String,
+        /// Whether that is what the option asks of the others.
+        is_as_asked: bool,
+    },
+    /// The system would not prepare a statement, so it is sent as text.
+    Unprepared {
+        /// The statement.
+        sql: String,
+    },
+    /// A server of a block did not start, and all of them were started once more.
+    StartedAgain {
+        /// Why it did not start.
+        error: String,
+    },
+    /// The system did not start, so tests were left out of the block.
+    NotMeasured {
+        /// How many tests.
+        tests: u32,
+        /// Why it did not start.
+        error: String,
+    },
+    /// A slice was broken off.
+    TestFailed {
+        /// The test's name.
+        test: String,
+        /// Why.
+        why: String,
+    },
+    /// A resumed sequence did again what writes had done before, to find the data as they leave them.
+    WritesRepeated,
+    /// Other processes troubled slices; the busiest of them.
+    OtherProcesses {
+        /// The busiest first.
+        processes: Vec<BusyProcess>,
+    },
+    /// A text of a ledger older than kinds. Nothing else writes it.
+    Other {
+        /// The text.
+        text: String,
+    },
+}
+
+/// A fact about the machine that may change between the runs of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MachineFact {
+    /// Kernel release.
+    Kernel,
+    /// Distribution.
+    System,
+    /// Hypervisor.
+    Hypervisor,
+    /// File system type of the data directories.
+    FileSystem,
+}
+
+/// A process that used CPUs meanwhile and has no part in the study.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusyProcess {
+    /// Its name.
+    pub name: String,
+    /// CPU time it used on average, percent of one CPU.
+    pub cpu_percent: u32,
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resumed => f.write_str("resumed after an interruption"),
+            Self::MachineChanged { fact, now, then } => {
+                write!(f, "resumed on {fact} {now}, began on {then}")
+            }
+            Self::OptionLeftOut { option, instead, is_as_asked } => {
+                write!(f, "has no `{option}`: this version {instead}")?;
+                f.write_str(if *is_as_asked { ", which is what was asked for" } else { "" })
+            }
+            Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
+            Self::StartedAgain { error } => {
+                write!(f, "starting the servers of a block again: {error}")
+            }
+            Self::NotMeasured { tests, error } => {
+                write!(f, "{tests} tests are not measured in this block: {error}")
+            }
+            Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
+            Self::WritesRepeated => f.write_str(
+                "the writes measured before the interruption are done again, unrecorded",
+            ),
+            Self::OtherProcesses { processes } => {
+                f.write_str("other processes used the CPU: ")?;
+                for (number, BusyProcess { name, cpu_percent }) in processes.iter().enumerate() {
+                    let comma = if number == 0 { "" } else { ", " };
+                    let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
+                    write!(f, "{comma}`{name}` {cpus}.{hundredths:02} CPUs")?;
+                }
+                f.write_str(" on average")
+            }
+            Self::Other { text } => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for MachineFact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kernel => "kernel",
+            Self::System => "system",
+            Self::Hypervisor => "hypervisor",
+            Self::FileSystem => "file system",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scripts and people know these texts from earlier versions.
+    #[test]
+    fn every_kind_has_its_text() {
+        let text = || "x".to_owned();
+        let busy = |name: &str, cpu_percent| BusyProcess { name: name.to_owned(), cpu_percent };
+        let left_out = |is_as_asked| EventKind::OptionLeftOut {
+            option: "jit".to_owned(),
+            instead: "has no compiler".to_owned(),
+            is_as_asked,
+        };
+        let changed =
+            |fact| EventKind::MachineChanged { fact, now: "2".to_owned(), then: "1".to_owned() };
+        for (kind, shown) in [
+            (EventKind::Resumed, "resumed after an interruption"),
+            (changed(MachineFact::Kernel), "resumed on kernel 2, began on 1"),
+            (changed(MachineFact::System), "resumed on system 2, began on 1"),
+            (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
+            (changed(MachineFact::FileSystem), "resumed on file system 2, began on 1"),
+            (left_out(false), "has no `jit`: this version has no compiler"),
+            (
+                left_out(true),
+                "has no `jit`: this version has no compiler, which is what was asked for",
+            ),
+            (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),
+            (EventKind::StartedAgain { error: text() }, "starting the servers of a block again: x"),
+            (
+                EventKind::NotMeasured { tests: 3, error: text() },
+                "3 tests are not measured in this block: x",
+            ),
+            (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
+            (
+                EventKind::WritesRepeated,
+                "the writes measured before the interruption are done again, unrecorded",
+            ),
+            (
+                EventKind::OtherProcesses { processes: vec![busy("a", 58), busy("b", 205)] },
+                "other processes used the CPU: `a` 0.58 CPUs, `b` 2.05 CPUs on average",
+            ),
+            (EventKind::Other { text: text() }, "x"),
+        ] {
+            assert_eq!(kind.to_string(), shown);
+        }
+    }
+}
