@@ -29,7 +29,7 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// What kind of key the column `id` gets.
+/// The kind of key that the column `id` gets.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -53,14 +53,14 @@ impl IdKey {
     }
 }
 
-/// How statements are sent that the published tests prepare.
+/// The way in which statements are sent that the published tests prepare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatementMode {
     /// Prepared on the server once per connection, then executed: the published default.
     #[default]
     Prepared,
-    /// As text, parsed by the server each time (`--db-ps-mode=disable` in sysbench).
+    /// Sent as text, which the server parses each time (`--db-ps-mode=disable` in sysbench).
     Text,
 }
 
@@ -75,7 +75,7 @@ impl StatementMode {
     }
 }
 
-/// What a system's tables held when its instances started from them.
+/// The content of a system's tables when its instances started from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataContent {
     /// Index into [`crate::StudyRecord::systems`].

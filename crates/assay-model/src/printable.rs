@@ -16,7 +16,7 @@ fn is_harmful(c: char) -> bool {
         )
 }
 
-/// What is shown in its place: a space for white space, else the mark of what cannot be shown.
+/// The character shown in its place: a space for white space, else the replacement character.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',

@@ -1,4 +1,4 @@
-//! How much data and how many clients, and how much effort.
+//! Amount of data, number of clients, and level of effort.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl fmt::Display for Setup {
     }
 }
 
-/// How much effort a study spends (contracts: the preset table).
+/// The level of effort of a study (contracts: the preset table).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
@@ -31,7 +31,7 @@ pub enum Preset {
     Quick,
     /// A release check, within an hour.
     Standard,
-    /// As the posts ran it: sequential, long, each once.
+    /// As in the posts: sequential, long, each test once.
     Published,
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
 fn matcher(text: &str) -> Result<GlobMatcher, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
-        return Err(format!("it has {length} characters, and may have {LENGTH_MAX}"));
+        return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
     let mut depth = 0_usize;
     for c in text.chars() {

@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::Error;
 
-/// What a hypervisor calls its clock, where nothing else names it.
+/// Name of a hypervisor's clock, used if nothing else names the hypervisor.
 const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
@@ -71,7 +71,7 @@ pub fn cpus_allowed() -> Result<Vec<usize>, Error> {
 
 /// Whether the kernel accounts the time that threads wait for block devices.
 ///
-/// Where it does not, `disk_wait_ns` is zero because nothing was measured. Since Linux 5.14 it is
+/// If it does not, `disk_wait_ns` is zero because nothing was measured. Since Linux 5.14 it is
 /// off unless `kernel.task_delayacct` is set, and a kernel without that setting cannot do it;
 /// before that it was always on.
 #[must_use]

@@ -94,11 +94,11 @@ pub(crate) struct Package {
     pub(crate) engines: Vec<Engine>,
     #[serde(default)]
     pub(crate) versions: Vec<Version>,
-    /// Where tarballs are; none for the packages of registries.
+    /// Addresses of tarballs; `None` for packages of registries.
     pub(crate) tarballs: Option<Tarballs>,
 }
 
-/// Where a vendor has the tarballs of a series, and what it calls them.
+/// Addresses and names of a vendor's tarballs of some series.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tarballs {
@@ -111,11 +111,11 @@ pub(crate) struct Tarballs {
     known: Vec<String>,
     /// Beginnings of URLs.
     at: Vec<String>,
-    /// What follows, in the order in which it is tried.
+    /// File names after the address, in the order in which they are tried.
     files: Vec<String>,
 }
 
-/// What is unpacked of a package.
+/// The part of a package that is unpacked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
@@ -131,9 +131,9 @@ pub(crate) struct Part {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Version {
-    /// Of the server.
+    /// Version of the server.
     pub(crate) version: String,
-    /// Of the package, where it differs.
+    /// Version of the package, if it differs.
     package: Option<String>,
     pub(crate) sha256: Option<String>,
 }
@@ -216,7 +216,7 @@ impl Catalog {
     /// The same with the rows of a catalog file: those of packages before its own, those of builds
     /// after them.
     pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
-        // What is wrong is told with the line of the file.
+        // The error names the line of the file.
         let wrong =
             |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
         let additions = toml::from_str(&fs::read_to_string(path)?);
@@ -260,7 +260,7 @@ impl Catalog {
         self.packages.iter().any(|package| package.name == name)
     }
 
-    /// What `--source` may name besides packages: kinds of sources, then vendors.
+    /// Words that `--source` accepts besides packages: kinds of sources, then vendors.
     pub(crate) fn sources(&self) -> Vec<String> {
         let kinds = Source::ALL.map(|source| source.word().to_owned());
         let vendors = self.packages.iter().filter(|it| it.source == Source::Tarball);
@@ -285,7 +285,7 @@ impl Catalog {
         Ok((self.release(release).ok_or_else(missing)?, roots))
     }
 
-    /// Where a product's files are.
+    /// Locations of a product's files.
     pub(crate) fn layout(&self, product: Product) -> Result<&Candidates, Error> {
         self.layout.get(&product).ok_or_else(|| Error::Catalog(format!("no layout of `{product}`")))
     }
@@ -356,7 +356,7 @@ fn expanded(text: &str) -> Option<Vec<String>> {
 }
 
 impl<'a> Packaged<'a> {
-    /// Where its tarball may be, in the order of preference; nothing for other sources.
+    /// Possible addresses of its tarball, in order of preference; empty for other sources.
     pub(crate) fn urls(self) -> Vec<String> {
         let Some(Tarballs { at, files, .. }) = &self.package.tarballs else { return Vec::new() };
         let version = &self.version.version;
@@ -376,7 +376,7 @@ impl<'a> Packaged<'a> {
         self.version.package.as_deref().unwrap_or(&self.version.version)
     }
 
-    /// What is unpacked: at least one part.
+    /// The parts that are unpacked, at least one.
     pub(crate) fn parts(self) -> Vec<Part> {
         let parts = &self.package.parts;
         if parts.is_empty() { vec![Part::default()] } else { parts.clone() }

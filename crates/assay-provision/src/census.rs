@@ -1,4 +1,4 @@
-//! What a tree holds, counted: by this a prefix that lost files or parts of them is told from a whole one.
+//! Counts of a tree's files and bytes, which show whether a prefix has lost any.
 
 use std::io;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// What a decompressor may take, KiB: packages are made with dictionaries of up to 64 MiB.
+/// Memory limit of a decompressor, KiB: packages are made with dictionaries of up to 64 MiB.
 const MEMORY_KB: u32 = 256 << 10;
 
 /// The same for zstd, bytes.

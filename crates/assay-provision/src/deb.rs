@@ -42,7 +42,7 @@ fn find_data(package: &mut impl Read) -> io::Result<(String, u64)> {
     let mut magic = [0; MAGIC.len()];
     package.read_exact(&mut magic)?;
     if magic != MAGIC {
-        return Err(io::Error::other("it is no `ar` archive"));
+        return Err(io::Error::other("it is not an `ar` archive"));
     }
     loop {
         let mut header = [0; 60];

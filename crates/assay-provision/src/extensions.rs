@@ -1,7 +1,7 @@
-//! What a tar stream says of an entry in entries before it: names too long for a header, and PAX records.
+//! Entries of a tar stream that describe the next entry: names too long for a header, and PAX records.
 //!
 //! Each of them is read into memory, so none may be longer than a name can be: a few compressed megabytes
-//! hold a name of many gigabytes.
+//! can hold a name of many gigabytes.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ const NAME: u64 = 4097;
 /// Longest list of PAX records, bytes: a path, the target of a link, times and attributes.
 const RECORDS: u64 = 64 << 10;
 
-/// What is known so far of the next entry.
+/// Properties of the next entry that are known so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
     path: Option<Vec<u8>>,
@@ -36,7 +36,7 @@ impl Extensions {
             EntryType::GNULongName => (&mut self.path, NAME),
             EntryType::GNULongLink => (&mut self.link, NAME),
             EntryType::XHeader => (&mut self.records, RECORDS),
-            // Of the whole archive, such as the commit that it was made of.
+            // A record of the whole archive, such as the commit that it was made from.
             EntryType::XGlobalHeader => return Ok(true),
             _ => return Ok(false),
         };

@@ -1,8 +1,8 @@
-//! Downloads over HTTP: resumed where they broke off, tried again after passing faults, limited in time and
-//! size, and never led from TLS to plain text.
+//! Downloads over HTTP. They are resumed after interruptions, retried after transient faults, limited in time and
+//! size, and never redirected from TLS to plain text.
 //!
-//! What came of a file lies in `NAME.part`, with `NAME.part.json` beside it, so that another process goes on
-//! where this one ended. Proxies are those of the environment, authorities those of the machine.
+//! The received part of a file is in `NAME.part`, with `NAME.part.json` beside it, so that another process can
+//! continue it. Proxies come from the environment, certificate authorities from the machine.
 
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::store::{read_json, write_json};
 pub(crate) struct Limits {
     /// Without `idle_bytes` having come.
     pub(crate) idle: Duration,
-    /// What must come in that time.
+    /// Minimum number of bytes in that time.
     pub(crate) idle_bytes: u64,
     /// For all attempts together.
     pub(crate) overall: Duration,
@@ -66,7 +66,7 @@ impl From<crate::Error> for Failure {
     }
 }
 
-/// What ends an attempt.
+/// The reason why an attempt ended.
 enum End {
     /// Another one may do better.
     Passing(String),
@@ -87,7 +87,7 @@ impl From<std::io::Error> for End {
 /// More redirects than any mirror needs.
 const REDIRECTS: u32 = 5;
 
-/// So much more of a file is worth the whole number of attempts again, bytes.
+/// Progress that resets the number of attempts, bytes.
 const PROGRESS: u64 = 1 << 20;
 
 /// A file being downloaded.
@@ -97,7 +97,7 @@ struct Part<'a> {
     limits: Limits,
 }
 
-/// What must not have changed for a download to go on.
+/// Properties of a file that must not have changed for a download to be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Resume {
     /// Without its login.
@@ -172,7 +172,7 @@ impl Part<'_> {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Bytes there already, and what they are held to.
+    /// Number of bytes already present, and the properties that the file must still have.
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
@@ -270,7 +270,7 @@ impl Part<'_> {
         let _ = fs::remove_file(self.sidecar());
     }
 
-    /// Notes what the file is held to, if the server says something fit for that.
+    /// Records the properties that the file must keep, if the server states suitable ones.
     fn remember(&self, headers: &HeaderMap) {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
@@ -296,7 +296,7 @@ impl Part<'_> {
             ureq::Error::Timeout(_) => {
                 End::Passing(format!("no answer for {:?}", self.limits.idle))
             }
-            // What TLS refuses, such as a certificate, comes as this.
+            // TLS failures, such as a bad certificate, are reported as this.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 lasting(error.to_string())
             }

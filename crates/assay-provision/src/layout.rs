@@ -14,11 +14,11 @@ use crate::error::Error;
 const LOADERS: [&str; 2] =
     ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
 
-/// Where Debian has libraries; the last is that of an allocator some servers are linked with.
+/// Library directories of Debian. The last one is that of an allocator that some servers are linked with.
 const LIBRARIES: [&str; 3] =
     ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"];
 
-/// Where servers from archives have libraries of their own.
+/// Directories in which servers from archives have their own libraries.
 const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];
 
 /// Whose libraries a server runs on.

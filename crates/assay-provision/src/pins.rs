@@ -1,5 +1,5 @@
-//! Checksums of packages that come with none anybody vouches for: those of the files that were had first,
-//! to which later ones are held.
+//! Checksums pinned on first use, for packages without a checksum that is known beforehand. Later downloads
+//! must match them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Pins {
         &self.path
     }
 
-    /// The checksum that a package must have; none: it was never had.
+    /// The checksum that a package must have; `None` if it was never downloaded.
     ///
     /// # Errors
     /// When the file is damaged: it must not be taken for an empty one, by which anything would be accepted.
@@ -58,7 +58,7 @@ impl Pins {
         let all = parsed(&fs::read(&self.path)?).map_err(|error| damaged(error.to_string()))?;
         let is_sum = |sum: &String| sum.len() == 64 && sum.bytes().all(|it| it.is_ascii_hexdigit());
         match all.iter().find(|(_, sum)| !is_sum(sum)) {
-            Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is no SHA-256"))),
+            Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is not a SHA-256"))),
             None => Ok(all),
         }
     }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static HALTED: Mutex<()> = Mutex::new(());
 
-/// As long as what it gives is held, no program is started for a server that is got, and nobody acts on the end of one.
-/// For whoever ends them and then this process: what was broken off must not be taken for what failed or is done.
+/// While the returned guard is held, no program starts to get a server, and no thread acts on a program's exit.
+/// The caller ends these programs and then this process: an interrupted step must not count as failed or done.
 pub fn halt() -> MutexGuard<'static, ()> {
     HALTED.lock().unwrap_or_else(PoisonError::into_inner)
 }

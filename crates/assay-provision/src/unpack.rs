@@ -34,7 +34,7 @@ impl Limits {
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
-/// What of an archive is wanted, and where it goes.
+/// The parts of an archive to unpack, and their destination.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// The directory of the archive that is unpacked; empty for all.
@@ -63,7 +63,7 @@ pub(crate) struct Entry {
     pub(crate) mode: u32,
 }
 
-/// What an entry is, links with their targets as stored.
+/// The type of an entry; links have their targets as stored.
 #[derive(Debug)]
 pub(crate) enum Kind {
     File,
@@ -82,7 +82,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Fills `root`, a directory that nobody else writes to.
+    /// Fills `root`, a directory that no other process writes to.
     pub(crate) fn new(root: &Path, limits: Limits) -> Self {
         Self { root: root.to_owned(), left: limits }
     }
@@ -150,7 +150,7 @@ impl Tree {
         content: &mut dyn Read,
     ) -> Result<(), Refusal> {
         self.count()?;
-        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out"))?;
+        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out of the archive"))?;
         if is_too_long(&path) {
             return Err(Refusal::Rule("its name is too long"));
         }
@@ -170,13 +170,14 @@ impl Tree {
             }
             Kind::Symlink(target) => {
                 self.directory(parent)?;
-                let target = rerooted(parent, target).ok_or(Refusal::Rule("it links out"))?;
+                let target =
+                    rerooted(parent, target).ok_or(Refusal::Rule("it links out of the archive"))?;
                 new(symlink(target, self.root.join(&path)))
             }
             Kind::HardLink(target) => {
                 self.directory(parent)?;
                 let target = inside(target).and_then(|target| selection.place(&target));
-                self.hard_link(&target.ok_or(Refusal::Rule("it links out"))?, &path)
+                self.hard_link(&target.ok_or(Refusal::Rule("it links out of the archive"))?, &path)
             }
             Kind::Special => Err(Refusal::Rule("it is a device or another special file")),
         }
@@ -447,7 +448,7 @@ mod tests {
         let root = unpack(&[
             file("p/q/file", ""),
             link("p/q/up", ".."),
-            // By way of `up`, which is `p`, this would be one level above the root.
+            // Through `up`, which is `p`, this would be one level above the root.
             link("p/q/out", "up/../.."),
         ])
         .unwrap();

@@ -14,7 +14,7 @@ use assay_model::without_logins;
 use crate::error::Error;
 use crate::programs;
 
-/// What a program works with instead of the machine's own configuration and state.
+/// Configuration and state that a program uses instead of the machine's own.
 #[derive(Clone, Copy)]
 pub(super) struct Private<'a> {
     pub(super) configuration: &'a Path,
@@ -50,8 +50,8 @@ pub(super) fn run(
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
     if let Some(private) = private {
-        // As its standard input, which it never reads, apt holds the lock of the cache too: should
-        // this process be killed, the next one waits until apt has ended as well.
+        // apt also holds the lock of the cache, as its standard input, which it never reads: if this process is
+        // killed, the next one waits until apt has ended.
         command.env("APT_CONFIG", private.configuration);
         command.stdin(Stdio::from(private.lock.file().try_clone()?));
     }

@@ -124,7 +124,7 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
     ];
     let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
     let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
-    opened.ok_or_else(|| broken(name, "of a kind that is not known"))
+    opened.ok_or_else(|| broken(name, "of an unknown kind"))
 }
 
 fn unzip(

@@ -16,7 +16,7 @@ use crate::census::Census;
 use crate::error::Error;
 use crate::programs;
 
-/// What every call of a client for one package has in common.
+/// The common part of every call of a client for one package.
 pub(super) struct Client<'a> {
     /// The package, for errors.
     pub(super) name: &'a str,

@@ -76,12 +76,12 @@ pub(crate) fn fetch(
     Ok((fetched.path, sha256))
 }
 
-/// Where a client works.
+/// The working place of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Directories<'a> {
     /// Its private state.
     pub(crate) state: &'a Path,
-    /// Where the package is wanted; on the same file system.
+    /// Destination of the package, on the same file system.
     pub(crate) into: &'a Path,
 }
 

@@ -13,17 +13,17 @@ use rustix::process::getpgrp;
 use crate::error::Error;
 use crate::programs;
 
-/// What decides over git's doings from outside; none of it is meant for these calls.
+/// Environment variables that change git's behaviour. None of them is meant for these calls.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
 /// A repository, its worktree aside.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
-    /// As the user named it.
+    /// The place as the user named it.
     pub(super) place: String,
     /// Its directory with the objects.
     directory: PathBuf,
-    /// Where its submodules may be checked out.
+    /// Path where its submodules may be checked out.
     worktree: Option<PathBuf>,
     /// How to log in, where the user gave that with the address.
     login: Option<Login>,
@@ -69,12 +69,12 @@ impl Repository {
         command.arg("-C").arg(&path).args(["rev-parse", "--absolute-git-dir"]);
         let directory = PathBuf::from(said(place, command)?.trim());
         if directory.as_os_str().is_empty() {
-            return Err(wrong("is no repository"));
+            return Err(wrong("is not a repository"));
         }
         Ok(Self { place: place.to_owned(), directory, worktree: Some(path), login: None })
     }
 
-    /// A repository of another machine as far as it was had, in a directory of the cache.
+    /// The fetched part of a remote repository, in a directory of the cache.
     pub(super) fn mirrored(
         place: &str,
         directory: &Path,
@@ -140,7 +140,7 @@ impl Repository {
 }
 
 impl Commit {
-    /// What is at the top of its tree.
+    /// Names at the top of its tree.
     pub(super) fn names(&self) -> Result<Vec<String>, Error> {
         let mut command = self.repository.git();
         command.args(["ls-tree", "--name-only", "-z", &self.id]);
@@ -250,7 +250,7 @@ fn git() -> Command {
     command
 }
 
-/// What git says of a repository.
+/// Git's answer to a question about a repository.
 fn said(place: &str, mut command: Command) -> Result<String, Error> {
     let output = programs::output(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::ClientMissing { program: "git", package: "git" },

@@ -30,7 +30,7 @@ const TREE: u32 = 1;
 /// Room for a build, bytes: the least any server takes.
 const ROOM: u64 = 1 << 30;
 
-/// What one compiler needs at the worst, bytes.
+/// Memory that one compiler needs at most, bytes.
 const COMPILER: u64 = 3 << 29;
 
 /// A build that is thought through.
@@ -40,7 +40,7 @@ struct Plan {
     reference: String,
     version: String,
     recipe: Recipe,
-    /// What the compilers say they are.
+    /// Versions that the compilers report.
     compilers: Vec<String>,
     sha256: String,
 }
@@ -65,7 +65,7 @@ impl Provisioner {
         fs::create_dir_all(&work)?;
         let building =
             self.store.lock_file(&work.join(BUILDING), || progress(Progress::Waiting))?;
-        // Whoever had the lock may have built the same.
+        // The previous holder of the lock may have built the same.
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
         }
@@ -156,7 +156,7 @@ impl Plan {
         let missing = self.source(work, lock, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
         fs::create_dir_all(&build)?;
-        // What was missing at the last attempt is looked for again; what was compiled stays.
+        // Searches again for what was missing at the last attempt, and keeps what was compiled.
         let _ = fs::remove_file(build.join("CMakeCache.txt"));
         let aids = Aids { ninja: is_there("ninja"), ccache: is_there("ccache"), jobs: jobs() };
         let places = Places { source: &source, build: &build, prefix, stage: &stage };
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// What the reader of a report must know of a build.
+/// Notes on a build for the reader of a report.
 fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<String> {
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
@@ -256,7 +256,7 @@ fn is_there(program: &str) -> bool {
     said_first(program).is_ok()
 }
 
-/// As many compilers at a time as there are processors and memory for.
+/// Number of compilers to run at a time, limited by processors and memory.
 fn jobs() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::version::compare;
 
-/// What a source tree is built with.
+/// The tool that builds a source tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tool {
@@ -77,7 +77,7 @@ pub(crate) struct Recipe {
     pub(crate) submodules: Vec<String>,
 }
 
-/// What this machine has that makes a build quicker, its result the same.
+/// Tools of this machine that speed up a build without changing its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Aids {
     pub(crate) ninja: bool,
@@ -86,12 +86,12 @@ pub(crate) struct Aids {
     pub(crate) jobs: usize,
 }
 
-/// Where a build reads and writes.
+/// Directories that a build reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<'a> {
     pub(crate) source: &'a Path,
     pub(crate) build: &'a Path,
-    /// What the server is told that its directory will be.
+    /// The directory that is compiled into the server as its own.
     pub(crate) prefix: &'a Path,
     /// The root below which it is put for now.
     pub(crate) stage: &'a Path,
@@ -145,7 +145,7 @@ impl Recipe {
         words.join(" ")
     }
 
-    /// What is run, one after the other, to configure, compile and install.
+    /// The steps to configure, compile and install, in order.
     pub(crate) fn steps(&self, places: Places<'_>, aids: Aids) -> Vec<Step> {
         let jobs = aids.jobs.to_string();
         let [source, build, prefix, stage] =

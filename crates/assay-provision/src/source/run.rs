@@ -12,7 +12,7 @@ use super::recipe::Step;
 use crate::error::Error;
 use crate::programs;
 
-/// What would change a build without being seen in its recipe.
+/// Environment variables that would change a build without appearing in its recipe.
 const FOREIGN: [&str; 12] = [
     "CC",
     "CXX",
@@ -28,7 +28,7 @@ const FOREIGN: [&str; 12] = [
     "GIT_INDEX_FILE",
 ];
 
-/// How often the user is told of a line.
+/// Minimum interval between two lines that are shown to the user.
 const TELL: Duration = Duration::from_millis(200);
 
 /// No line of a log needs to be longer for the user, characters.
@@ -36,10 +36,10 @@ const LINE: usize = 160;
 
 /// The log of a build, and where its programs run.
 pub(super) struct Workshop<'a> {
-    /// What is built, for errors.
+    /// The source tree that is built, for errors.
     pub(super) place: &'a str,
     pub(super) log: PathBuf,
-    /// Of the build.
+    /// Lock of the build.
     pub(super) lock: &'a fs::File,
     pub(super) directory: &'a Path,
     pub(super) tell: &'a mut dyn FnMut(String),
@@ -63,8 +63,8 @@ impl Workshop<'_> {
         command.env("LC_ALL", "C").envs(environment.iter().copied());
         // A source tree in a directory of another repository is not that repository's.
         command.env("GIT_CEILING_DIRECTORIES", self.directory);
-        // As its standard input, at whose end it is at once, the program holds the lock too: should this process be
-        // killed, nobody builds in the same place until the program has ended as well.
+        // The program also holds the lock, as its standard input, which is empty: if this process is killed, no other
+        // process builds in the same place until the program has ended.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         // Away from the terminal, whose Ctrl-C is for assay alone.
         command.stdout(says.try_clone()?).stderr(says).process_group(0);
