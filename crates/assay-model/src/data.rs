@@ -1,4 +1,4 @@
-//! The data that is measured on, and how it is asked for.
+//! The data that a study measures, and how statements access it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Setup, StartFrom};
 
-/// Tables × rows: setups that differ in their clients only share it.
+/// Tables × rows. Setups that differ only in clients share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DataSet {
     /// Tables `sbtest1` to `sbtest<tables>`.

@@ -28,7 +28,7 @@ pub struct Build {
     pub package_version: String,
     /// Whether the channel is a released one (not testing, unstable or experimental).
     pub released: bool,
-    /// Things the reader of a report must know, such as an index past its validity.
+    /// Notes for the reader of a report, such as an index past its validity.
     pub notes: Vec<String>,
 }
 
@@ -52,8 +52,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it as
-    /// it is.
+    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it
+    /// directly.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.server.with_file_name(name)

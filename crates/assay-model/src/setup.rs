@@ -25,7 +25,7 @@ impl fmt::Display for Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// Does it all work, in under a minute.
+    /// Checks that everything works, in under a minute.
     Smoke,
     /// A first honest answer on a laptop, within ten minutes. The default.
     Quick,

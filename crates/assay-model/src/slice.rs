@@ -102,7 +102,7 @@ pub struct HostCounters {
     pub busy_ns: u64,
     /// CPU time taken by the hypervisor, nanoseconds.
     pub steal_ns: u64,
-    /// Busy time of neither client nor server: other processes, nanoseconds.
+    /// CPU time of processes other than clients and server, nanoseconds.
     pub other_ns: u64,
     /// Context switches of the whole machine.
     pub context_switches: u64,
@@ -136,7 +136,7 @@ pub enum SliceOutcome {
     Good,
     /// Finished, but in machine trouble: shown, not judged, and its round repeated within limits.
     Troubled,
-    /// Broken off, with the reason.
+    /// Cut off, with the reason.
     Failed(String),
 }
 

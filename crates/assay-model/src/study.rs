@@ -1,4 +1,4 @@
-//! A study: all that was asked, all that was measured. What the ledger keeps and verdict and report read.
+//! A study: the question and everything measured for it, as the ledger stores it and verdict and report read it.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,9 +85,9 @@ pub struct System {
     pub spec: SystemSpec,
     /// The binaries.
     pub prefix: Prefix,
-    /// The one that others are divided by.
+    /// Whether it is the base, by which the others are divided.
     pub is_base: bool,
-    /// The base a second time, to count false alarms.
+    /// Whether it is the twin: the base a second time, to count false alarms.
     pub is_twin: bool,
     /// Server options as rendered for this version, in order.
     pub options: Vec<String>,
@@ -98,7 +98,7 @@ pub struct System {
 pub struct PlannedCell {
     /// The cell.
     pub id: CellId,
-    /// Warm part of each slice, thrown away, milliseconds. Write tests: part of the events, see `events`.
+    /// Warm-up of each slice, which is discarded, milliseconds. Write tests: part of the events, see `events`.
     pub warm_ms: u32,
     /// Measured part of each slice, milliseconds: the bound for reads, the aim of calibration for writes.
     pub slice_ms: u32,
@@ -117,7 +117,7 @@ pub struct Study {
     pub started_ms: i64,
     /// Level of effort.
     pub preset: Preset,
-    /// Which selection: decides the grouping.
+    /// The selection of tests, which decides the grouping.
     pub set: TestSet,
     /// Seed of every random choice: order, parameters, data.
     pub seed: u64,
@@ -233,7 +233,7 @@ pub struct AuditFinding {
 pub struct StudyRecord {
     /// The study.
     pub study: Study,
-    /// Where.
+    /// The machine.
     pub host: Host,
     /// The systems, base first.
     pub systems: Vec<System>,
@@ -253,7 +253,7 @@ pub struct StudyRecord {
     pub audit: Vec<AuditFinding>,
     /// Whether the study ran to its end.
     pub finished: bool,
-    /// Whether it is being measured at this moment: no ledger knows, so none sets it.
+    /// Whether it is being measured at this moment. The ledger does not know and leaves it unset.
     #[serde(default)]
     pub running: bool,
 }

@@ -1,5 +1,5 @@
-//! A test, defined in one place: what it is called, what it does, what it sends. Everything else knows definitions,
-//! never a particular test.
+//! A test as data: its name, what it does and what it sends. Other code works with definitions and does not know
+//! particular tests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -128,7 +128,7 @@ pub struct Habits {
     pub rows_per_event: u32,
     /// Its events use up the rows that they change, so the number of events is limited.
     pub uses_up_rows: bool,
-    /// A test that is about as fast, where its own rate is not known beforehand.
+    /// A test of about the same speed, used if its own rate is not known beforehand.
     pub as_fast_as: Option<String>,
     /// Runs as long as a read when posts are reproduced, although it writes, as in the published harness.
     pub is_timed_as_published: bool,
@@ -142,9 +142,9 @@ pub struct Habits {
 pub struct Definition {
     /// The published name: `scan`, `read-only_range=10`, `point-query.pre`.
     pub name: String,
-    /// Its group, where a set has none of its own for it.
+    /// Its group, in sets that do not define another one.
     pub group: Group,
-    /// Its groups in sets that group it otherwise.
+    /// Its groups, in sets that group it differently.
     pub groups: Vec<(TestSet, Group)>,
     /// One line on what an event does.
     pub does: String,

@@ -78,8 +78,9 @@ impl Census {
 
     /// CPU time that every process and its ended children used since `earlier`.
     ///
-    /// With a child that ends comes all that it, and those that ended below it, had used before: that is taken off
-    /// the ancestor that waited for it, the nearest that still runs or, if it left that to others, one further up.
+    /// When a child ends, an ancestor takes over all CPU time that the child and its ended descendants had used
+    /// before. That time is subtracted from the ancestor that waited for it: the nearest one that still runs or, if
+    /// that one did not wait, one further up.
     fn ticks_since(&self, earlier: &Self) -> BTreeMap<Id, u64> {
         let before = |id: &Id| earlier.processes.get(id).map_or(0, |process| process.ticks);
         let mut used: BTreeMap<Id, u64> = (self.processes.iter())

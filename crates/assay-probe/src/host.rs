@@ -18,7 +18,7 @@ const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
 /// The machine as a report describes it; `data_dir` must exist.
 ///
 /// # Errors
-/// Files under `/proc` cannot be read. Facts that a machine does not tell are empty instead.
+/// Files under `/proc` cannot be read. Facts that a machine does not provide are empty instead.
 pub fn host(data_dir: &Path) -> Result<Host, Error> {
     let cpu = CpuInfo::current()?;
     Ok(Host {

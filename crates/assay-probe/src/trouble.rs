@@ -1,4 +1,4 @@
-//! Whether the machine disturbed a slice. Pure: what was counted in, a judgement out.
+//! Decides whether the machine disturbed a slice. Pure: counters in, judgement out.
 
 use assay_model::{HostCounters, Trouble};
 
