@@ -419,7 +419,7 @@ mod tests {
         };
         let told = not_at_the_vendor(lack(), none());
         let words = told.to_string();
-        for part in ["there are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
+        for part in ["are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
             assert!(words.contains(part), "{words}");
         }
         let hints = assay_model::Hint::hints(&told).concat();
