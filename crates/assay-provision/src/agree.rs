@@ -96,7 +96,7 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
             fitting.max_by(|a, b| compare(a, b))
         };
         let Some(versions) = wants.iter().map(newest).collect::<Option<Vec<_>>>() else { continue };
-        // `10.11.5` and `10.11` are two builds to whoever asks for both.
+        // A user who asks for both `10.11.5` and `10.11` wants two builds.
         let distinct: BTreeSet<_> = versions.iter().collect();
         let wanted: BTreeSet<_> = wants.iter().map(|(wanted, _)| wanted).collect();
         if distinct.len() < wanted.len() {

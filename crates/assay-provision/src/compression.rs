@@ -1,4 +1,4 @@
-//! The compressions that packages come in, each with a bound on what its decompressor may take.
+//! The compressions of packages, each with a bound on the memory of its decompressor.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ const MEMORY_KB: u32 = 256 << 10;
 /// The same for zstd, bytes.
 const WINDOW: u64 = 128 << 20;
 
-/// The content of a stream whose name ends so; none where that compression is not known.
+/// The content of a stream whose name ends like this; `None` if the compression is unknown.
 pub(crate) fn decompressed<'a>(
     end: &str,
     stream: impl Read + 'a,

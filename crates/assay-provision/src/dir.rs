@@ -1,4 +1,4 @@
-//! Servers that are already unpacked or built on this machine. They are looked at, never changed.
+//! Servers that are already unpacked or built on this machine. They are inspected, never changed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

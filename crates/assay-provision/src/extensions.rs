@@ -27,7 +27,7 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Takes what a raw entry says of the next one; false: it is an entry itself.
+    /// Reads what a raw entry says of the next one. Returns false if it is an ordinary entry.
     ///
     /// # Errors
     /// When it is too long, or the second of its kind.
@@ -51,7 +51,7 @@ impl Extensions {
         }
     }
 
-    /// The entry that they belong to, its content aside.
+    /// The entry that they belong to, without its content.
     ///
     /// # Errors
     /// When its header or the records are not well formed, or contradict each other.
@@ -76,7 +76,7 @@ impl Extensions {
         Ok(Entry { path: as_path(&path), kind, mode: header.mode()? })
     }
 
-    /// An error if an entry was announced that did not come.
+    /// An error if an announced entry is missing.
     pub(crate) fn none_is_left(&self) -> io::Result<()> {
         match *self == Self::default() {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! The parsers of this crate as functions of bytes, for the fuzzer. No part of the API.
+//! The parsers of this crate as functions of bytes, for the fuzzer. Not part of the API.
 
 use std::path::Path;
 

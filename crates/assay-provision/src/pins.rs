@@ -13,7 +13,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use crate::error::Error;
 use crate::store::write_json;
 
-/// In the cache.
+/// Name of the file in the cache.
 pub(crate) const PINS: &str = "recorded.json";
 
 /// The file that keeps them: SHA-256 by source, name and version.
@@ -34,12 +34,12 @@ impl Pins {
     /// The checksum that a package must have; `None` if it was never downloaded.
     ///
     /// # Errors
-    /// When the file is damaged: it must not be taken for an empty one, by which anything would be accepted.
+    /// When the file is damaged. It must not count as empty, because then any download would be accepted.
     pub(crate) fn get(&self, coordinate: &str) -> Result<Option<String>, Error> {
         Ok(self.all()?.remove(coordinate))
     }
 
-    /// Holds later downloads to this checksum. Needs the lock of the cache.
+    /// Pins this checksum for later downloads. Needs the lock of the cache.
     pub(crate) fn remember(&self, coordinate: &str, sha256: &str) -> Result<(), Error> {
         let mut all = self.all()?;
         all.insert(coordinate.to_owned(), sha256.to_owned());
@@ -48,7 +48,7 @@ impl Pins {
 
     fn all(&self) -> Result<BTreeMap<String, String>, Error> {
         let damaged = |detail: String| Error::Pins { path: self.path.clone(), detail };
-        // Not what a link leads to: one that leads nowhere is not the same as no file.
+        // This does not follow links: a dangling link is not the same as no file.
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Err(damaged("it is not a regular file".to_owned())),
@@ -64,7 +64,7 @@ impl Pins {
     }
 }
 
-/// A JSON object of texts in which every name is there once.
+/// A JSON object of texts in which every name occurs once.
 fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let all = reader.deserialize_map(Once)?;

@@ -315,7 +315,7 @@ impl Provisioner {
         let refreshed = match apt.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
-                // apt waits for ever for its own helpers when they run out of room.
+                // apt waits forever for its own helpers when they run out of disk space.
                 self.store.check_room(INDEX_ROOM)?;
                 progress(Progress::RefreshingIndex { release: release.name.clone() });
                 apt.refresh(release, accept)?

@@ -165,7 +165,7 @@ impl Store {
         sync_tree(tree.path())?;
         let target = self.path("prefixes").join(name);
         if target.exists() {
-            // Not whole, else it would have been used.
+            // It is incomplete, otherwise it would have been used.
             remove_tree(&target)?;
         }
         fs::rename(tree.path(), &target)?;

@@ -1,6 +1,6 @@
-//! Unpacking archives into a tree that nothing in them can reach out of.
+//! Unpacks archives into a tree. Nothing in an archive can reach outside of the tree.
 //!
-//! Refused: absolute paths, `..`, names no file system takes, links that lead out, passing through
+//! Refused: absolute paths, `..`, names that no file system accepts, links that lead out, paths through
 //! links, overwriting, devices and other special files, set-user-id and set-group-id bits, and more
 //! bytes or entries than any server has. Absolute links, which name a file of the installed system,
 //! are turned to the same file inside the tree.
@@ -16,21 +16,21 @@ use tar::Archive;
 use crate::error::Error;
 use crate::extensions::Extensions;
 
-/// Left out: nothing a server opens.
+/// Directories that are left out, since no server opens them.
 const UNWANTED: [&str; 5] =
     ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug"];
 
-/// How much a tree may hold.
+/// Limits on the content of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of all files together.
+    /// Maximum number of bytes of all files together.
     pub(crate) bytes: u64,
-    /// Files, directories and links together.
+    /// Maximum number of files, directories and links together.
     pub(crate) entries: u64,
 }
 
 impl Limits {
-    /// Ten times what the largest known server with its libraries has.
+    /// Ten times the content of the largest known server with its libraries.
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Selection {
     pub(crate) from: PathBuf,
     /// The directory of the tree that it becomes.
     pub(crate) to: PathBuf,
-    /// Nothing but these paths below `from`; empty for all.
+    /// Only these paths below `from`; empty for all.
     pub(crate) only: Vec<PathBuf>,
 }
 
@@ -94,12 +94,12 @@ impl Tree {
     /// Unpacks all of a tar stream; `archive` is its name in errors.
     ///
     /// # Errors
-    /// At the first entry that breaks a rule; the tree is then to be thrown away.
+    /// At the first entry that breaks a rule. The caller must then discard the tree.
     pub(crate) fn unpack(&mut self, archive: &str, stream: impl Read) -> Result<(), Error> {
         self.unpack_part(archive, stream, &Selection::default())
     }
 
-    /// The same of a part of it.
+    /// The same, for a part of it.
     pub(crate) fn unpack_part(
         &mut self,
         archive: &str,
@@ -126,7 +126,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds one entry of an archive, unless it is not wanted.
+    /// Adds one entry of an archive, if it is wanted.
     pub(crate) fn add(
         &mut self,
         archive: &str,
@@ -222,7 +222,7 @@ impl Tree {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(OVERWRITES),
             other => other?,
         };
-        // Whatever the umask: a server may run under another user than the one who unpacks.
+        // Independent of the umask: a server may run as another user than the one who unpacks.
         file.set_permissions(Permissions::from_mode(mode))?;
         let copied = io::copy(&mut content.take(self.left.bytes.saturating_add(1)), &mut file)?;
         self.left.bytes =

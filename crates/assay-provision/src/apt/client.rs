@@ -117,7 +117,7 @@ fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
 
 /// The error that apt's complaints describe: the first kind that any of them is of, with that line.
 fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
-    // Mirrors are named with their logins.
+    // The output names mirrors with their logins.
     let complaints: Vec<_> = complaints.iter().map(|line| without_logins(line)).collect();
     let find = |signs: &[&str]| {
         let line = complaints.iter().find(|line| signs.iter().any(|sign| line.contains(sign)))?;
