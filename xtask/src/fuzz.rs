@@ -34,13 +34,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
         [target, flag, seconds] if flag == "--seconds" => (Some(target), seconds.as_str()),
         _ => bail!("usage: cargo xtask fuzz [TARGET] [--seconds N]"),
     };
-    seconds.parse::<u32>().with_context(|| format!("`{seconds}` is no number of seconds"))?;
+    seconds.parse::<u32>().with_context(|| format!("`{seconds}` is not a number of seconds"))?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent folder")?;
     let names = names(&root.join("fuzz/fuzz_targets"))?;
     let chosen: Vec<_> =
         names.iter().filter(|name| target.is_none_or(|target| target == *name)).collect();
     if chosen.is_empty() {
-        bail!("no such target; there are {}", names.join(", "));
+        bail!("no such target; the targets are {}", names.join(", "));
     }
     let built = root.join("fuzz/target");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -10,15 +10,14 @@ usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES
                    | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
-ci    formatting, lints, tests and documentation tests with an empty server cache, as root also as a plain user:
-      what must pass before anything lands
+ci    everything that must pass before a change lands: formatting, lints, tests and documentation tests, with an
+      empty server cache; as root, some tests run again as a plain user
 test  the tests that need neither servers nor a network, in less than a minute once they are built
-tidy  rules of the code base: who may use whom, sizes, first lines, licences
-fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
-crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
-simulate  studies without a server: preset quick, or small ones in which anything goes wrong; 1,000 of them from
-      seed 1 on unless said otherwise
-servers  gets, starts and compares one server of each family and client, or all that can be had, and prints a table";
+tidy  the rules of the code base: dependencies between crates, sizes, first lines, licences
+fuzz  one or all of the fuzzers, by default a minute each
+crash kills and resumes smoke studies at random moments, by default 100 times
+simulate  runs studies without a server: preset quick, or small ones with faults at random; by default 1,000, from seed 1
+servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table";
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();

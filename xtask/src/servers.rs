@@ -55,7 +55,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         });
         println!("{row}");
     }
-    ensure!(failed == 0, "{failed} servers could not be had, started or compared");
+    ensure!(failed == 0, "{failed} servers could not be fetched, started or compared");
     Ok(())
 }
 
@@ -129,7 +129,7 @@ impl Assay {
     fn get(&self, system: &str) -> Result<Value> {
         let mut command = self.command(&["server", "get", system, "--quiet", "--format", "json"]);
         command.args(self.accepts_expired.then_some(EXPIRED));
-        let output = Self::done(command).context("cannot be had")?;
+        let output = Self::done(command).context("cannot be fetched")?;
         let got: Value = serde_json::from_slice(&output.stdout)?;
         Ok(got[0].clone())
     }

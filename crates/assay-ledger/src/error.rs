@@ -40,7 +40,7 @@ pub enum Problem {
     #[error("it is damaged: {0}")]
     Damaged(#[source] rusqlite::Error),
     /// The schema is not the one this assay reads.
-    #[error("it has schema version {found}, this assay knows {known}")]
+    #[error("it has schema version {found}, and this assay knows {known}")]
     Schema {
         /// Version in the file.
         found: u32,
@@ -51,7 +51,7 @@ pub enum Problem {
     #[error("its schema was altered: {0}")]
     Altered(String),
     /// It has rows without end, or values that lie on top of each other.
-    #[error("it is damaged: there is more in it than it has room for")]
+    #[error("it is damaged: it contains more than its size allows")]
     Overfull,
     /// A value is longer than any that assay writes.
     #[error("a value is longer than {VALUE_MIB} MiB")]
@@ -153,10 +153,10 @@ impl From<rusqlite::Error> for Problem {
 }
 
 const ANOTHER_PLACE: &str =
-    "`--ledger FILE` or `ASSAY_LEDGER` puts the ledger in a place that can be written to";
+    "`--ledger FILE` or `ASSAY_LEDGER` can name a ledger in a writable place";
 
 const UNREADABLE: &str = "read it as its owner, or let the owner make it readable (`chmod u+rw FILE`); \
-                          `--ledger FILE` or `ASSAY_LEDGER` names another";
+                          `--ledger FILE` or `ASSAY_LEDGER` names another one";
 
 /// Whether the file is there and may not be read.
 fn is_unreadable(path: &Path) -> bool {
@@ -174,9 +174,9 @@ impl Hint for Error {
         let hint = match &self.problem {
             Problem::Directory(_) => ANOTHER_PLACE,
             Problem::Missing => {
-                "`assay compare` and `assay run` make it; `--ledger FILE` or `ASSAY_LEDGER` names another"
+                "`assay compare` and `assay run` create it; `--ledger FILE` or `ASSAY_LEDGER` names another one"
             }
-            Problem::NotAFile(_) => "`--ledger FILE` or `ASSAY_LEDGER` names another",
+            Problem::NotAFile(_) => "`--ledger FILE` or `ASSAY_LEDGER` names another one",
             Problem::Locked => "wait for the other assay to end, or use another ledger file",
             Problem::NotALedger => "name the file that an earlier study was written to",
             Problem::Damaged(_) | Problem::Overfull => {
@@ -186,12 +186,12 @@ impl Hint for Error {
                 "read it with the assay that wrote it, or a newer one"
             }
             Problem::Schema { .. } => {
-                "the next `assay compare`, `run` or `resume` with this ledger brings it up to date"
+                "the next `assay compare`, `run` or `resume` with this ledger migrates it"
             }
             Problem::Altered(_) => "use the file as assay wrote it, or another ledger",
             Problem::SliceTwice { second, .. } => {
                 return vec![format!(
-                    "no assay writes a slice twice: use the file as it was, or take out the row that \
+                    "no assay writes a slice twice: use the file as it was, or delete the row that \
                      does not count (`sqlite3 FILE 'DELETE FROM slice WHERE id = {second}'`)"
                 )];
             }

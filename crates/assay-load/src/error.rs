@@ -59,7 +59,7 @@ pub enum Error {
     },
     /// The user may not see triggers, which tables to be dropped may have.
     #[error(
-        "this user lacks the right TRIGGER in {database}, so triggers of the tables cannot be seen"
+        "this user lacks the TRIGGER privilege in {database}, so triggers of the tables cannot be seen"
     )]
     Blind {
         /// The database, quoted.
@@ -94,7 +94,7 @@ pub enum Error {
     Thread(#[source] std::io::Error),
     /// A test with other roles than one of the setup's clients, which follow one event by the next.
     #[error(
-        "`{0}` has roles that cannot be driven yet: one of the setup's clients, without a rate, can"
+        "`{0}` has roles that assay cannot drive yet: it supports one role, with the setup's clients and no rate"
     )]
     Roles(&'static str),
     /// A client thread ended before its work was done.
@@ -175,18 +175,18 @@ impl Hint for Error {
             }
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
             (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
-                "grant the user the right TRIGGER in the database, or name another database in the URL; \
+                "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
                  `assay load URL --replace` drops all of them, with their triggers and what they hold"
             }
             (Self::Foreign(_), _) => {
                 "name another database in the URL; `assay load URL --replace` drops all of them, with what they hold"
             }
-            (Self::Blind { .. }, _) => "grant the user the right TRIGGER in the database",
+            (Self::Blind { .. }, _) => "grant the user the TRIGGER privilege in the database",
             (Self::MayNotCreate { .. }, _) => {
                 "grant the user CREATE on the schema, or name another database in the URL"
             }
             (Self::HalfDropped { .. }, _) => {
-                "drop what keeps it, such as a foreign key in another database, and run the command again"
+                "drop whatever depends on it, such as a foreign key in another database, and run the command again"
             }
             (Self::OtherTables(_), _) => {
                 "name another database in the URL and fill it with `assay load`, or name a test that only reads"

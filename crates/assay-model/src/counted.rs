@@ -1,6 +1,6 @@
 //! Numbers of things in words.
 
-/// How many of something: `1 test`, `2,000 tests`.
+/// A count with its noun: `1 test`, `2,000 tests`.
 #[must_use]
 pub fn counted(number: impl Into<u64>, one: &str) -> String {
     let number = number.into();

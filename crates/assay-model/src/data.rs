@@ -1,4 +1,4 @@
-//! The data that is measured on, and how it is asked for.
+//! The data that a study measures, and how statements access it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Setup, StartFrom};
 
-/// Tables × rows: setups that differ in their clients only share it.
+/// Tables × rows. Setups that differ only in clients share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DataSet {
     /// Tables `sbtest1` to `sbtest<tables>`.
@@ -29,7 +29,7 @@ impl fmt::Display for DataSet {
     }
 }
 
-/// What kind of key the column `id` gets.
+/// The kind of key that the column `id` gets.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -53,14 +53,14 @@ impl IdKey {
     }
 }
 
-/// How statements are sent that the published tests prepare.
+/// The way in which statements are sent that the published tests prepare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatementMode {
     /// Prepared on the server once per connection, then executed: the published default.
     #[default]
     Prepared,
-    /// As text, parsed by the server each time (`--db-ps-mode=disable` in sysbench).
+    /// Sent as text, which the server parses each time (`--db-ps-mode=disable` in sysbench).
     Text,
 }
 
@@ -75,7 +75,7 @@ impl StatementMode {
     }
 }
 
-/// What a system's tables held when its instances started from them.
+/// The content of a system's tables when its instances started from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataContent {
     /// Index into [`crate::StudyRecord::systems`].

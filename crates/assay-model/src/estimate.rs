@@ -27,7 +27,7 @@ impl Estimate {
     }
 }
 
-/// What is said about one system against the base in one cell.
+/// The judgement on one system against the base in one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {

@@ -1,4 +1,4 @@
-//! Between which bounds the numbers of a study make sense: what is asked for and what is read is held to the same.
+//! Bounds on the numbers of a study. Requests and ledgers are checked against the same bounds.
 
 use std::ops::RangeInclusive;
 

@@ -17,22 +17,22 @@ pub struct Package {
     pub sha256: String,
 }
 
-/// Who built a server and how, as far as it is known without starting it.
+/// The builder of a server and how it was built, as far as that is known without starting it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Build {
     /// Source class, such as `apt`.
     pub source: String,
-    /// Where in the source, such as the suite `bookworm-security`.
+    /// The part of the source, such as the suite `bookworm-security`.
     pub channel: String,
     /// Full version as packaged, such as `1:10.11.19-0+deb12u1`.
     pub package_version: String,
     /// Whether the channel is a released one (not testing, unstable or experimental).
     pub released: bool,
-    /// Things the reader of a report must know, such as an index past its validity.
+    /// Notes for the reader of a report, such as an index past its validity.
     pub notes: Vec<String>,
 }
 
-/// Where things are inside a prefix and how programs are started. All paths absolute.
+/// Locations inside a prefix, and how programs are started. All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// The dynamic loader to start programs with, when the prefix carries its own C library.
@@ -52,8 +52,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it as
-    /// it is.
+    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it
+    /// directly.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.server.with_file_name(name)
@@ -71,10 +71,10 @@ pub struct Prefix {
     pub product: Product,
     /// Upstream version, such as `10.11.19`.
     pub version: String,
-    /// Who built it.
+    /// Its build.
     pub build: Build,
     /// Every archive unpacked into it.
     pub packages: Vec<Package>,
-    /// Where things are inside.
+    /// Locations inside it.
     pub layout: Layout,
 }

@@ -1,4 +1,4 @@
-//! Text from servers, archives and ledgers, made harmless for those who look at it.
+//! Makes text from servers, archives and ledgers safe to display.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ fn is_harmful(c: char) -> bool {
         )
 }
 
-/// What is shown in its place: a space for white space, else the mark of what cannot be shown.
+/// The character shown in its place: a space for white space, else the replacement character.
 fn shown(c: char) -> char {
     match c {
         '\n' | '\r' | '\t' => ' ',
@@ -31,7 +31,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(is_harmful) { text.chars().map(shown).collect() } else { text.into() }
 }
 
-/// The same of a text that may have several lines.
+/// The same for a text that may have several lines.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let line_end = |c| if c == '\n' { c } else { shown(c) };
@@ -42,7 +42,7 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A JSON document with the same content in which no such character stands for itself.
+/// A JSON document with the same content, in which all such characters are escaped.
 #[must_use]
 pub fn printable_json(document: &str) -> Cow<'_, str> {
     // All of them have one UTF-16 unit, and only strings hold them.

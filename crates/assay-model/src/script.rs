@@ -1,16 +1,16 @@
-//! What a client sends, as data: the steps of one event.
+//! The work of a client, as data: the steps of one event.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Product;
 
-/// The events of a client: alike but for what is drawn.
+/// The events of a client. They differ only in their random parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// One event, in order.
     pub steps: Vec<Step>,
-    /// How rows are drawn.
+    /// The random distribution of rows.
     pub draw: Distribution,
     /// Rows of a table that are drawn from; none: all.
     pub rows: Option<u32>,
@@ -26,9 +26,9 @@ pub struct Step {
     pub postgres: Option<String>,
     /// Which table.
     pub table: Table,
-    /// What fills the `?`, in order.
+    /// Parameters for the `?`, in order.
     pub fill: Vec<Fill>,
-    /// How often in a row, on the same table, with fresh parameters.
+    /// Number of repetitions in a row, on the same table, with fresh parameters.
     pub times: u32,
     /// Whether it is sent as text even where prepared statements are used.
     pub text: bool,
@@ -99,7 +99,7 @@ impl Step {
 }
 
 impl Fill {
-    /// How many parameters it fills.
+    /// Number of parameters that it fills.
     #[must_use]
     pub fn count(self) -> u32 {
         match self {

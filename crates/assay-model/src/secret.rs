@@ -1,4 +1,4 @@
-//! What is not to be kept or shown.
+//! Secrets that must not be stored or shown.
 
 use std::fmt;
 use std::ops::Range;
@@ -52,12 +52,12 @@ pub fn may_be_secret(name: &str) -> bool {
     holds_one && !HARMLESS.iter().any(|word| name.contains(word))
 }
 
-/// How to log in to a place that an address names, without the login in it.
+/// A login that was part of an address, separated from it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
     /// The address without the login.
     pub address: String,
-    /// As it stands in the address: some characters are percent-encoded.
+    /// As written in the address, where some characters are percent-encoded.
     pub user: String,
     /// The same; empty where the user is a token that needs none.
     pub password: String,
@@ -109,7 +109,7 @@ fn is_secret_of_url(name: &str) -> bool {
     may_be_secret(name) || ["auth", "key", "sig", "signature", "jwt"].contains(&last.as_str())
 }
 
-/// A part of a text that is not to be shown, and what stands in its place.
+/// A part of a text that must not be shown, and its replacement.
 struct Secret {
     span: Range<usize>,
     instead: &'static str,
@@ -168,7 +168,7 @@ fn parameters(
     let query = address.get(at..from + place.len()).unwrap_or_default();
     let mut spans = Vec::new();
     for part in query.split('&') {
-        // What has no name may be anything.
+        // A value without a name may be anything.
         let name = part.split_once('=').map_or("", |(name, _)| name);
         let value = if part.contains('=') { name.len() + 1 } else { 0 };
         if hides(name) && value < part.len() {
@@ -179,7 +179,7 @@ fn parameters(
     spans.into_iter()
 }
 
-/// Where an address begins, behind its scheme.
+/// Position at which an address begins, after its scheme.
 struct Start<'a> {
     scheme: &'a str,
     at: usize,
@@ -216,7 +216,7 @@ fn starts(text: &str) -> Vec<Start<'_>> {
     starts
 }
 
-/// Where a word of running text ends that goes on at a place: with the quotes that it stands in, else before a blank.
+/// Position at which a word of running text ends: at its closing quote, else before a blank.
 fn end_in_prose(text: &str, at: usize) -> usize {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     let word = before.rsplit(char::is_whitespace).next().unwrap_or(before);
@@ -239,7 +239,7 @@ fn is_web(scheme: &str) -> bool {
     scheme.ends_with("http") || scheme.ends_with("https")
 }
 
-/// What stands before the `@` of an address, if there is a secret in it.
+/// The part before the `@` of an address, if it contains a secret.
 fn login_in<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     let authority = address.split(['/', '?', '#']).next().unwrap_or(address);
     let login = match authority.rsplit_once('@') {
@@ -284,7 +284,7 @@ pub fn masked(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// What may be a password in an address that may have mistakes.
+/// The part of a possibly malformed address that may be a password.
 fn login_in_file(scheme: &str, word: &str) -> Option<Range<usize>> {
     if let Some((login, _)) = word.rsplit_once('@') {
         let from = if is_web(scheme) { 0 } else { login.find(':')? };
@@ -296,7 +296,7 @@ fn login_in_file(scheme: &str, word: &str) -> Option<Range<usize>> {
     (!is_port).then_some(name.len() + 1..word.len())
 }
 
-/// Of `mysql@root:password@host`: what stands between a colon and the last `@` of a word.
+/// The part between a colon and the last `@` of a word, as in `mysql@root:password@host`.
 fn logins_without_scheme(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     for (colon, _) in text.match_indices(':') {
@@ -328,7 +328,7 @@ fn open_quote(text: &str, at: usize) -> Option<char> {
     open
 }
 
-/// Where what stands at a place of a file ends: with the quotes that are open there, else with the line.
+/// Position at which a value of a file ends: at its closing quote, else at the end of the line.
 fn end_in_file(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     let line = rest.split('\n').next().unwrap_or(rest);
@@ -344,7 +344,7 @@ fn closing(text: &str, quote: char) -> Option<usize> {
     })
 }
 
-/// Where the values begin of all `name=value` in a text whose names `hides` tells.
+/// Positions at which the values begin of all `name=value` in a text whose names `hides` selects.
 fn values_of(text: &str, hides: impl Fn(&str) -> bool) -> Vec<usize> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut places = Vec::new();

@@ -1,4 +1,4 @@
-//! How much data and how many clients, and how much effort.
+//! Amount of data, number of clients, and level of effort.
 
 use std::fmt;
 
@@ -21,17 +21,17 @@ impl fmt::Display for Setup {
     }
 }
 
-/// How much effort a study spends (contracts: the preset table).
+/// The level of effort of a study (contracts: the preset table).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// Does it all work, in under a minute.
+    /// Checks that everything works, in under a minute.
     Smoke,
     /// A first honest answer on a laptop, within ten minutes. The default.
     Quick,
     /// A release check, within an hour.
     Standard,
-    /// As the posts ran it: sequential, long, each once.
+    /// As in the posts: sequential, long, each test once.
     Published,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Setup, SliceId, Test, Unit};
 
-/// What is measured: one test under one setup. Every system is measured in every cell.
+/// One test under one setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct CellId {
     /// The test.
@@ -13,7 +13,7 @@ pub struct CellId {
     pub setup: Setup,
 }
 
-/// What the clients did and saw in the measured part of a slice (the warm part is thrown away).
+/// Work and latencies of the clients in the measured part of a slice (the warm-up is discarded).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkCounters {
     /// Completed events.
@@ -54,7 +54,7 @@ impl WorkCounters {
     }
 }
 
-/// What a set of threads used.
+/// Resources that a set of threads used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskCounters {
     /// CPU time, nanoseconds (scheduler accounting, not ticks).
@@ -72,14 +72,14 @@ pub struct TaskCounters {
     pub disk_wait_ns: Option<u64>,
 }
 
-/// What the assay clients used.
+/// Resources that the assay clients used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientCounters {
     /// All client threads together.
     pub tasks: TaskCounters,
 }
 
-/// What the measured server's process tree used.
+/// Resources that the measured server's process tree used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCounters {
     /// Threads (or backends) that serve the measured connections.
@@ -96,7 +96,7 @@ pub struct ServerCounters {
     pub write_bytes: u64,
 }
 
-/// What the machine did meanwhile.
+/// Activity of the machine during the slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
     /// CPU time of all CPUs together that was neither idle nor waiting, nanoseconds.
@@ -125,7 +125,7 @@ pub struct DeviceCounters {
     pub write_kb: u64,
 }
 
-/// Something about the machine that makes a slice unfit for a verdict.
+/// Interference from the machine that makes a slice unfit for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trouble {
@@ -137,7 +137,7 @@ pub enum Trouble {
     ClockJump,
 }
 
-/// How a slice ended.
+/// Outcome of a slice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SliceOutcome {
@@ -145,7 +145,7 @@ pub enum SliceOutcome {
     Good,
     /// Finished, but in machine trouble: shown, not judged, and its round repeated within limits.
     Troubled,
-    /// Broken off, with the reason.
+    /// Cut off, with the reason.
     Failed(String),
 }
 
@@ -154,7 +154,7 @@ pub enum SliceOutcome {
 pub struct Slice {
     /// Index into [`crate::StudyRecord::systems`].
     pub system: usize,
-    /// What was measured.
+    /// The cell that was measured.
     pub cell: CellId,
     /// Index into [`crate::StudyRecord::runs`]: when and where it was measured.
     pub run: usize,
@@ -166,7 +166,7 @@ pub struct Slice {
     pub position: u32,
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: SliceOutcome,
     /// Why it is troubled; empty when good.
     pub trouble: Vec<Trouble>,
@@ -189,7 +189,7 @@ impl Slice {
 
     /// Operations per second of the measured part, none when nothing was measured.
     ///
-    /// What an operation is, the test's [`Unit`] says.
+    /// The test's [`Unit`] defines an operation.
     #[must_use]
     pub fn ops_per_second(&self) -> Option<f64> {
         let ns = match self.cell.test.unit {

@@ -1,4 +1,4 @@
-//! A study: all that was asked, all that was measured. What the ledger keeps and verdict and report read.
+//! A study: the question and everything measured for it, as the ledger stores it and verdict and report read it.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl CpuPlacement {
     }
 }
 
-/// How the systems take turns.
+/// The order in which systems take turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Experiment {
@@ -98,13 +98,13 @@ impl Host {
 pub struct System {
     /// Name in every report: as typed, ` #2` when given twice, ` (twin)` for the A/A twin.
     pub name: String,
-    /// What the user asked for.
+    /// The system as the user named it.
     pub spec: SystemSpec,
     /// What it is.
     pub artifact: Artifact,
     /// The one that others are divided by.
     pub is_base: bool,
-    /// The base a second time, to count false alarms.
+    /// Whether it is the twin: the base a second time, to count false alarms.
     pub is_twin: bool,
     /// Server options as rendered for this version, in order.
     pub options: Vec<String>,
@@ -113,28 +113,28 @@ pub struct System {
 /// A cell of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedCell {
-    /// What is measured.
+    /// The cell.
     pub id: CellId,
-    /// Warm part of each slice, thrown away, milliseconds. Write tests: part of the events, see `events`.
+    /// Warm-up of each slice, which is discarded, milliseconds. Write tests: part of the events, see `events`.
     pub warm_ms: u32,
     /// Measured part of each slice, milliseconds: the bound for reads, the aim of calibration for writes.
     pub slice_ms: u32,
     /// Events of a write slice, the same for all systems; none for reads, and for writes until calibrated.
     pub events: Option<u64>,
-    /// Where clients and server run.
+    /// CPUs of clients and server.
     pub placement: CpuPlacement,
 }
 
-/// What is asked: fixed before the first measurement.
+/// The question of a study, fixed before the first measurement.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
     /// Short unique name.
     pub id: String,
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// How much effort.
+    /// Level of effort.
     pub preset: Preset,
-    /// Which selection: decides the grouping.
+    /// The selection of tests, which decides the grouping.
     pub set: TestSet,
     /// Seed of every random choice: order, parameters, data.
     pub seed: u64,
@@ -150,11 +150,11 @@ pub struct Study {
     pub cells: Vec<PlannedCell>,
     /// Every combination of clients, tables and rows that is measured, in order.
     pub setups: Vec<Setup>,
-    /// How the systems take turns.
+    /// The order in which systems take turns.
     pub experiment: Experiment,
     /// The key of the column `id` in all tables.
     pub id_key: IdKey,
-    /// How statements are sent.
+    /// The way in which statements are sent.
     pub statements: StatementMode,
     /// The study file that asks for this again, TOML.
     pub recipe: String,
@@ -183,7 +183,7 @@ pub struct Instance {
     pub start_took_ms: u64,
 }
 
-/// A block as it was planned: what an interrupted study has still to do of it.
+/// A block as it was planned, from which an interrupted study continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Block {
     /// Which, from 0.
@@ -211,14 +211,14 @@ pub struct Run {
 }
 
 impl Run {
-    /// How long it was, seconds.
+    /// Its duration, seconds.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.updated_ms.saturating_sub(self.started_ms) as f64 / 1e3
     }
 }
 
-/// Something worth telling that is not a measurement.
+/// Something worth reporting that is not a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudyEvent {
     /// When, milliseconds since the Unix epoch.
@@ -229,7 +229,7 @@ pub struct StudyEvent {
     pub what: EventKind,
 }
 
-/// How a difference of settings is to be read.
+/// Classification of a difference in settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditClass {
@@ -248,7 +248,7 @@ pub struct AuditFinding {
     pub setting: String,
     /// Its value by system index; none where the system has no such setting.
     pub values: Vec<Option<String>>,
-    /// How it is to be read.
+    /// Its class.
     pub class: AuditClass,
     /// Why it matters, or why it does not.
     pub why: String,
@@ -259,15 +259,15 @@ pub struct AuditFinding {
 /// Everything the ledger holds about one study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StudyRecord {
-    /// What was asked.
+    /// The study.
     pub study: Study,
     /// Of what; the base first.
     pub systems: Vec<System>,
-    /// What the data were that instances started from.
+    /// Content of the data that instances started from.
     pub data: Vec<DataContent>,
     /// The stretches of time during which it was measured; at least one.
     pub runs: Vec<Run>,
-    /// Blocks begun.
+    /// Blocks that were started.
     pub blocks: Vec<Block>,
     /// Server processes that took part.
     pub instances: Vec<Instance>,
@@ -279,7 +279,7 @@ pub struct StudyRecord {
     pub audit: Vec<AuditFinding>,
     /// Whether the study ran to its end.
     pub finished: bool,
-    /// Whether it is being measured at this moment: no ledger knows, so none sets it.
+    /// Whether it is being measured at this moment. The ledger does not know and leaves it unset.
     #[serde(default)]
     pub running: bool,
 }
@@ -330,7 +330,7 @@ pub struct StudySummary {
     pub id: String,
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// How much effort.
+    /// Level of effort.
     pub preset: Preset,
     /// Which selection.
     pub set: TestSet,

@@ -1,4 +1,4 @@
-//! What is compared: a DBMS version with its engine and configuration.
+//! The systems that are compared: a DBMS version with its engine and configuration.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Engine {
     }
 }
 
-/// Where a server comes from.
+/// The origin of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -81,7 +81,7 @@ pub enum Origin {
 pub struct SystemSpec {
     /// The family.
     pub product: Product,
-    /// Where the server comes from.
+    /// The origin of the server.
     pub origin: Origin,
     /// The storage engine, the product's default unless named.
     pub engine: Engine,

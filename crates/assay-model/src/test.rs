@@ -1,5 +1,5 @@
-//! A test, defined in one place: what it is called, what it does, what it sends. Everything else knows definitions,
-//! never a particular test.
+//! A test as data: its name, what it does and what it sends. Other code works with definitions and does not know
+//! particular tests.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,7 +52,7 @@ impl TestSet {
     /// All of them, the smallest first.
     pub const ALL: [Self; 4] = [Self::Set27, Self::Set32, Self::Set42, Self::Set47];
 
-    /// How many tests the set has: also its name.
+    /// Number of tests in the set, which is also its name.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a set is never empty")]
     pub fn len(self) -> usize {
@@ -65,19 +65,19 @@ impl TestSet {
     }
 }
 
-/// Tests that are summed up together, in tables as published.
+/// Tests that are summarised together, as in the published tables.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Group {
-    /// Where it stands among the groups.
+    /// Its position among the groups.
     pub rank: u32,
     /// The word used in every output format.
     pub word: String,
-    /// What the group is, in words, for headings.
+    /// Its title, for headings.
     pub title: String,
 }
 
-/// What is counted as the operations of a test.
+/// The unit in which the operations of a test are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -96,29 +96,29 @@ pub enum Schema {
     Sbtest,
 }
 
-/// How a role's clients follow one event by the next.
+/// How a role's clients space their events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// At once.
+    /// The next event starts as soon as the previous one ends.
     Closed,
-    /// At so many events per second of all its clients together, whatever the latency.
+    /// Events start at this rate per second, over all clients of the role, whatever their latency.
     Rate(f64),
 }
 
-/// Clients that do the same. The roles of a test work at the same time.
+/// Clients that do the same work. The roles of a test work at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// What each of them sends.
+    /// The statements that each client sends.
     pub script: Script,
-    /// How many there are; none: the setup's clients.
+    /// Number of clients; `None` for the setup's clients.
     pub clients: Option<u32>,
-    /// How events follow each other.
+    /// How events are spaced.
     pub pacing: Pacing,
 }
 
-/// What the planner must know of a test's events.
+/// Properties of a test's events that the planner needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Habits {
@@ -126,13 +126,13 @@ pub struct Habits {
     pub is_long: bool,
     /// Rows that an event changes.
     pub rows_per_event: u32,
-    /// Its events use up the rows that they change, so that only so many can run.
+    /// Its events use up the rows that they change, so the number of events is limited.
     pub uses_up_rows: bool,
-    /// A test that is about as fast, where its own rate is not known beforehand.
+    /// A test of about the same speed, used if its own rate is not known beforehand.
     pub as_fast_as: Option<String>,
-    /// Runs for the time of a read, although it writes, where posts are reproduced: so the published harness had it.
+    /// Runs as long as a read when posts are reproduced, although it writes, as in the published harness.
     pub is_timed_as_published: bool,
-    /// Is run once, unreported, before it is measured where posts are reproduced, to have its data in memory.
+    /// Runs once, unreported, before it is measured when posts are reproduced, so that its data is in memory.
     pub warms_itself: bool,
 }
 
@@ -142,23 +142,23 @@ pub struct Habits {
 pub struct Definition {
     /// The published name: `scan`, `read-only_range=10`, `point-query.pre`.
     pub name: String,
-    /// Its group, where a set has none of its own for it.
+    /// Its group, in sets that do not define another one.
     pub group: Group,
-    /// Its groups in sets that group it otherwise.
+    /// Its groups, in sets that group it differently.
     pub groups: Vec<(TestSet, Group)>,
-    /// What one event does, in a line.
+    /// One line on what an event does.
     pub does: String,
     /// Whether it changes data.
     pub class: Class,
     /// Which data it must start from.
     pub start_from: StartFrom,
-    /// What is counted.
+    /// The unit of its operations.
     pub unit: Unit,
     /// The tables that it works on.
     pub schema: Schema,
-    /// Who works at the same time. The first role is the one that is measured.
+    /// The roles that work at the same time. The first one is measured.
     pub roles: Vec<Role>,
-    /// What the planner must know.
+    /// Properties that the planner needs.
     pub habits: Habits,
     /// Digest of what it sends: slices of tests with different digests are different work and are never mixed.
     pub digest: String,
@@ -173,7 +173,7 @@ impl Definition {
     }
 }
 
-/// A test that is known by its name and its digest.
+/// A test, identified by its name and its digest.
 ///
 /// Tests are few, and slices, which name them, are many: each definition is kept once, for as long as the process runs.
 #[derive(Clone, Copy)]
@@ -182,7 +182,7 @@ pub struct Test(&'static Definition);
 type Known = BTreeMap<(String, String), Test>;
 
 impl Test {
-    /// The test with that definition. The first definition with a name and a digest stands for all of them.
+    /// The test with that definition. The first definition with a name and a digest represents all of them.
     #[must_use]
     pub fn of(definition: Definition) -> Self {
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);

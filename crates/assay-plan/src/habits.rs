@@ -27,7 +27,10 @@ const OTHERS: [(&str, &str); 3] = [
         "select_random_ranges",
         "no test counts in several ranges; `read-only-count` counts in one, `range-covered-si` reads one by `k`",
     ),
-    ("bulk_insert", "no test inserts in bulk; `assay load` says how many rows a second it loaded"),
+    (
+        "bulk_insert",
+        "no test inserts in bulk; `assay load` reports how many rows per second it loaded",
+    ),
 ];
 
 /// The script as sysbench calls it: without `.lua`, and `-` as good as `_`.
@@ -79,7 +82,7 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
     if PERCONA.contains(&lower.as_str()) {
         let example = if version.contains('-') { version } else { "8.0.36-28" };
         return Some(format!(
-            "Percona Server is product `mysql`, asked for by its full version: `mysql@{example}`"
+            "Percona Server is product `mysql`; name its full version: `mysql@{example}`"
         ));
     }
     let known = Product::ALL.into_iter().find(|product| product.word() == lower);

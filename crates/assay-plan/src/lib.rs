@@ -149,7 +149,7 @@ pub enum Error {
     },
     /// The machine is too small.
     #[error(
-        "not enough {what}: the plan needs {need_mb} MB, this machine has {have_mb} MB to give"
+        "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
     )]
     TooLittle {
         /// Memory or disk.
@@ -178,11 +178,11 @@ const DISK: &str = "disk space";
 const MEMORY: &str = "memory";
 
 /// What to do about too little of it.
-const MORE_DISK: &str = "`assay cache clean --unused 1h` frees what was not used for an hour, \
-                         `--cache-dir DIR` takes a directory on another disk, and fewer systems need less";
+const MORE_DISK: &str = "`assay cache clean --unused 1h` frees everything not used for an hour, \
+                         `--cache-dir DIR` can name a directory on another disk, and fewer systems need less";
 
 /// What to do about too little of it.
-const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches where options set them, \
+const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches if options set them, \
                            such as `innodb_buffer_pool_size`";
 
 fn told(why: &Refusal) -> String {
@@ -221,7 +221,7 @@ impl Hint for Error {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
             Self::NoSuchTest { hint, .. } => {
-                let all = "`assay tests --set 47` lists all".to_owned();
+                let all = "`assay tests --set 47` lists all tests".to_owned();
                 hint.iter().cloned().chain([all]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![

@@ -283,9 +283,9 @@ fn check_running(
         let why = if experiment == Experiment::Sequential {
             "preset published starts its servers itself"
         } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
-            "a server that is running already is not confined to a CPU"
+            "a server that already runs is not confined to a CPU"
         } else if !system.spec.overrides.is_empty() {
-            "a server that is running already has its options"
+            "a server that already runs has its options"
         } else if system.is_twin {
             "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {

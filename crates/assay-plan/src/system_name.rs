@@ -11,7 +11,7 @@ use crate::reserved::check_option;
 use crate::url::{NO_SCHEME, shown};
 use crate::{Error, parse_url};
 
-/// Reads a system name, or the URL of a server that is running already.
+/// Reads a system name, or the URL of a server that already runs.
 ///
 /// # Errors
 /// [`Error::Url`] for a URL that cannot be read, [`Error::SystemName`]
@@ -107,8 +107,8 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
         if reference.contains("=...") {
-            let why = "the token in the query of its address would be kept; \
-                       `https://TOKEN@host/path` logs in instead";
+            let why = "the ledger would keep the token in the query of its address; \
+                       use `https://TOKEN@host/path` instead";
             return Err(fail(origin_word, why.to_owned()));
         }
         (Origin::Git(reference.to_owned()), SystemSpec::default_engine(product))

@@ -50,7 +50,7 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
 fn matcher(text: &str) -> Result<GlobMatcher, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
-        return Err(format!("it has {length} characters, and may have {LENGTH_MAX}"));
+        return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
     let mut depth = 0_usize;
     for c in text.chars() {
@@ -119,7 +119,8 @@ mod tests {
             error.to_string()
         };
         assert!(
-            refused("*".repeat(120_000)).contains("it has 120000 characters, and may have 200")
+            refused("*".repeat(120_000))
+                .contains("it has 120000 characters, more than the limit of 200")
         );
         assert!(refused("{".repeat(60_000)).contains("60000 characters"));
         assert!(refused("é".repeat(201)).contains("201 characters"));

@@ -140,7 +140,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     }
     // More likely it is the one before the host, and the password has the `/`.
     if database.contains('@') {
-        let why = "an `@` behind the host: in a password `/` is written `%2F`, in a database `@` is `%40`";
+        let why = "an `@` after the host: write `/` in a password as `%2F`, and `@` in a database as `%40`";
         return Err(why.to_owned());
     }
     let place = match socket(query, product, default_port)? {
@@ -190,8 +190,7 @@ fn socket(query: &str, product: Product, default_port: u16) -> Result<Option<Pat
 }
 
 fn port_number(text: &str) -> Result<u16, String> {
-    text.parse()
-        .map_err(|_| "what stands for the port is not a port, a number up to 65535".to_owned())
+    text.parse().map_err(|_| "its port is not a number up to 65535".to_owned())
 }
 
 fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
@@ -210,7 +209,7 @@ fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
 
 fn decoded(text: &str) -> Result<String, String> {
     let bytes = percent_decode_str(text).decode_utf8();
-    bytes.map(Into::into).map_err(|_| "what its `%` stand for is not UTF-8".to_owned())
+    bytes.map(Into::into).map_err(|_| "its `%` escapes do not decode to UTF-8".to_owned())
 }
 
 /// As much of a URL as can be no part of a password. What cannot be read as a URL may have one in any place.
@@ -330,8 +329,8 @@ mod tests {
             ("root@localhost/db", "mysql://"),
             ("oracle://me:secret@host/db", "neither"),
             ("mysql://host/db", "no user"),
-            ("mysql://me:secret@host:port/db", "not a port"),
-            ("mysql://me:secret@host:99999/db", "not a port"),
+            ("mysql://me:secret@host:port/db", "its port is not a number"),
+            ("mysql://me:secret@host:99999/db", "its port is not a number"),
             ("mysql://me:secret@host", "no database"),
             ("mysql://me:secret@/db", "neither a host"),
             ("mysql://me:secret@host/db?socket=/s", "both"),
@@ -339,11 +338,11 @@ mod tests {
             ("mysql://me:secret@/db?host=/d", "socket=PATH"),
             ("mysql://me@h/db?password=secret", "`password` is not `socket=PATH`"),
             ("mysql://me@h/db?secret", "`...` is not `socket=PATH`"),
-            ("mysql://me@h:secret/db", "not a port"),
+            ("mysql://me@h:secret/db", "its port is not a number"),
             ("postgres://me:secret@/db?ssl=1", "host=DIRECTORY"),
             ("postgres://me:secret@/db?host=h", "not the path"),
             ("postgres://me:secret@/db?port=1", "without"),
-            ("postgres://me:secret@/db?host=/d&port=x", "not a port"),
+            ("postgres://me:secret@/db?host=/d&port=x", "its port is not a number"),
             ("postgres://me:secret@/db?host=/d&socket=/s", "both"),
             ("postgres://me:secret@h/db?host=/d", "both"),
             ("mysql://me:secret%ff@host/db", "UTF-8"),

@@ -1,4 +1,4 @@
-//! Who else is busy: the CPU time of every process, so that those that disturb can be named.
+//! CPU time of every process, so that assay can name those that disturbed a slice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -50,9 +50,9 @@ impl Census {
         Ok(Self { taken: Instant::now(), processes: stats.map(entry).collect() })
     }
 
-    /// Who used the CPU since `earlier`, the busiest first; without the processes `ours` and their descendants.
+    /// Processes that used the CPU since `earlier`, busiest first, without the processes `ours` and their descendants.
     ///
-    /// What began and ended in between is told under the name of its parent.
+    /// A process that started and ended in between is counted under the name of its parent.
     #[must_use]
     pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
         let ours = self.with_descendants(ours);
@@ -76,10 +76,11 @@ impl Census {
         busy
     }
 
-    /// What every process and its ended children used since `earlier`.
+    /// CPU time that every process and its ended children used since `earlier`.
     ///
-    /// With a child that ends comes all that it, and those that ended below it, had used before: that is taken off
-    /// the ancestor that waited for it, the nearest that still runs or, if it left that to others, one further up.
+    /// When a child ends, an ancestor takes over all CPU time that the child and its ended descendants had used
+    /// before. That time is subtracted from the ancestor that waited for it: the nearest one that still runs or, if
+    /// that one did not wait, one further up.
     fn ticks_since(&self, earlier: &Self) -> BTreeMap<Id, u64> {
         let before = |id: &Id| earlier.processes.get(id).map_or(0, |process| process.ticks);
         let mut used: BTreeMap<Id, u64> = (self.processes.iter())

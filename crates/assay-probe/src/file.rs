@@ -25,7 +25,7 @@ impl Buffer {
 
 /// An open file of the kernel, to be read again and again.
 ///
-/// Files under `/proc` belong to a process or thread: when that is gone, so are they.
+/// A file under `/proc` belongs to a process or thread and disappears with it.
 #[derive(Debug)]
 pub(crate) struct KernelFile {
     path: PathBuf,
@@ -43,7 +43,7 @@ impl KernelFile {
         Self::open(path.clone())?.ok_or_else(|| io_error("open", &path, Errno::NOENT))
     }
 
-    /// What `parse` finds in the whole content; none when what the file belongs to is gone.
+    /// The result of `parse` for the whole content; `None` if the file's process or thread is gone.
     pub(crate) fn read<T>(
         &self,
         buffer: &mut Buffer,

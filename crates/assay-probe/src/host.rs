@@ -11,14 +11,14 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::Error;
 
-/// What a hypervisor calls its clock, where nothing else names it.
+/// Name of a hypervisor's clock, used if nothing else names the hypervisor.
 const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
     [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
 /// The machine as a report describes it; `data_dir` must exist.
 ///
 /// # Errors
-/// Files under `/proc` cannot be read. Facts that a machine does not tell are empty instead.
+/// Files under `/proc` cannot be read. Facts that a machine does not provide are empty instead.
 pub fn host(data_dir: &Path) -> Result<Host, Error> {
     let cpu = CpuInfo::current()?;
     Ok(Host {

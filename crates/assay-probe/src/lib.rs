@@ -36,7 +36,7 @@ pub enum Error {
     Format {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The expected content.
         expected: &'static str,
     },
     /// The process or thread to be counted is not there.
@@ -56,7 +56,7 @@ pub enum Error {
     /// The kernel refused a question about this process or a file system.
     #[error("cannot ask the kernel for {question}")]
     Kernel {
-        /// What was asked.
+        /// The question.
         question: String,
         /// The kernel's answer.
         #[source]

@@ -10,7 +10,7 @@ use crate::file::{Buffer, KernelFile, field, numbers};
 use crate::trouble::Accounting;
 use crate::{Error, host};
 
-/// Where the first version of control groups keeps the CPU time of all tasks, in nanoseconds.
+/// File in which version 1 of control groups keeps the CPU time of all tasks, in nanoseconds.
 const CPUACCT_USAGE: [&str; 2] =
     ["/sys/fs/cgroup/cpuacct/cpuacct.usage", "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage"];
 
@@ -18,7 +18,7 @@ const CPUACCT_USAGE: [&str; 2] =
 /// machine's: in a container the same file is about the container alone.
 const WHOLE_MACHINE_SHARE: f64 = 0.9;
 
-/// What the machine did since it booted.
+/// Counters of the machine since it booted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
     pub(crate) busy_ns: u64,
@@ -64,7 +64,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// How exactly [`Reading::busy_ns`] is known.
+    /// Accuracy of [`Reading::busy_ns`].
     pub(crate) fn accounting(&self) -> Accounting {
         let period = clock_getres(ClockId::MonotonicCoarse);
         let tick_ns = u64::try_from(period.tv_nsec).unwrap_or_default();
@@ -104,7 +104,7 @@ struct CpuTicks {
 }
 
 /// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal.
-/// What follows (guests) is already part of user and nice.
+/// The later fields (guests) are already part of user and nice.
 fn parse_cpu_line(text: &[u8]) -> Option<CpuTicks> {
     let line = text.strip_prefix(b"cpu ")?.split(|byte| *byte == b'\n').next()?;
     let ticks: Vec<u64> = numbers(line).take(8).collect::<Option<_>>()?;

@@ -14,7 +14,7 @@ use crate::task::{Seen, Task, add, difference};
 use crate::tree::Tree;
 use crate::trouble::{Accounting, Interval, trouble};
 
-/// What a probe watches.
+/// The processes and threads that a probe watches.
 #[derive(Debug, Clone)]
 pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
@@ -42,7 +42,7 @@ pub struct WatchedServer {
 ///
 /// Holds one open file per thread, so that a snapshot opens only the files of threads that ran.
 ///
-/// What the numbers are worth: CPU and run-queue time of a waiting thread are exact, that of one
+/// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact, that of one
 /// running elsewhere at this moment is behind by a tick at most; user, system and disk time come in
 /// ticks of 10 ms, right on average over many slices only. Disk time is none where the kernel does
 /// not account it. Calls are `read` and `write` and their kin:
@@ -73,10 +73,10 @@ pub struct Snapshot {
     cpus: u32,
 }
 
-/// What was used between two snapshots.
+/// Usage between two snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// By the client threads.
+    /// Usage of the client threads.
     pub client: ClientCounters,
     /// By the server's process tree; none where it is not watched.
     pub server: Option<ServerCounters>,
@@ -87,7 +87,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What makes the interval unfit for a verdict; see [`trouble`].
+    /// Trouble that makes the interval unfit for a verdict; see [`trouble`].
     #[must_use]
     pub fn trouble(&self) -> Vec<Trouble> {
         trouble(&self.host, &self.interval)
@@ -157,7 +157,7 @@ impl Probe {
 }
 
 impl Snapshot {
-    /// What was used between `earlier` and this snapshot of the same probe. Nothing is negative.
+    /// Usage between `earlier` and this snapshot of the same probe. Nothing is negative.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
         let tasks = |later: &TaskCounters, earlier: &TaskCounters| {
@@ -221,7 +221,7 @@ fn server_difference(
     }
 }
 
-/// Three clocks that agree while the machine runs and nobody sets the time.
+/// Three clocks that agree while the machine runs and its time is not set.
 #[derive(Debug, Clone, Copy)]
 struct Clocks {
     monotonic_ns: u64,
@@ -240,7 +240,7 @@ impl Clocks {
         }
     }
 
-    /// By how much the other clocks went ahead of or behind the monotonic one, at most.
+    /// Largest deviation of the other clocks from the monotonic one.
     fn jump_since(&self, earlier: &Self) -> u64 {
         let offset =
             |clocks: &Self, other_ns: u64| i128::from(other_ns) - i128::from(clocks.monotonic_ns);

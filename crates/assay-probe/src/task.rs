@@ -12,11 +12,11 @@ use crate::file::{Buffer, KernelFile, field, numbers};
 struct Scheduling {
     cpu_ns: u64,
     runq_ns: u64,
-    /// How often it was given a CPU.
+    /// Number of times that it got a CPU.
     timeslices: u64,
 }
 
-/// What a thread did since it was last looked at.
+/// Activity of a thread since the previous reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// It ran, so its counters were read again.
@@ -143,7 +143,7 @@ pub(crate) fn add(sum: &mut TaskCounters, more: &TaskCounters) {
     combine(sum, more, u64::saturating_add);
 }
 
-/// What was used between two readings; never negative.
+/// Usage between two readings; never negative.
 pub(crate) fn difference(later: &TaskCounters, earlier: &TaskCounters) -> TaskCounters {
     let mut difference = *later;
     combine(&mut difference, earlier, u64::saturating_sub);

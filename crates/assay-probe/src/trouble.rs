@@ -1,4 +1,4 @@
-//! Whether the machine disturbed a slice. Pure: what was counted in, a judgement out.
+//! Decides whether the machine disturbed a slice. Pure: counters in, judgement out.
 
 use assay_model::{HostCounters, Trouble};
 
@@ -23,7 +23,7 @@ pub const SAMPLING_SIGMAS: f64 = 3.0;
 /// preempted between two clock readings make, far below any suspension.
 pub const CLOCK_JUMP_NS: u64 = 50_000_000;
 
-/// How the kernel counts the CPU time of the whole machine.
+/// The way in which the kernel counts the CPU time of the whole machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accounting {
     /// The scheduler's own sum, brought up to date at least every tick.
@@ -43,11 +43,11 @@ pub enum Accounting {
 pub struct Interval {
     /// Time that passed, by the monotonic clock, nanoseconds.
     pub elapsed_ns: u64,
-    /// By how much the clock of the day or the clock that runs through suspension went otherwise.
+    /// Deviation of the wall clock, or of the clock that includes suspension, from the monotonic clock.
     pub clock_jump_ns: u64,
     /// CPUs of the machine.
     pub cpus: u32,
-    /// How exactly the machine's CPU time is known.
+    /// Accuracy of the machine's CPU time.
     pub accounting: Accounting,
 }
 
@@ -68,7 +68,7 @@ impl Interval {
     }
 }
 
-/// What makes a slice unfit for a verdict; empty when the machine left it alone.
+/// Trouble that makes a slice unfit for a verdict; empty if the machine did not disturb it.
 #[must_use]
 pub fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;

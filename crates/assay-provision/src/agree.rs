@@ -1,5 +1,5 @@
-//! Equal builds first: one source for all versions of a product that are compared, where there is one; and
-//! why a version was taken.
+//! Equal builds first: one source for all versions of a product that are compared, if there is one; and the
+//! reason why a version was chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use crate::version::{answers, compare, in_series, upstream};
 /// Debian's packages, whatever the release.
 pub(crate) const DEBIAN: &str = "apt";
 
-/// The word for whoever made a build; builds with the same one are alike.
+/// The word for the maker of a build. Builds by the same maker are alike.
 #[must_use]
 pub fn maker(build: &Build) -> &str {
     maker_of(&build.source, &build.channel)
 }
 
-/// A registry is no maker: its packages have one each. A vendor is.
+/// A registry is not a maker, since each of its packages has its own. A vendor is a maker.
 fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
     match source {
         "maven" | "npm" | "pip" => channel,
@@ -28,12 +28,12 @@ fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
     }
 }
 
-/// Whether what a place has is what `--source` asks for, or what was agreed on.
+/// Whether a place is the one that `--source` names, or the agreed one.
 pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
     word.is_none_or(|word| word == source || word == channel)
 }
 
-/// The rank of what nobody vouches for.
+/// Rank of sources without known checksums.
 const UNVERIFIED: u8 = 2;
 
 /// A version or series, with an engine.
@@ -44,7 +44,7 @@ struct Held {
     maker: String,
     version: String,
     engines: Vec<Engine>,
-    /// Smaller is preferred: Debian, registries, what nobody vouches for.
+    /// Smaller is preferred: Debian, registries, then sources without known checksums.
     rank: u8,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn is_unverified_tarball(packaged: Packaged<'_>) -> bool {
     packaged.package.source == Source::Tarball && !packaged.is_verified()
 }
 
-/// The maker who has all that is wanted, each as another version; of several the preferred one, then the
+/// The maker who has all wanted systems, each as a different version. Of several, the preferred one, then the
 /// one with the newest version of what is wanted first.
 fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     let makers: BTreeSet<_> = held.iter().map(|it| (it.rank, it.maker.as_str())).collect();
@@ -96,7 +96,7 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
             fitting.max_by(|a, b| compare(a, b))
         };
         let Some(versions) = wants.iter().map(newest).collect::<Option<Vec<_>>>() else { continue };
-        // `10.11.5` and `10.11` are two builds to whoever asks for both.
+        // A user who asks for both `10.11.5` and `10.11` wants two builds.
         let distinct: BTreeSet<_> = versions.iter().collect();
         let wanted: BTreeSet<_> = wants.iter().map(|(wanted, _)| wanted).collect();
         if distinct.len() < wanted.len() {
@@ -114,7 +114,7 @@ fn common<'a>(held: &'a [Held], wants: &[Want<'_>]) -> Option<&'a str> {
     best.map(|(_, maker, _)| maker)
 }
 
-/// What a study wants of one product, each once.
+/// The systems of one product that a study needs, each one once.
 fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
     let mut wants: Vec<Want<'_>> = Vec::new();
     for spec in specs.iter().filter(|spec| spec.product == product) {
@@ -128,8 +128,8 @@ fn wants<'a>(specs: &[&'a SystemSpec], product: Product) -> Vec<Want<'a>> {
 }
 
 impl Provisioner {
-    /// By product, the source that all systems of a study are to be taken from, so that their builds are
-    /// equal; nothing for a product where the usual choice gives that, or nobody has them all.
+    /// For each product, the source that all systems of a study should come from, so that their builds are
+    /// equal. No entry for a product for which the usual choice does that, or which no source has completely.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -145,12 +145,12 @@ impl Provisioner {
                 continue;
             }
             let mut held = self.held(product)?;
-            let is_vouched_for = |want: &Want<'_>| {
+            let has_checksum_for = |want: &Want<'_>| {
                 held.iter().any(|it| it.rank < UNVERIFIED && it.has(want))
                     || !self.released(product, want).is_empty()
             };
             // Equal builds are no reason to trust one more source.
-            if wants.iter().all(is_vouched_for) {
+            if wants.iter().all(has_checksum_for) {
                 held.retain(|it| it.rank < UNVERIFIED);
             }
             if let Some(maker) = common(&held, &wants)
@@ -162,7 +162,7 @@ impl Provisioner {
         Ok(agreed)
     }
 
-    /// The source that has all systems of a product, be it one that nobody vouches for.
+    /// The source that has all systems of a product, even if it has no known checksums.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -175,7 +175,7 @@ impl Provisioner {
         Ok(common(&held, &wants(specs, product)).map(str::to_owned))
     }
 
-    /// What registries and vendors have, or offline the cache.
+    /// Versions that registries and vendors have, or, when offline, the cache.
     fn held(&self, product: Product) -> Result<Vec<Held>, Error> {
         Ok(if self.offline() {
             let cached = self.cached()?.into_iter().filter(|it| it.product == product);
@@ -193,7 +193,7 @@ impl Provisioner {
         offers
     }
 
-    /// Whether Debian's releases have all that is wanted, as they are preferred anyway.
+    /// Whether Debian's releases have all wanted systems; they are preferred anyway.
     fn debian_has(
         &self,
         product: Product,
@@ -207,7 +207,7 @@ impl Provisioner {
             let answer = self.answered(&request(product, wanted, *engine, None));
             answer.is_some_and(|prefix| prefix.build.source == DEBIAN && prefix.build.released)
         };
-        // Nothing is asked, nobody is waited for.
+        // This runs no client and waits for nothing.
         if wants.iter().all(is_answered) {
             return Ok(true);
         }
@@ -232,7 +232,7 @@ impl Provisioner {
         Ok(true)
     }
 
-    /// Why a version was taken, and which newer one is known to be elsewhere: for display.
+    /// The reason why a version was chosen, and the newer version known elsewhere, for display.
     #[must_use]
     pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
         let Origin::Version(wanted) = &spec.origin else { return None };
@@ -259,7 +259,7 @@ impl Provisioner {
         Some(reason + &told(newer(elsewhere, &prefix.version), spec.product))
     }
 
-    /// What the catalog has that would answer too; no client is asked.
+    /// Rows of the catalog that would also satisfy the request; no client is run.
     fn catalogued(&self, spec: &SystemSpec, wanted: &str) -> impl Iterator<Item = Elsewhere> {
         let all = self.catalog.packaged(spec.product);
         let fitting = all.filter(move |it| {
@@ -275,7 +275,7 @@ impl Provisioner {
         })
     }
 
-    /// The newest that Debian's releases have; an index that cannot be had is none, for this is only told.
+    /// The newest version in Debian's releases. An unavailable index is skipped, since this is only for display.
     fn newest_of_debian(&self, want: &Want<'_>, product: Product) -> Option<Elsewhere> {
         let offers = self.released(product, want);
         if offers.is_empty() {
@@ -298,7 +298,7 @@ impl Provisioner {
     }
 }
 
-/// A version that would answer too.
+/// A version that would also satisfy the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Elsewhere {
     version: String,
@@ -310,7 +310,7 @@ fn is_registry(source: &str) -> bool {
     [Source::Maven, Source::Npm, Source::Pip].iter().any(|it| it.word() == source)
 }
 
-/// What is newer than the version taken: the newest with a known checksum, and the newest of all if that is newer.
+/// Versions newer than the chosen one: the newest with a known checksum, and the newest of all if that is newer.
 fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
     let newest = |checked: bool, than: &str| {
         let all = elsewhere.iter().filter(|it| it.has_checksum || !checked);
@@ -322,7 +322,7 @@ fn newer(elsewhere: Vec<Elsewhere>, taken: &str) -> Vec<Elsewhere> {
     checked.into_iter().chain(any).collect()
 }
 
-/// `; apt has 17.12: ask for ...`; nothing where there is nothing newer.
+/// `; apt has 17.12: ask for ...`; empty if nothing is newer.
 fn told(newer: Vec<Elsewhere>, product: Product) -> String {
     if newer.is_empty() {
         return String::new();

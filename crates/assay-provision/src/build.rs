@@ -1,4 +1,4 @@
-//! Making a prefix of what was chosen: downloaded, verified, unpacked, kept.
+//! Making a prefix from the chosen packages: download, verify, unpack, keep.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ use crate::provisioner::{Progress, Provisioner, Read, Sources};
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
-/// Where in a tree the libraries are that a server from another source runs on.
+/// Directory in a tree for the libraries of a server from another source than Debian.
 const RUNTIME: &str = "runtime";
 
-/// Room for a server from another source and its download, bytes: their sizes are not known
+/// Disk space for a server from another source and its download, bytes. Their sizes are not known
 /// beforehand.
 const PACKAGE_ROOM: u64 = 2 << 30;
 
-/// Part of the names of trees made of packages of other registries; increased when the same packages
-/// would become another tree.
+/// Part of the names of trees made from packages of other registries. It is increased when the same packages
+/// would produce a different tree.
 const TREE: u32 = 1;
 
 /// Downloaded Debian packages. The directory goes with it.
@@ -145,13 +145,13 @@ impl Provisioner {
         let built = Built { tree: built, name, version, sha256, build, packages };
         let prefix = self.keep(spec, built, libraries)?;
         if known.is_none() {
-            // Only now: a page of a gateway, or an archive that is torn, is not to be held to later.
+            // Only now: later downloads must not have to match a gateway's error page or a truncated archive.
             pins.remember(&packaged.coordinate(), &file_sha256)?;
         }
         Ok(prefix)
     }
 
-    /// Downloads a package; gives it with its checksum.
+    /// Downloads a package and returns it with its checksum.
     fn download(
         &self,
         sources: &Sources<'_>,
@@ -186,7 +186,7 @@ impl Provisioner {
         Ok(Debs { _directory: Some(directory), files })
     }
 
-    /// Puts the last touches to a tree and moves it into the cache.
+    /// Completes a tree and moves it into the cache.
     pub(crate) fn keep(
         &self,
         spec: &SystemSpec,
@@ -205,13 +205,13 @@ impl Provisioner {
     }
 }
 
-/// Who built a package, and what a reader of a report must know of it.
+/// The build of a package, with notes for the reader of a report.
 fn build_of(packaged: Packaged<'_>, file: &Path, mut notes: Vec<String>) -> Build {
     let tarball = packaged.package.source == Source::Tarball;
     if !packaged.is_verified() {
         let note = match tarball {
-            true => "not verified: held to the checksum of the first download alone",
-            false => "checked by its registry's checksum alone",
+            true => "not verified: checksum pinned on first use",
+            false => "verified only by its registry's checksum",
         };
         notes.push(note.to_owned());
     }

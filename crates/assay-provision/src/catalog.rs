@@ -1,4 +1,4 @@
-//! The catalog: which product and series which source has. Data, read from a file compiled in.
+//! The catalog: the products and series of each source. It is data, read from a built-in file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(crate) struct Catalog {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Release {
     pub(crate) name: String,
-    /// Released, as opposed to testing or unstable.
+    /// Whether it is released, as opposed to testing or unstable.
     pub(crate) released: bool,
     pub(crate) suites: Vec<Suite>,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Archive {
     Security,
 }
 
-/// A kind of place that has packages, and the client it is asked through.
+/// A kind of source, and its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Source {
@@ -94,28 +94,28 @@ pub(crate) struct Package {
     pub(crate) engines: Vec<Engine>,
     #[serde(default)]
     pub(crate) versions: Vec<Version>,
-    /// Where tarballs are; none for the packages of registries.
+    /// Addresses of tarballs; `None` for packages of registries.
     pub(crate) tarballs: Option<Tarballs>,
 }
 
-/// Where a vendor has the tarballs of a series, and what it calls them.
+/// Addresses and names of a vendor's tarballs of some series.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tarballs {
-    /// Beginnings of the versions that are named so.
+    /// Series whose versions have these names.
     series: Vec<String>,
-    /// Whether versions have the number of a build after a `-`.
+    /// Whether versions have a build number after a `-`.
     #[serde(default)]
     builds: bool,
-    /// Versions known to be there.
+    /// Versions known to exist.
     known: Vec<String>,
     /// Beginnings of URLs.
     at: Vec<String>,
-    /// What follows, in the order in which it is tried.
+    /// File names after the address, in the order in which they are tried.
     files: Vec<String>,
 }
 
-/// What is unpacked of a package.
+/// The part of a package that is unpacked.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
@@ -131,9 +131,9 @@ pub(crate) struct Part {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Version {
-    /// Of the server.
+    /// Version of the server.
     pub(crate) version: String,
-    /// Of the package, where it differs.
+    /// Version of the package, if it differs.
     package: Option<String>,
     pub(crate) sha256: Option<String>,
 }
@@ -182,7 +182,7 @@ pub(crate) struct Candidates {
     pub(crate) base: Vec<String>,
     pub(crate) server: Vec<String>,
     pub(crate) share: Vec<String>,
-    /// Directory of the character sets below `share`, where a product has them.
+    /// Directory of the character sets below `share`, if the product has any.
     pub(crate) charsets: Option<PathBuf>,
     pub(crate) plugins: Vec<String>,
     /// Programs beside the server that run each other.
@@ -190,7 +190,7 @@ pub(crate) struct Candidates {
     pub(crate) programs: Vec<String>,
 }
 
-/// A row of the catalog that may answer a request.
+/// A row of the catalog that may satisfy a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer<'a> {
     pub(crate) server: &'a Server,
@@ -198,7 +198,7 @@ pub(crate) struct Offer<'a> {
 }
 
 impl Catalog {
-    /// The catalog compiled in.
+    /// The built-in catalog.
     pub(crate) fn built_in() -> Result<Self, Error> {
         let mut catalog: Self = toml::from_str(include_str!("catalog.toml"))
             .map_err(|error| Error::Catalog(error.to_string()))?;
@@ -216,7 +216,7 @@ impl Catalog {
     /// The same with the rows of a catalog file: those of packages before its own, those of builds
     /// after them.
     pub(crate) fn with(mut self, path: &Path) -> Result<Self, Error> {
-        // What is wrong is told with the line of the file.
+        // The error names the line of the file.
         let wrong =
             |detail: String| Error::OwnCatalog { path: path.to_owned(), detail: masked(&detail) };
         let additions = toml::from_str(&fs::read_to_string(path)?);
@@ -260,7 +260,7 @@ impl Catalog {
         self.packages.iter().any(|package| package.name == name)
     }
 
-    /// What `--source` may name besides packages: kinds of sources, then vendors.
+    /// Words that `--source` accepts besides packages: kinds of sources, then vendors.
     pub(crate) fn sources(&self) -> Vec<String> {
         let kinds = Source::ALL.map(|source| source.word().to_owned());
         let vendors = self.packages.iter().filter(|it| it.source == Source::Tarball);
@@ -271,8 +271,8 @@ impl Catalog {
         sources
     }
 
-    /// Packages for an exact version that the catalog does not know of, but that a vendor may have
-    /// published since: its tarball would have the name of the others.
+    /// Packages for an exact version that is not in the catalog, but that a vendor may have
+    /// published since. Its tarball would be named like the others.
     pub(crate) fn guessed(&self, product: Product, wanted: &str) -> Vec<Package> {
         let packages = self.packages.iter().filter(|package| package.product == product);
         packages.filter_map(|package| package.guessed(wanted)).collect()
@@ -285,7 +285,7 @@ impl Catalog {
         Ok((self.release(release).ok_or_else(missing)?, roots))
     }
 
-    /// Where a product's files are.
+    /// Locations of a product's files.
     pub(crate) fn layout(&self, product: Product) -> Result<&Candidates, Error> {
         self.layout.get(&product).ok_or_else(|| Error::Catalog(format!("no layout of `{product}`")))
     }
@@ -302,7 +302,7 @@ impl Package {
         engine == SystemSpec::default_engine(self.product) || self.engines.contains(&engine)
     }
 
-    /// Puts the versions of its tarballs to the others.
+    /// Adds the versions of its tarballs to the others.
     fn expand(&mut self) -> Result<(), Error> {
         match (self.source, &self.tarballs) {
             (Source::Tarball, Some(tarballs)) => {
@@ -325,7 +325,7 @@ impl Package {
         }
     }
 
-    /// The package in a version that is named like those known.
+    /// The package in a version that is named like the known ones.
     fn guessed(&self, wanted: &str) -> Option<Self> {
         let Tarballs { series, builds, .. } = self.tarballs.as_ref()?;
         let exact = wanted.split('.').count() >= 3 && wanted.contains('-') == *builds;
@@ -344,7 +344,7 @@ pub(crate) fn is_own(text: &str) -> bool {
     packages.iter_mut().all(|package| package.expand().is_ok())
 }
 
-/// The versions that a text of the catalog stands for: `8.0.11..13` is 8.0.11, 8.0.12 and 8.0.13.
+/// The versions that an entry of the catalog means: `8.0.11..13` is 8.0.11, 8.0.12 and 8.0.13.
 fn expanded(text: &str) -> Option<Vec<String>> {
     let Some((first, last)) = text.split_once("..") else {
         return Some(vec![text.to_owned()]);
@@ -356,7 +356,7 @@ fn expanded(text: &str) -> Option<Vec<String>> {
 }
 
 impl<'a> Packaged<'a> {
-    /// Where its tarball may be, in the order of preference; nothing for other sources.
+    /// Possible addresses of its tarball, in order of preference; empty for other sources.
     pub(crate) fn urls(self) -> Vec<String> {
         let Some(Tarballs { at, files, .. }) = &self.package.tarballs else { return Vec::new() };
         let version = &self.version.version;
@@ -376,13 +376,13 @@ impl<'a> Packaged<'a> {
         self.version.package.as_deref().unwrap_or(&self.version.version)
     }
 
-    /// What is unpacked: at least one part.
+    /// The parts that are unpacked, at least one.
     pub(crate) fn parts(self) -> Vec<Part> {
         let parts = &self.package.parts;
         if parts.is_empty() { vec![Part::default()] } else { parts.clone() }
     }
 
-    /// Who made it, and where it is of theirs. Tarballs of two vendors have two makers.
+    /// Its maker, and its place there. Tarballs of two vendors have two makers.
     pub(crate) fn origin(self) -> (String, String) {
         let (word, name) = (self.package.source.word().to_owned(), self.package.name.clone());
         if self.package.source == Source::Tarball { (name, word) } else { (word, name) }
@@ -393,7 +393,7 @@ impl<'a> Packaged<'a> {
         self.version.sha256.is_some()
     }
 
-    /// For errors, and to remember checksums by.
+    /// Its name in errors and in the file of pins.
     pub(crate) fn coordinate(self) -> String {
         let Package { source, name, file, .. } = self.package;
         let file = file.as_ref().map(|file| format!(":{file}")).unwrap_or_default();

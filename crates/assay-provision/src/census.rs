@@ -1,4 +1,4 @@
-//! What a tree holds, counted: by this a prefix that lost files or parts of them is told from a whole one.
+//! Counts of a tree's files and bytes, which show whether a prefix has lost any.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(crate) struct Census {
 }
 
 impl Census {
-    /// Counts what is in the directories below `root`; files right in it do not count, they are
+    /// Counts everything in the directories below `root`. Files directly in it do not count, because they are
     /// the cache's own.
     pub(crate) fn of(root: &Path) -> io::Result<Self> {
         let mut census = Self::default();
@@ -29,7 +29,7 @@ impl Census {
         Ok(census)
     }
 
-    /// Counts all under a path, be it a file.
+    /// Counts everything under a path, which may be a file.
     pub(crate) fn all(path: &Path) -> io::Result<Self> {
         let mut census = Self::default();
         if fs::symlink_metadata(path)?.is_dir() {

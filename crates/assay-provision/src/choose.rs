@@ -1,4 +1,4 @@
-//! Which source answers a request.
+//! The choice of a source for a request.
 
 use assay_model::{Engine, Origin, Product, SystemSpec};
 
@@ -16,21 +16,21 @@ pub(crate) struct Opened<'a> {
     pub(crate) refreshed: Refreshed,
 }
 
-/// What answers a request.
+/// The row that satisfies a request.
 pub(crate) enum Chosen<'a> {
     /// A version in the index of a Debian release.
     Debian(Box<(Opened<'a>, Record)>),
     /// Packages of other sources with one version of the server, in the order of preference.
     Packages(Vec<Packaged<'a>>),
-    /// Tarballs that may be at a vendor's, in the order of preference, and the error if it has none.
+    /// Tarballs that a vendor may have, in order of preference, and the error if it has none.
     Tarballs(Vec<Packaged<'a>>, Error),
 }
 
 impl Provisioner {
     /// The newest fitting version of the released rows, else of the registries, else of the unreleased
-    /// rows, else of the vendors: what nobody vouches for comes last.
+    /// rows, else of the vendors: sources without known checksums come last.
     ///
-    /// `guessed`: packages for versions that the catalog does not know of.
+    /// `guessed`: packages for versions that are not in the catalog.
     pub(crate) fn choose<'a>(
         &'a self,
         sources: &Sources<'_>,
@@ -69,8 +69,8 @@ impl Provisioner {
         if let Some(found) = best(packages, wanted, spec.engine) {
             return Ok(Chosen::Packages(found));
         }
-        // What follows matters only because nothing released has it, so one that fails spoils no
-        // other.
+        // These sources matter only because no released one has it, so a failure of one does not affect the
+        // others.
         let mut look = |offers: Vec<Offer<'a>>, all: &mut Vec<_>| {
             for offer in offers {
                 match sources.apt.as_ref().map(|apt| self.open(apt, offer.release, progress)) {
@@ -117,7 +117,7 @@ fn unusual(spec: &SystemSpec) -> Option<Engine> {
     (spec.engine != SystemSpec::default_engine(spec.product)).then_some(spec.engine)
 }
 
-/// The verified versions in order: the others are too many to be read.
+/// The verified versions in order. The others are too many to list.
 fn told(available: Vec<Available>) -> Vec<String> {
     let verified = available.into_iter().filter(|it| it.verified);
     let mut versions: Vec<String> = verified.map(|it| it.version).collect();
@@ -145,7 +145,7 @@ fn best<'a>(
 }
 
 impl Opened<'_> {
-    /// The versions the row stands for.
+    /// The versions that the row covers.
     fn versions(&self) -> impl Iterator<Item = &Record> {
         let root = self.offer.server.roots.first();
         root.into_iter().flat_map(|root| self.index.versions(root))

@@ -1,14 +1,14 @@
-//! The compressions that packages come in, each with a bound on what its decompressor may take.
+//! The compressions of packages, each with a bound on the memory of its decompressor.
 
 use std::io::{self, Read};
 
-/// What a decompressor may take, KiB: packages are made with dictionaries of up to 64 MiB.
+/// Memory limit of a decompressor, KiB: packages are made with dictionaries of up to 64 MiB.
 const MEMORY_KB: u32 = 256 << 10;
 
 /// The same for zstd, bytes.
 const WINDOW: u64 = 128 << 20;
 
-/// The content of a stream whose name ends so; none where that compression is not known.
+/// The content of a stream whose name ends like this; `None` if the compression is unknown.
 pub(crate) fn decompressed<'a>(
     end: &str,
     stream: impl Read + 'a,

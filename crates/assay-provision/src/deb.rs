@@ -33,16 +33,16 @@ pub(crate) fn unpack_from(
     tree.unpack(name, stream)
 }
 
-/// How an `ar` archive begins.
+/// The first bytes of an `ar` archive.
 const MAGIC: &[u8] = b"!<arch>\n";
 
-/// Goes to the content of the member `data.tar*`; gives the end of its name, and its length. All members of a
+/// Seeks to the content of the member `data.tar*`, and returns the end of its name and its length. All members of a
 /// package have short names: the tables that `ar` has for longer ones are never read.
 fn find_data(package: &mut impl Read) -> io::Result<(String, u64)> {
     let mut magic = [0; MAGIC.len()];
     package.read_exact(&mut magic)?;
     if magic != MAGIC {
-        return Err(io::Error::other("it is no `ar` archive"));
+        return Err(io::Error::other("it is not an `ar` archive"));
     }
     loop {
         let mut header = [0; 60];

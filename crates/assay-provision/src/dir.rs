@@ -1,4 +1,4 @@
-//! Servers that are already unpacked or built on this machine. They are looked at, never changed.
+//! Servers that are already unpacked or built on this machine. They are inspected, never changed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,7 +31,7 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
     })?;
     let said = said_version(&program)?;
     let (family, version) = parse(&said)
-        .ok_or_else(|| wrong(format!("has a server whose version is not understood: `{said}`")))?;
+        .ok_or_else(|| wrong(format!("has a server with an unknown version: `{said}`")))?;
     if family != product {
         return Err(wrong(format!("has a server of {family}, not of {product}")));
     }
@@ -64,10 +64,10 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
     })
 }
 
-/// Where a build of MySQL puts the server.
+/// Location of the server in a build directory of MySQL.
 const BUILT: &str = "runtime_output_directory/mysqld";
 
-const NOT_INSTALLED: &str = "is a build directory in which not all is that a server needs: install it \
+const NOT_INSTALLED: &str = "is a build directory in which not everything is that a server needs: install it \
      (`cmake --install DIRECTORY --prefix PREFIX`) and give the prefix";
 
 /// The source tree that a directory is the build directory of, if it is one.
@@ -98,7 +98,7 @@ fn build_tree(path: &Path, source: &Path) -> Option<Layout> {
     complete.then_some(layout)
 }
 
-/// What the server says of itself, in one line.
+/// The server's own version line.
 fn said_version(program: &Path) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());

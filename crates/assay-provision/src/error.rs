@@ -1,4 +1,4 @@
-//! Everything that can keep a server from being had, with the remedy where one is known.
+//! Errors that prevent getting a server, with remedies where known.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use assay_model::{Engine, Hint, Product};
 /// Why a server could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The host's processor is of another kind than the packages.
-    #[error("servers come as x86-64 packages, this machine is `{0}`")]
+    /// The host's processor architecture differs from that of the packages.
+    #[error("server packages are for x86-64, but this machine is `{0}`")]
     Architecture(&'static str),
     /// A kind of system that no source provides.
     #[error("no source provides `{0}`")]
@@ -23,54 +23,54 @@ pub enum Error {
     /// No source has that version.
     #[error(
         "{} {product} `{wanted}`{}{}{}",
-        of_source(.from), with_engine(.engine), list("; with known checksums there are", .available), why(.unread)
+        of_source(.from), with_engine(.engine), list("; versions with known checksums are", .available), why(.unread)
     )]
     NoVersion {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
-        /// Its storage engine, where that is not the usual one.
+        /// Its storage engine, if not the usual one.
         engine: Option<Engine>,
-        /// The source that it was to come from, if any.
+        /// The source that was asked for, if any.
         from: Option<String>,
-        /// What there is instead, with that engine.
+        /// Available versions with that engine.
         available: Vec<String>,
-        /// Why places where it might be could not be looked into.
+        /// Errors of sources that could not be searched.
         unread: Vec<Error>,
     },
-    /// A word for a source that is none.
+    /// A word that is not a source.
     #[error("`{word}` is not a source{}", list("; the sources are", .known))]
     NoSource {
-        /// What was typed.
+        /// The word as typed.
         word: String,
-        /// What may be typed.
+        /// The known words.
         known: Vec<String>,
     },
     /// Offline, and the cache has no prefix that fits.
     #[error(
         "{product} `{wanted}`{} is not in the cache{}",
-        from_source(.from), list("; cached are", .cached)
+        from_source(.from), list("; the cache has", .cached)
     )]
     NotCached {
         /// The family.
         product: Product,
         /// The version or series asked for.
         wanted: String,
-        /// The source that it was to come from, if any.
+        /// The source that was asked for, if any.
         from: Option<String>,
-        /// What the cache has.
+        /// Versions in the cache.
         cached: Vec<String>,
     },
-    /// An index is past the time until which its signer vouches for it.
-    #[error("package index of `{release}` is expired: {detail}")]
+    /// An index is past its validity (`Valid-Until`).
+    #[error("package index of `{release}` has expired: {detail}")]
     ExpiredIndex {
         /// The release whose index it is.
         release: String,
         /// The package client's words.
         detail: String,
     },
-    /// An index is not signed, or not by a key this machine trusts.
+    /// An index is not signed, or not with a key that this machine trusts.
     #[error("package index of `{release}` cannot be verified: {detail}")]
     UnverifiedIndex {
         /// The release whose index it is.
@@ -87,15 +87,17 @@ pub enum Error {
         detail: String,
     },
     /// The archive does not have a file that its index names.
-    #[error("package archive for `{release}` lacks what its index names: {detail}")]
+    #[error("package archive for `{release}` lacks a file that its index names: {detail}")]
     Gone {
         /// The release whose index it is.
         release: String,
         /// The package client's words.
         detail: String,
     },
-    /// The archive gave something else than what was signed.
-    #[error("package archive for `{release}` gave what does not match its signed index: {detail}")]
+    /// A downloaded file does not match the signed index.
+    #[error(
+        "a file from the package archive for `{release}` does not match its signed index: {detail}"
+    )]
     Altered {
         /// The release whose index it is.
         release: String,
@@ -120,12 +122,12 @@ pub enum Error {
         /// The package client's words.
         detail: String,
     },
-    /// An index or archive is not in the form it should be in.
+    /// An index or archive is malformed.
     #[error("malformed {what}: {detail}")]
     Malformed {
         /// Which index or archive.
         what: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         detail: String,
     },
     /// A package that another one needs is in no suite of the release.
@@ -141,7 +143,7 @@ pub enum Error {
         /// SHA-256 in the index.
         wanted: String,
     },
-    /// A downloaded package is not the one that its registry or the catalog describes, or not the first one.
+    /// A downloaded package does not match its registry, the catalog or its pin.
     #[error("checksum of `{name}` does not match{}: expected {wanted}, found {found}", first(.pinned))]
     PackageChecksum {
         /// Source, name and version.
@@ -150,15 +152,15 @@ pub enum Error {
         wanted: String,
         /// The checksum it has.
         found: String,
-        /// The file that has the wanted checksum, where that is the one of the first download.
+        /// The file with the pinned checksum, if that is the one that does not match.
         pinned: Option<PathBuf>,
     },
-    /// The checksums of first downloads cannot be read.
-    #[error("checksums of first downloads, `{}`, are damaged: {detail}", path.display())]
+    /// The pinned checksums cannot be read.
+    #[error("the file of pinned checksums, `{}`, is damaged: {detail}", path.display())]
     Pins {
         /// The file that keeps them.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         detail: String,
     },
     /// A file could not be downloaded.
@@ -166,7 +168,7 @@ pub enum Error {
     Download {
         /// Its address.
         url: String,
-        /// What kept it from being had.
+        /// Cause of the failure.
         detail: String,
     },
     /// A vendor has no tarball of that version.
@@ -175,9 +177,9 @@ pub enum Error {
         quoted(.places), list("; known versions are", .known)
     )]
     NotPublished {
-        /// Whose tarballs they are.
+        /// The vendor.
         vendor: String,
-        /// Of the server.
+        /// Version of the server.
         version: String,
         /// The addresses tried.
         places: Vec<String>,
@@ -189,7 +191,7 @@ pub enum Error {
     NotAServer {
         /// The directory.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the fault.
         detail: String,
     },
     /// An archive entry that would reach outside its prefix, or that no server needs.
@@ -205,20 +207,20 @@ pub enum Error {
     /// An unpacked tree lacks a part every server has.
     #[error("unpacked tree has no {0}")]
     Incomplete(String),
-    /// Not enough room for the download and the unpacked tree.
-    #[error("not enough room under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
+    /// Not enough disk space for the download and the unpacked tree.
+    #[error("not enough disk space under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
     DiskFull {
         /// The cache directory.
         path: PathBuf,
         /// Download plus unpacked tree, MB.
         needed_mb: u64,
-        /// Room for this user, MB.
+        /// Space available to this user, MB.
         free_mb: u64,
     },
     /// The catalog that came with this program is wrong.
     #[error("catalog of servers: {0}")]
     Catalog(String),
-    /// A git repository could not be read, or has not what is wanted.
+    /// A git repository could not be read, or lacks what was asked for.
     #[error("repository `{place}`: {detail}")]
     Git {
         /// Path or address of the repository.
@@ -226,14 +228,14 @@ pub enum Error {
         /// git's words.
         detail: String,
     },
-    /// A part of a source tree that is a repository of its own is not there.
+    /// A submodule of a source tree is missing.
     #[error("repository `{place}` lacks commit {commit} of its submodule `{path}`")]
     SubmoduleMissing {
         /// Path or address of the repository.
         place: String,
-        /// Where the submodule is in the tree.
+        /// Path of the submodule in the tree.
         path: String,
-        /// The commit wanted of it.
+        /// The commit that is needed.
         commit: String,
     },
     /// A program that builds need is not installed.
@@ -242,15 +244,15 @@ pub enum Error {
     /// A source tree could not be built.
     #[error("{step} `{place}` failed ({status}); the log is `{}`{}", log.display(), indented(.lines))]
     Build {
-        /// What was built.
+        /// The source tree that was built.
         place: String,
-        /// What failed, such as `compiling`.
+        /// The step that failed, such as `compiling`.
         step: &'static str,
-        /// How its program ended.
+        /// Exit status of its program.
         status: String,
-        /// The lines of the log that say why.
+        /// The lines of the log that explain the failure.
         lines: Vec<String>,
-        /// All that the tools said.
+        /// The log file.
         log: PathBuf,
     },
     /// A user's catalog file is wrong.
@@ -258,7 +260,7 @@ pub enum Error {
     OwnCatalog {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// Description of the fault, with its position.
         detail: String,
     },
     /// A file of the cache could not be read or written.
@@ -274,7 +276,7 @@ impl Error {
 }
 
 impl Error {
-    /// The same error, where the checksum wanted is the one that a first download had; the file `pins` keeps it.
+    /// The same error, with the file `pins` if the expected checksum is a pinned one.
     pub(crate) fn of_pin(self, pinned: Option<&str>, pins: &Path) -> Self {
         match self {
             Self::PackageChecksum { name, wanted, found, .. }
@@ -296,11 +298,11 @@ impl Error {
             }
             Self::PackageChecksum { pinned: Some(pins), .. } => Some(format!(
                 "the file has changed since it was first downloaded, and is not used; if you trust the new one, \
-                 remove the old checksum from `{}`, or forget all with `assay cache clean --all`",
+                 remove the old checksum from `{}`, or all checksums with `assay cache clean --all`",
                 pins.display()
             )),
             Self::Pins { path, .. } => Some(format!(
-                "repair `{}`; without it, the next download of each file would be trusted like a first one",
+                "repair `{}`; if it is removed, the next download of each file is trusted as a first use",
                 path.display()
             )),
             _ => None,
@@ -308,7 +310,7 @@ impl Error {
     }
 }
 
-/// The source that is called otherwise elsewhere.
+/// The source that a common other name means.
 fn source_meant(word: &str) -> Option<&'static str> {
     Some(match word.to_ascii_lowercase().as_str() {
         "mvn" | "jar" => "maven",
@@ -352,13 +354,13 @@ fn quoted(items: &[String]) -> String {
 
 fn why(errors: &[Error]) -> String {
     let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
-    list("; not looked into:", &errors)
+    list("; not searched:", &errors)
 }
 
-/// What to do about a version that nothing has, each hint once.
+/// Hints for a version that no source has, each one once.
 fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
     let mut hints = vec![format!(
-        "`assay server list --available {product}` lists all that can be had, and from where"
+        "`assay server list --available {product}` lists all available versions and their sources"
     )];
     for hint in unread.iter().flat_map(Error::hints) {
         if !hints.contains(&hint) {
@@ -368,7 +370,7 @@ fn where_else(product: Product, unread: &[Error]) -> Vec<String> {
     hints
 }
 
-const NO_ROOM: &str = "free some room, or put the cache elsewhere with `--cache-dir`";
+const NO_ROOM: &str = "free some disk space, or move the cache with `--cache-dir`";
 
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
@@ -377,34 +379,36 @@ impl Hint for Error {
         }
         let hint = match self {
             Self::NotAServer { .. } => {
-                "give the directory that has the server's `bin` or `sbin` and `share`"
+                "name the directory that contains the server's `bin` or `sbin` and `share`"
             }
             Self::PackageChecksum { .. } => {
-                "a proxy or mirror changed the package, or its publisher did: it is not used"
+                "a proxy, a mirror or the publisher changed the package, so assay does not use it"
             }
             Self::SubmoduleMissing { .. } => {
                 "run `git submodule update --init --recursive` in the repository"
             }
             Self::ToolMissing(_) => {
-                "install it, or name another compiler in a `[[build]]` row of a catalog of your own"
+                "install it, or name another compiler in a `[[build]]` row of your own catalog"
             }
             Self::Build { .. } => {
-                "options and patches can be added by a `[[build]]` row in a catalog of your own; \
-                 the next attempt goes on in the same build directory"
+                "a `[[build]]` row in your own catalog can add options and patches; \
+                 the next attempt continues in the same build directory"
             }
             Self::Download { .. } => {
-                "check network and proxy; a download that broke off goes on where it ended"
+                "check the network and the proxy; an interrupted download continues where it stopped"
             }
             Self::NotPublished { .. } => {
-                "`assay server list --available PRODUCT` lists what can be had; another place can be \
-                 named in a catalog of your own"
+                "`assay server list --available PRODUCT` lists the available versions; your own \
+                 catalog can name another address"
             }
             Self::Architecture(_) => {
-                "give a server of your own, `PRODUCT@dir:PATH`, or sources to build, `PRODUCT@git:PATH`"
+                "use a server of your own, `PRODUCT@dir:PATH`, or build one from source, `PRODUCT@git:PATH`"
             }
-            Self::AptMissing(_) => "servers come through apt: use a machine with Debian's apt",
+            Self::AptMissing(_) => {
+                "assay gets servers through apt: use a machine with Debian's apt"
+            }
             Self::NoDebianArchive(_) => {
-                "add the Debian archive to the apt configuration: servers are Debian's packages"
+                "add the Debian archive to the apt configuration: servers come from Debian's packages"
             }
             Self::NoVersion { product, engine, unread, .. } => {
                 let percona = (*product == Product::MySql && engine.is_some())
@@ -412,18 +416,18 @@ impl Hint for Error {
                 return percona.into_iter().chain(where_else(*product, unread)).collect();
             }
             Self::NoSource { .. } => {
-                "it may also be the name of a package, as `assay server list --available PRODUCT` shows them"
+                "the name of a package works too; `assay server list --available PRODUCT` shows them"
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {
-                "the mirror is out of date, or the clock is wrong; `--accept-expired-index` takes \
-                 it nevertheless and says so in the report"
+                "the mirror is out of date, or the clock is wrong; with \
+                 `--accept-expired-index`, assay uses the index anyway, and the report says so"
             }
             Self::UnverifiedIndex { .. } => {
-                "the package `debian-archive-keyring` has the keys of Debian's releases; update it"
+                "update the package `debian-archive-keyring`, which has the keys of Debian's releases"
             }
             Self::Network { .. } => {
-                "check network and proxy; with `--offline` what is in the cache is used"
+                "check the network and the proxy; `--offline` uses only what is in the cache"
             }
             Self::Gone { .. } => {
                 "the mirror is incomplete or being updated: try later, or another exact version"

@@ -1,7 +1,7 @@
-//! What a tar stream says of an entry in entries before it: names too long for a header, and PAX records.
+//! Entries of a tar stream that describe the next entry: names too long for a header, and PAX records.
 //!
 //! Each of them is read into memory, so none may be longer than a name can be: a few compressed megabytes
-//! hold a name of many gigabytes.
+//! can hold a name of many gigabytes.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ const NAME: u64 = 4097;
 /// Longest list of PAX records, bytes: a path, the target of a link, times and attributes.
 const RECORDS: u64 = 64 << 10;
 
-/// What is known so far of the next entry.
+/// Properties of the next entry that are known so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extensions {
     path: Option<Vec<u8>>,
@@ -27,7 +27,7 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Takes what a raw entry says of the next one; false: it is an entry itself.
+    /// Reads what a raw entry says of the next one. Returns false if it is an ordinary entry.
     ///
     /// # Errors
     /// When it is too long, or the second of its kind.
@@ -36,7 +36,7 @@ impl Extensions {
             EntryType::GNULongName => (&mut self.path, NAME),
             EntryType::GNULongLink => (&mut self.link, NAME),
             EntryType::XHeader => (&mut self.records, RECORDS),
-            // Of the whole archive, such as the commit that it was made of.
+            // A record of the whole archive, such as the commit that it was made from.
             EntryType::XGlobalHeader => return Ok(true),
             _ => return Ok(false),
         };
@@ -51,7 +51,7 @@ impl Extensions {
         }
     }
 
-    /// The entry that they belong to, its content aside.
+    /// The entry that they belong to, without its content.
     ///
     /// # Errors
     /// When its header or the records are not well formed, or contradict each other.
@@ -76,7 +76,7 @@ impl Extensions {
         Ok(Entry { path: as_path(&path), kind, mode: header.mode()? })
     }
 
-    /// An error if an entry was announced that did not come.
+    /// An error if an announced entry is missing.
     pub(crate) fn none_is_left(&self) -> io::Result<()> {
         match *self == Self::default() {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! The parsers of this crate as functions of bytes, for the fuzzer. No part of the API.
+//! The parsers of this crate as functions of bytes, for the fuzzer. Not part of the API.
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub fn catalog(text: &str) -> bool {
     toml::from_str::<Catalog>(text).is_ok()
 }
 
-/// What source trees, logs of builds and web servers say.
+/// Texts from source trees, build logs and web servers.
 pub fn source(text: &str) -> Option<String> {
     assert!(crate::source::run::failing(text).len() <= 16);
     crate::http::rest_of(text, 0);

@@ -1,8 +1,8 @@
-//! Downloads over HTTP: resumed where they broke off, tried again after passing faults, limited in time and
-//! size, and never led from TLS to plain text.
+//! Downloads over HTTP. They are resumed after interruptions, retried after transient faults, limited in time and
+//! size, and never redirected from TLS to plain text.
 //!
-//! What came of a file lies in `NAME.part`, with `NAME.part.json` beside it, so that another process goes on
-//! where this one ended. Proxies are those of the environment, authorities those of the machine.
+//! The received part of a file is in `NAME.part`, with `NAME.part.json` beside it, so that another process can
+//! continue it. Proxies come from the environment, certificate authorities from the machine.
 
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,25 +22,25 @@ use assay_model::{address_without_login, without_logins};
 
 use crate::store::{read_json, write_json};
 
-/// How much time and room a download may take.
+/// Limits on the time and size of a download.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Without `idle_bytes` having come.
+    /// Maximum time to wait for `idle_bytes`.
     pub(crate) idle: Duration,
-    /// What must come in that time.
+    /// Minimum number of bytes in that time.
     pub(crate) idle_bytes: u64,
-    /// For all attempts together.
+    /// Maximum time for all attempts together.
     pub(crate) overall: Duration,
-    /// Attempts in a row that come to nothing much.
+    /// Maximum number of attempts in a row without progress.
     pub(crate) attempts: u32,
-    /// Before the second attempt; twice as long before each further one.
+    /// Wait before the second attempt; it doubles before each further one.
     pub(crate) pause: Duration,
-    /// Length of the file.
+    /// Maximum length of the file.
     pub(crate) bytes: u64,
 }
 
 impl Limits {
-    /// For a server's tarball: the largest are 2 GB.
+    /// Limits for a server's tarball. The largest are 2 GB.
     pub(crate) const SERVER: Self = Self {
         idle: Duration::from_secs(30),
         idle_bytes: 64 << 10,
@@ -51,12 +51,12 @@ impl Limits {
     };
 }
 
-/// Why a file was not had.
+/// The reason why a file was not downloaded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The server has no such file.
     Absent,
-    /// Everything else, in words.
+    /// Any other failure, in words.
     Other(String),
 }
 
@@ -66,9 +66,9 @@ impl From<crate::Error> for Failure {
     }
 }
 
-/// What ends an attempt.
+/// The reason why an attempt ended.
 enum End {
-    /// Another one may do better.
+    /// A transient fault: another attempt may succeed.
     Passing(String),
     Final(Failure),
 }
@@ -87,7 +87,7 @@ impl From<std::io::Error> for End {
 /// More redirects than any mirror needs.
 const REDIRECTS: u32 = 5;
 
-/// So much more of a file is worth the whole number of attempts again, bytes.
+/// Progress that resets the number of attempts, bytes.
 const PROGRESS: u64 = 1 << 20;
 
 /// A file being downloaded.
@@ -97,10 +97,10 @@ struct Part<'a> {
     limits: Limits,
 }
 
-/// What must not have changed for a download to go on.
+/// Properties of a file that must not have changed for a download to be resumed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Resume {
-    /// Without its login.
+    /// Address of the file, without its login.
     url: String,
     /// Strong entity tag, or date of last change.
     validator: String,
@@ -110,8 +110,8 @@ struct Resume {
 /// the server does not say.
 ///
 /// # Errors
-/// When the server does not have it, cannot be reached, is too slow, leads elsewhere than it may, or gives
-/// more than the limits allow. What came is kept for the next call, if the server can resume.
+/// When the server does not have it, cannot be reached, is too slow, redirects to a forbidden place, or sends
+/// more than the limits allow. The received part is kept for the next call, if the server can resume.
 pub(crate) fn download(
     url: &str,
     directory: &Path,
@@ -172,7 +172,7 @@ impl Part<'_> {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Bytes there already, and what they are held to.
+    /// Number of bytes already present, and the properties that the file must still have.
     fn resume(&self) -> Option<(u64, Resume)> {
         let resume: Resume = read_json(&self.sidecar())?;
         let length = self.length();
@@ -270,7 +270,7 @@ impl Part<'_> {
         let _ = fs::remove_file(self.sidecar());
     }
 
-    /// Notes what the file is held to, if the server says something fit for that.
+    /// Records the properties that the file must keep, if the server states suitable ones.
     fn remember(&self, headers: &HeaderMap) {
         let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
         let strong = text(ETAG).filter(|tag| !tag.starts_with("W/"));
@@ -282,7 +282,7 @@ impl Part<'_> {
         }
     }
 
-    /// Whether another attempt may do better.
+    /// Whether another attempt may succeed.
     fn judged(&self, error: ureq::Error) -> End {
         match error {
             ureq::Error::RequireHttpsOnly(to) => lasting(format!(
@@ -296,7 +296,7 @@ impl Part<'_> {
             ureq::Error::Timeout(_) => {
                 End::Passing(format!("no answer for {:?}", self.limits.idle))
             }
-            // What TLS refuses, such as a certificate, comes as this.
+            // TLS failures, such as a bad certificate, are reported as this.
             ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 lasting(error.to_string())
             }
@@ -311,7 +311,7 @@ fn number(headers: &HeaderMap, name: HeaderName) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Length of the whole file, where `bytes 5-9/10` are those from `start` to its end.
+/// Length of the whole file, if `bytes 5-9/10` covers `start` to its end.
 pub(crate) fn rest_of(range: &str, start: u64) -> Option<u64> {
     let (span, total) = range.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = span.split_once('-')?;

@@ -6,7 +6,7 @@ use super::*;
 mod web;
 use web::{Reply, Request, Web, broken_off, file, redirect, reply};
 
-/// Of a test: nobody waits long.
+/// Limits for tests, with short waits.
 const LIMITS: Limits = Limits {
     idle: Duration::from_millis(300),
     idle_bytes: 10,

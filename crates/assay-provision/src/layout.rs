@@ -14,21 +14,21 @@ use crate::error::Error;
 const LOADERS: [&str; 2] =
     ["usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"];
 
-/// Where Debian has libraries; the last is that of an allocator some servers are linked with.
+/// Library directories of Debian. The last one is that of an allocator that some servers are linked with.
 const LIBRARIES: [&str; 3] =
     ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/gperftools"];
 
-/// Where servers from archives have libraries of their own.
+/// Directories in which servers from archives have their own libraries.
 const OWN_LIBRARIES: [&str; 3] = ["lib/private", "lib", "libs"];
 
-/// Whose libraries a server runs on.
+/// The libraries that a server runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Libraries {
-    /// Those in the same tree, of the same packages.
+    /// Libraries in the same tree, from the same packages.
     Own,
-    /// Those in a directory of the tree, after what the server has of its own.
+    /// Libraries in a directory of the tree, after the server's own.
     Beside(&'static str),
-    /// This machine's.
+    /// This machine's libraries.
     Host,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn find(
     })
 }
 
-/// The loader and the directories in which it looks.
+/// The loader and the directories that it searches.
 fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<PathBuf>), Error> {
     let (own, below): (&[&str], _) = match libraries {
         Libraries::Own => (&[], ""),

@@ -1,5 +1,5 @@
-//! Checksums of packages that come with none anybody vouches for: those of the files that were had first,
-//! to which later ones are held.
+//! Checksums pinned on first use, for packages without a checksum that is known beforehand. Later downloads
+//! must match them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use crate::error::Error;
 use crate::store::write_json;
 
-/// In the cache.
+/// Name of the file in the cache.
 pub(crate) const PINS: &str = "recorded.json";
 
 /// The file that keeps them: SHA-256 by source, name and version.
@@ -31,15 +31,15 @@ impl Pins {
         &self.path
     }
 
-    /// The checksum that a package must have; none: it was never had.
+    /// The checksum that a package must have; `None` if it was never downloaded.
     ///
     /// # Errors
-    /// When the file is damaged: it must not be taken for an empty one, by which anything would be accepted.
+    /// When the file is damaged. It must not count as empty, because then any download would be accepted.
     pub(crate) fn get(&self, coordinate: &str) -> Result<Option<String>, Error> {
         Ok(self.all()?.remove(coordinate))
     }
 
-    /// Holds later downloads to this checksum. Needs the lock of the cache.
+    /// Pins this checksum for later downloads. Needs the lock of the cache.
     pub(crate) fn remember(&self, coordinate: &str, sha256: &str) -> Result<(), Error> {
         let mut all = self.all()?;
         all.insert(coordinate.to_owned(), sha256.to_owned());
@@ -48,7 +48,7 @@ impl Pins {
 
     fn all(&self) -> Result<BTreeMap<String, String>, Error> {
         let damaged = |detail: String| Error::Pins { path: self.path.clone(), detail };
-        // Not what a link leads to: one that leads nowhere is not the same as no file.
+        // This does not follow links: a dangling link is not the same as no file.
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Err(damaged("it is not a regular file".to_owned())),
@@ -58,13 +58,13 @@ impl Pins {
         let all = parsed(&fs::read(&self.path)?).map_err(|error| damaged(error.to_string()))?;
         let is_sum = |sum: &String| sum.len() == 64 && sum.bytes().all(|it| it.is_ascii_hexdigit());
         match all.iter().find(|(_, sum)| !is_sum(sum)) {
-            Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is no SHA-256"))),
+            Some((name, _)) => Err(damaged(format!("the checksum of `{name}` is not a SHA-256"))),
             None => Ok(all),
         }
     }
 }
 
-/// A JSON object of texts in which every name is there once.
+/// A JSON object of texts in which every name occurs once.
 fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let all = reader.deserialize_map(Once)?;

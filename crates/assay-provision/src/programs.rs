@@ -1,4 +1,4 @@
-//! The programs that sources need: what came of one is acted on only while this process is to go on.
+//! The programs that sources need. Their results count only while this process is not being stopped.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -6,13 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static HALTED: Mutex<()> = Mutex::new(());
 
-/// As long as what it gives is held, no program is started for a server that is got, and nobody acts on the end of one.
-/// For whoever ends them and then this process: what was broken off must not be taken for what failed or is done.
+/// While the returned guard is held, no program starts to get a server, and no thread acts on a program's exit.
+/// The caller ends these programs and then this process: an interrupted step must not count as failed or done.
 pub fn halt() -> MutexGuard<'static, ()> {
     HALTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a program. The password of a database is none of its business.
+/// Starts a program, without the password of a database in its environment.
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
     let _starting = halt();
     command.env_remove("ASSAY_PASSWORD").spawn()
@@ -25,7 +25,7 @@ pub(crate) fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     status
 }
 
-/// Runs a program to its end and collects what it says.
+/// Runs a program to its end and collects its output.
 pub(crate) fn output(command: &mut Command) -> io::Result<Output> {
     let child = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let output = child.wait_with_output();

@@ -14,12 +14,12 @@ use crate::error::Error;
 use crate::store::{Resolution, Store, age, now_seconds};
 use crate::version::{answers, compare};
 
-/// How servers may be had.
+/// Options for getting servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Use the cache alone.
+    /// Use only the cache.
     pub offline: bool,
-    /// Take an index past the time until which its signer vouches for it; said in the build's
+    /// Accept an index past its validity; recorded in the build's
     /// notes.
     pub accept_expired_index: bool,
 }
@@ -27,10 +27,10 @@ pub struct Options {
 /// Room for the index of a release, packed and unpacked, with a margin; bytes.
 const INDEX_ROOM: u64 = 200 << 20;
 
-/// What is going on, for display.
+/// A step of the work, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// Another process fills the cache; it goes first.
+    /// Waiting for another process that fills the cache.
     Waiting,
     /// The package index of a release is being fetched and verified.
     RefreshingIndex {
@@ -44,24 +44,24 @@ pub enum Progress {
     },
     /// Packages are being downloaded.
     Downloading {
-        /// Bytes so far, about.
+        /// Approximate number of bytes so far.
         done: u64,
-        /// Bytes in all; 0 where the source does not say beforehand.
+        /// Total number of bytes; 0 if the source does not say beforehand.
         total: u64,
     },
     /// Packages are being unpacked.
     Unpacking {
         /// Packages so far.
         done: usize,
-        /// Packages in all.
+        /// Total number of packages.
         total: usize,
     },
     /// A server is being built from its source.
     Building {
-        /// What its tool says last.
+        /// The last line of its tool.
         what: String,
     },
-    /// It was in the cache.
+    /// The server was in the cache.
     Cached,
 }
 
@@ -74,12 +74,12 @@ pub struct Available {
     pub version: String,
     /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
     pub source: String,
-    /// Where in the source, such as the suite `bookworm-security` or a package's name; `tarball`.
+    /// Part of the source, such as the suite `bookworm-security` or a package's name; `tarball`.
     pub channel: String,
     /// Whether the channel is a released one.
     pub released: bool,
     /// Whether its bytes are known beforehand, by a signed index or a checksum in the catalog.
-    /// Otherwise they are held to what the registry says, and later to what was had first.
+    /// Otherwise they must match the registry's checksum, and later the one pinned on first use.
     pub verified: bool,
 }
 
@@ -89,22 +89,22 @@ pub struct Provisioner {
     pub(crate) store: Store,
     pub(crate) catalog: Catalog,
     options: Options,
-    /// How to log in to repositories.
+    /// Logins for repositories.
     pub(crate) logins: Vec<Login>,
-    /// The only source to be asked.
+    /// The only source to use, if one is set.
     pub(crate) source: Option<String>,
 }
 
-/// The sources as they are on this machine.
+/// The sources available on this machine.
 pub(crate) struct Sources<'a> {
-    /// Debian's archive, or why there is none.
+    /// Debian's archive, or the reason why there is none.
     pub(crate) apt: Result<Apt<'a>, Error>,
-    /// Of the cache.
+    /// Lock of the cache.
     pub(crate) lock: fs::File,
 }
 
 impl Provisioner {
-    /// A provisioner that keeps everything under `cache_dir`, which is made if need be.
+    /// A provisioner that keeps everything under `cache_dir`, which it creates if necessary.
     ///
     /// # Errors
     /// When the directory cannot be used.
@@ -113,15 +113,15 @@ impl Provisioner {
         Ok(Self { store, catalog: Catalog::built_in()?, options, logins: Vec::new(), source: None })
     }
 
-    /// The same with the rows of a catalog file of the user's before those that are built in.
+    /// The same, with the rows of a user's catalog file before the built-in ones.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no catalog.
+    /// When the file cannot be read or is not a catalog.
     pub fn with_catalog(self, path: &Path) -> Result<Self, Error> {
         Ok(Self { catalog: self.catalog.with(path)?, ..self })
     }
 
-    /// The same that takes servers from one source alone: a kind, such as `maven`, a vendor, such as `mysql.com`, or
+    /// The same, but takes servers from one source only: a kind, such as `maven`, a vendor, such as `mysql.com`, or
     /// the name of a package.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl Provisioner {
         }
     }
 
-    /// The same that can log in to repositories.
+    /// The same, with logins for repositories.
     #[must_use]
     pub fn with_logins(self, logins: Vec<Login>) -> Self {
         Self { logins, ..self }
@@ -144,7 +144,7 @@ impl Provisioner {
 
     /// The prefix of a system: from the cache, or fetched, verified and unpacked into it.
     ///
-    /// An answer is reused without network for a day; offline, whatever the cache has is used.
+    /// An answer is reused without network for a day. Offline, any fitting prefix in the cache is used.
     ///
     /// # Errors
     /// When no source has it, or fetching, verifying or unpacking fails.
@@ -187,7 +187,7 @@ impl Provisioner {
             return Ok(prefix);
         }
         let lock = self.store.lock(|| progress(Progress::Waiting))?;
-        // Whoever had the lock may have fetched the same.
+        // The previous holder of the lock may have fetched the same.
         if let Some(prefix) = self.answered(&request) {
             progress(Progress::Cached);
             return Ok(prefix);
@@ -214,7 +214,7 @@ impl Provisioner {
         Ok(prefix)
     }
 
-    /// Every version that can be had, oldest first; offline, those in the cache.
+    /// Every available version, oldest first; offline, those in the cache.
     ///
     /// Unreleased channels whose index cannot be used are left out.
     ///
@@ -242,7 +242,7 @@ impl Provisioner {
         Ok(available)
     }
 
-    /// Whether nothing may be fetched.
+    /// Whether fetching is forbidden.
     pub(crate) fn offline(&self) -> bool {
         self.options.offline
     }
@@ -255,7 +255,7 @@ impl Provisioner {
         self.store.prefixes()
     }
 
-    /// The sources of this machine; without apt, or without Debian's archive, the others are left.
+    /// The sources of this machine. Without apt, or without Debian's archive, only the others remain.
     pub(crate) fn sources(&self, lock: fs::File) -> Result<Sources<'_>, Error> {
         let apt = Apt::new(&self.catalog, self.store.path("apt"), lock.try_clone()?);
         match apt {
@@ -264,7 +264,7 @@ impl Provisioner {
         }
     }
 
-    /// The prefix a request was answered with, if the answer is less than a day old.
+    /// The prefix of an earlier answer to a request, if the answer is less than a day old.
     pub(crate) fn answered(&self, request: &str) -> Option<Prefix> {
         let resolution = self.store.resolution(request)?;
         let fit = !resolution.expired || self.options.accept_expired_index;
@@ -304,7 +304,7 @@ impl Provisioner {
         })
     }
 
-    /// The index of a release, fetched anew when it is older than a day.
+    /// The index of a release, fetched again if it is older than a day.
     pub(crate) fn open(
         &self,
         apt: &Apt<'_>,
@@ -315,7 +315,7 @@ impl Provisioner {
         let refreshed = match apt.current(release, accept) {
             Some(refreshed) => refreshed,
             None => {
-                // apt waits for ever for its own helpers when they run out of room.
+                // apt waits forever for its own helpers when they run out of disk space.
                 self.store.check_room(INDEX_ROOM)?;
                 progress(Progress::RefreshingIndex { release: release.name.clone() });
                 apt.refresh(release, accept)?
@@ -325,7 +325,7 @@ impl Provisioner {
         Ok(Read { index: apt.index(release)?, refreshed })
     }
 
-    /// The prefix of the first package that is there and whose client is installed.
+    /// The prefix of the first package that exists and whose client is installed.
     fn fetch_first(
         &self,
         sources: &Sources<'_>,
@@ -358,7 +358,7 @@ impl Read {
     }
 }
 
-/// What an answer is remembered by.
+/// Key under which an answer is recorded.
 pub(crate) fn request(
     product: Product,
     wanted: &str,
@@ -369,7 +369,7 @@ pub(crate) fn request(
     format!("{product}@{wanted}/{}{from}", engine.word())
 }
 
-/// Whether the machine has no Debian archive to ask, which leaves the other sources.
+/// Whether the machine has no Debian archive, so that only the other sources remain.
 fn is_lack(error: &Error) -> bool {
     matches!(error, Error::AptMissing(_) | Error::NoDebianArchive(_))
 }
@@ -380,14 +380,14 @@ fn as_available(prefix: Prefix) -> Available {
     Available { product, version, source, channel, released, verified: true }
 }
 
-/// Why nothing has a version that its vendor was asked for last. `none` has the places before it.
+/// The error for a version that no source has, not even its vendor. `none` has the places searched before.
 fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
     match (&lack, &mut none) {
         (Error::Download { .. }, Error::NoVersion { unread, .. }) => {
             unread.push(lack);
             none
         }
-        // Whoever asks for a series may find it in a place that could not be looked into.
+        // The series may be in a source that could not be searched.
         (Error::NotPublished { .. }, Error::NoVersion { unread, wanted, .. })
             if !unread.is_empty() && wanted.split('.').count() < 3 =>
         {
@@ -419,7 +419,7 @@ mod tests {
         };
         let told = not_at_the_vendor(lack(), none());
         let words = told.to_string();
-        for part in ["there are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
+        for part in ["are 8.0.33", "`sid`", "`u` cannot be downloaded"] {
             assert!(words.contains(part), "{words}");
         }
         let hints = assay_model::Hint::hints(&told).concat();

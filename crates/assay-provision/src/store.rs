@@ -1,4 +1,4 @@
-//! The cache on disk: prefixes, what requests resolved to, and one lock for all who fill it.
+//! The cache on disk: prefixes, answers to requests, and one lock for all processes that fill it.
 //!
 //! A prefix appears by one rename, complete, and never changes: readers need no lock.
 
@@ -27,7 +27,7 @@ pub(crate) struct Store {
     root: PathBuf,
 }
 
-/// What a request was answered with.
+/// Recorded answer to a request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Resolution {
     /// Name of the prefix's directory.
@@ -38,13 +38,13 @@ pub(crate) struct Resolution {
     pub(crate) expired: bool,
 }
 
-/// In every finished prefix; those who use it hold a lock on this file.
+/// A file in every finished prefix. A process that uses the prefix holds a lock on it.
 pub(crate) const MANIFEST: &str = "prefix.json";
-/// In the directory of a build; who builds holds a lock on it.
+/// A file in the directory of a build. The building process holds a lock on it.
 pub(crate) const BUILDING: &str = "lock";
-/// How the names of unfinished directories begin.
+/// Prefix of the names of unfinished directories.
 pub(crate) const UNFINISHED: &str = ".new-";
-/// The same of files that are to replace others.
+/// Prefix of the names of files that will replace others.
 const UNFINISHED_FILE: &str = ".new-file-";
 const CENSUS: &str = "census.json";
 
@@ -62,14 +62,14 @@ impl Store {
     /// Waits for the lock; `waiting` is called once if another process has it. Held until dropped,
     /// or the process ends.
     ///
-    /// What a crash left is collected.
+    /// Also removes what a crash left behind.
     pub(crate) fn lock(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         let file = self.lock_only(waiting)?;
         self.collect_garbage()?;
         Ok(file)
     }
 
-    /// The same, and nothing is collected.
+    /// The same, but removes nothing.
     pub(crate) fn lock_only(&self, waiting: impl FnOnce()) -> Result<fs::File, Error> {
         self.lock_file(&self.path("provision.lock"), waiting)
     }
@@ -90,7 +90,7 @@ impl Store {
         Ok(file)
     }
 
-    /// Removes everything unfinished. Whoever holds the lock finds only what a crash left.
+    /// Removes everything unfinished. With the lock held, that is only what a crash left behind.
     pub(crate) fn collect_garbage(&self) -> Result<(), Error> {
         for (directory, beginning) in [("prefixes", UNFINISHED), (".", UNFINISHED_FILE)] {
             for entry in fs::read_dir(self.path(directory))? {
@@ -118,7 +118,7 @@ impl Store {
         Ok(())
     }
 
-    /// The prefix in a directory of that name, if it is there and whole.
+    /// The prefix in a directory of that name, if it exists and is complete.
     pub(crate) fn prefix(&self, directory: &str) -> Option<Prefix> {
         let path = self.path("prefixes").join(directory);
         let stored: Prefix = read_json(&path.join(MANIFEST))?;
@@ -158,14 +158,14 @@ impl Store {
         Ok(Builder::new().prefix(UNFINISHED).tempdir_in(self.path("prefixes"))?)
     }
 
-    /// Makes a built tree the prefix of that name. `stored` has paths relative to the tree.
+    /// Turns a built tree into the prefix of that name. `stored` has paths relative to the tree.
     pub(crate) fn keep(&self, tree: TempDir, name: &str, stored: &Prefix) -> Result<Prefix, Error> {
         write_json(&tree.path().join(CENSUS), &Census::of(tree.path())?)?;
         write_json(&tree.path().join(MANIFEST), stored)?;
         sync_tree(tree.path())?;
         let target = self.path("prefixes").join(name);
         if target.exists() {
-            // Not whole, else it would have been used.
+            // It is incomplete, otherwise it would have been used.
             remove_tree(&target)?;
         }
         fs::rename(tree.path(), &target)?;
@@ -176,12 +176,12 @@ impl Store {
             .ok_or_else(|| Error::malformed(format!("prefix `{name}`"), "cannot be read"))
     }
 
-    /// What a request was answered with before.
+    /// Earlier answer to a request.
     pub(crate) fn resolution(&self, request: &str) -> Option<Resolution> {
         read_json::<BTreeMap<String, Resolution>>(&self.path("resolved.json"))?.remove(request)
     }
 
-    /// Remembers an answer. Needs the lock.
+    /// Records an answer. Needs the lock.
     pub(crate) fn remember(&self, request: &str, resolution: Resolution) -> Result<(), Error> {
         let path = self.path("resolved.json");
         let mut all: BTreeMap<String, Resolution> = read_json(&path).unwrap_or_default();
@@ -200,15 +200,15 @@ pub(crate) fn age(at: u64) -> u64 {
     now_seconds().checked_sub(at).unwrap_or(u64::MAX)
 }
 
-/// Brings a tree to the disk, so that a power loss after its rename leaves no short files.
+/// Syncs a tree to disk, so that a power loss after its rename leaves no short files.
 ///
-/// All of the file system at once: far quicker than file by file.
+/// It syncs the whole file system at once, which is far faster than file by file.
 fn sync_tree(root: &Path) -> Result<(), Error> {
     let directory = fs::File::open(root)?;
     Ok(rustix::fs::syncfs(directory.file()).map_err(std::io::Error::from)?)
 }
 
-/// Content of a JSON file of the cache; none when it is missing or not what it should be.
+/// Content of a JSON file of the cache; `None` if it is missing or malformed.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     let text = fs::read(path).ok()?;
     let parsed = serde_json::from_slice(&text);

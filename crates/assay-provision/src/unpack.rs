@@ -1,6 +1,6 @@
-//! Unpacking archives into a tree that nothing in them can reach out of.
+//! Unpacks archives into a tree. Nothing in an archive can reach outside of the tree.
 //!
-//! Refused: absolute paths, `..`, names no file system takes, links that lead out, passing through
+//! Refused: absolute paths, `..`, names that no file system accepts, links that lead out, paths through
 //! links, overwriting, devices and other special files, set-user-id and set-group-id bits, and more
 //! bytes or entries than any server has. Absolute links, which name a file of the installed system,
 //! are turned to the same file inside the tree.
@@ -16,32 +16,32 @@ use tar::Archive;
 use crate::error::Error;
 use crate::extensions::Extensions;
 
-/// Left out: nothing a server opens.
+/// Directories that are left out, since no server opens them.
 const UNWANTED: [&str; 5] =
     ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug"];
 
-/// How much a tree may hold.
+/// Limits on the content of a tree.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of all files together.
+    /// Maximum number of bytes of all files together.
     pub(crate) bytes: u64,
-    /// Files, directories and links together.
+    /// Maximum number of files, directories and links together.
     pub(crate) entries: u64,
 }
 
 impl Limits {
-    /// Ten times what the largest known server with its libraries has.
+    /// Ten times the content of the largest known server with its libraries.
     pub(crate) const SERVER: Self = Self { bytes: 4 << 30, entries: 200_000 };
 }
 
-/// What of an archive is wanted, and where it goes.
+/// The parts of an archive to unpack, and their destination.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// The directory of the archive that is unpacked; empty for all.
     pub(crate) from: PathBuf,
     /// The directory of the tree that it becomes.
     pub(crate) to: PathBuf,
-    /// Nothing but these paths below `from`; empty for all.
+    /// Only these paths below `from`; empty for all.
     pub(crate) only: Vec<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Entry {
     pub(crate) mode: u32,
 }
 
-/// What an entry is, links with their targets as stored.
+/// The type of an entry; links have their targets as stored.
 #[derive(Debug)]
 pub(crate) enum Kind {
     File,
@@ -82,7 +82,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Fills `root`, a directory that nobody else writes to.
+    /// Fills `root`, a directory that no other process writes to.
     pub(crate) fn new(root: &Path, limits: Limits) -> Self {
         Self { root: root.to_owned(), left: limits }
     }
@@ -94,12 +94,12 @@ impl Tree {
     /// Unpacks all of a tar stream; `archive` is its name in errors.
     ///
     /// # Errors
-    /// At the first entry that breaks a rule; the tree is then to be thrown away.
+    /// At the first entry that breaks a rule. The caller must then discard the tree.
     pub(crate) fn unpack(&mut self, archive: &str, stream: impl Read) -> Result<(), Error> {
         self.unpack_part(archive, stream, &Selection::default())
     }
 
-    /// The same of a part of it.
+    /// The same, for a part of it.
     pub(crate) fn unpack_part(
         &mut self,
         archive: &str,
@@ -126,7 +126,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Adds one entry of an archive, unless it is not wanted.
+    /// Adds one entry of an archive, if it is wanted.
     pub(crate) fn add(
         &mut self,
         archive: &str,
@@ -150,7 +150,7 @@ impl Tree {
         content: &mut dyn Read,
     ) -> Result<(), Refusal> {
         self.count()?;
-        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out"))?;
+        let path = inside(&entry.path).ok_or(Refusal::Rule("its path leads out of the archive"))?;
         if is_too_long(&path) {
             return Err(Refusal::Rule("its name is too long"));
         }
@@ -170,13 +170,14 @@ impl Tree {
             }
             Kind::Symlink(target) => {
                 self.directory(parent)?;
-                let target = rerooted(parent, target).ok_or(Refusal::Rule("it links out"))?;
+                let target =
+                    rerooted(parent, target).ok_or(Refusal::Rule("it links out of the archive"))?;
                 new(symlink(target, self.root.join(&path)))
             }
             Kind::HardLink(target) => {
                 self.directory(parent)?;
                 let target = inside(target).and_then(|target| selection.place(&target));
-                self.hard_link(&target.ok_or(Refusal::Rule("it links out"))?, &path)
+                self.hard_link(&target.ok_or(Refusal::Rule("it links out of the archive"))?, &path)
             }
             Kind::Special => Err(Refusal::Rule("it is a device or another special file")),
         }
@@ -221,7 +222,7 @@ impl Tree {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(OVERWRITES),
             other => other?,
         };
-        // Whatever the umask: a server may run under another user than the one who unpacks.
+        // Independent of the umask: a server may run as another user than the one who unpacks.
         file.set_permissions(Permissions::from_mode(mode))?;
         let copied = io::copy(&mut content.take(self.left.bytes.saturating_add(1)), &mut file)?;
         self.left.bytes =
@@ -447,7 +448,7 @@ mod tests {
         let root = unpack(&[
             file("p/q/file", ""),
             link("p/q/up", ".."),
-            // By way of `up`, which is `p`, this would be one level above the root.
+            // Through `up`, which is `p`, this would be one level above the root.
             link("p/q/out", "up/../.."),
         ])
         .unwrap();

@@ -1,4 +1,4 @@
-//! What the cache keeps, and getting rid of it.
+//! The entries of the cache, and their removal.
 
 use std::fs::TryLockError;
 use std::io::ErrorKind;
@@ -19,9 +19,9 @@ use crate::unpack::remove_tree;
 /// Something the cache keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Lengths of its files together, bytes.
     pub bytes: u64,
@@ -31,7 +31,7 @@ pub struct Entry {
     pub in_use: bool,
 }
 
-/// What an entry of the cache is.
+/// The kind of an entry of the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryKind {
     /// A server.
@@ -41,31 +41,31 @@ pub enum EntryKind {
         /// Its upstream version.
         version: String,
     },
-    /// A prefix that lost something; it is never used.
+    /// A prefix with missing files or parts. It is never used.
     Damaged,
-    /// Downloads and trees of a run that was killed, or of one that goes on.
+    /// Downloads and trees of a run that was killed or is still in progress.
     Unfinished,
-    /// Indexes of package archives, what their clients keep, and what requests were answered with.
+    /// Indexes of package archives, the state of their clients, and recorded answers.
     Indexes,
-    /// Checksums of first downloads, to which later ones are held.
+    /// Checksums pinned on first use.
     Pins,
 }
 
-/// What to remove.
+/// The entries to remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cleaning {
-    /// Prefixes not used for so long, and all that is damaged or unfinished.
+    /// Prefixes that were not used for this long, and everything damaged or unfinished.
     Unused(Duration),
-    /// Everything, the indexes too.
+    /// Everything, including the indexes.
     Everything,
 }
 
-/// What cleaning came to.
+/// Result of cleaning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// No longer there.
+    /// Entries that were removed.
     pub removed: Vec<Entry>,
-    /// To be removed, but a running process holds it.
+    /// Entries that were to be removed, but that a running process holds.
     pub in_use: Vec<Entry>,
 }
 
@@ -80,7 +80,7 @@ impl Provisioner {
     /// Holds a prefix for use, and notes the time as its last use.
     ///
     /// # Errors
-    /// When the prefix was removed meanwhile.
+    /// When the prefix has been removed.
     pub fn hold(&self, prefix: &Prefix) -> Result<Hold, Error> {
         let path = prefix.path.join(MANIFEST);
         let manifest = fs::File::open(&path)?;
@@ -94,7 +94,7 @@ impl Provisioner {
         Ok(Hold { _manifest: manifest })
     }
 
-    /// Everything the cache keeps of this crate's: prefixes by name, then the rest.
+    /// All of this crate's entries in the cache: prefixes by name, then the rest.
     ///
     /// # Errors
     /// When a directory of the cache cannot be read.
@@ -121,11 +121,11 @@ impl Provisioner {
         Ok(entries)
     }
 
-    /// Removes from the cache what `cleaning` says and no running process holds. Waits for a process
+    /// Removes from the cache what `cleaning` selects and no running process holds. Waits for a process
     /// that fills the cache; `waiting` is called once if there is one.
     ///
     /// # Errors
-    /// When a directory of the cache cannot be read or changed; what was removed until then is gone.
+    /// When a directory of the cache cannot be read or changed. Entries removed before that stay removed.
     pub fn clean(&self, cleaning: Cleaning, waiting: impl FnOnce()) -> Result<Cleaned, Error> {
         let lock = self.store.lock_only(waiting)?;
         let mut cleaned = Cleaned::default();
@@ -150,14 +150,14 @@ impl Provisioner {
         Ok(cleaned)
     }
 
-    /// Removes an entry unless it is in use, a prefix at one stroke: nobody sees a part of it.
+    /// Removes an entry unless it is in use. A prefix is removed atomically, so no process sees a part of it.
     fn remove(&self, entry: &Entry) -> Result<bool, Error> {
         if !entry.path.is_dir() {
             fs::remove_file(&entry.path)?;
             return Ok(true);
         }
         if !matches!(entry.kind, EntryKind::Prefix { .. }) {
-            // A build that goes on.
+            // A build in progress.
             if !entry.in_use {
                 remove_tree(&entry.path)?;
             }
@@ -191,7 +191,7 @@ fn listed(directory: &Path) -> Result<Vec<(String, PathBuf)>, Error> {
     Ok(all)
 }
 
-/// The entry at a path; none when it is not there, or goes away meanwhile.
+/// The entry at a path; `None` if it does not exist or disappears meanwhile.
 fn entry(kind: EntryKind, path: PathBuf) -> Result<Option<Entry>, Error> {
     let measured = || -> std::io::Result<_> {
         let manifest = path.join(MANIFEST);

@@ -139,7 +139,7 @@ fn flags(prefix: &Prefix) -> String {
 #[test]
 fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
     let home = Home::postgres();
-    // What is not committed is no part of it.
+    // Uncommitted changes are not included.
     fs::write(home.tree().join("compile"), "exit 1\n").unwrap();
     let before = git(&home.tree(), &["status", "--porcelain"]);
     let place = format!("{}#v1", home.tree().display());

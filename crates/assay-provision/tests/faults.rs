@@ -148,7 +148,7 @@ fn a_package_that_is_not_the_signed_one() {
 
 #[test]
 fn a_package_that_is_gone() {
-    Machine::new(CONTENT).fails(Fault::Gone, "lacks what its index names", "try later");
+    Machine::new(CONTENT).fails(Fault::Gone, "lacks a file that its index names", "try later");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_page_of_html_for_an_index() {
 fn an_expired_index_is_taken_on_request_only() {
     let machine = Machine::new(Content { valid_hours: -24, ..CONTENT });
     let (message, hint) = machine.get().unwrap_err();
-    assert!(message.starts_with("package index of `bookworm` is expired"), "{message}");
+    assert!(message.starts_with("package index of `bookworm` has expired"), "{message}");
     assert!(hint.contains("`--accept-expired-index`"), "{hint}");
     let output = machine.command().env(ACCEPT_EXPIRED, "1").output().unwrap();
     result(&checked(output).stdout).unwrap();
@@ -278,7 +278,10 @@ fn a_disk_that_is_full_in_the_middle_of_unpacking() {
         return;
     };
     let (message, hint) = machine.get().unwrap_err();
-    assert!(message.contains("No space left") || message.contains("no room"), "{message}");
+    assert!(
+        message.contains("No space left") || message.contains("not enough disk space"),
+        "{message}"
+    );
     assert!(hint.contains("`--cache-dir`"), "{hint}");
     let more = Command::new("mount").args(["-o", "remount,size=700m"]).arg(&disk.0).output();
     checked(more.unwrap());
@@ -293,7 +296,7 @@ fn a_disk_with_too_little_room_is_said_before_anything_is_fetched() {
         return;
     };
     let (message, hint) = machine.get().unwrap_err();
-    assert!(message.starts_with("not enough room under"), "{message}");
+    assert!(message.starts_with("not enough disk space under"), "{message}");
     assert!(hint.contains("`--cache-dir`"), "{hint}");
 }
 

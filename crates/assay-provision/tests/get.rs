@@ -123,7 +123,7 @@ fn programs_of_postgres_start_each_other() {
         let layout = &prefix.layout;
         for text in [
             said(on_own_loader(&prefix, &layout.server, &["--version"])),
-            // As it is: it finds the loader by itself.
+            // Started directly: it finds the loader by itself.
             said(with(layout.program("initdb"), &["--version"])),
             said(with(layout.program("postgres"), &["--version"])),
         ] {
@@ -156,7 +156,7 @@ fn an_unknown_version_says_which_there_are() {
     let error = get(ONLINE, "10.0").unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("no source has mariadb `10.0`; with known checksums there are "),
+        text.starts_with("no source has mariadb `10.0`; versions with known checksums are "),
         "{text}"
     );
     assert!(text.contains(", 10.11."), "{text}");
@@ -202,7 +202,7 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     ] {
         assert_eq!(agreed(ONLINE, &specs), [""; 0], "{specs:?}");
     }
-    // What was got so is found so, without network.
+    // The same request finds it again, without network.
     let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
     for spec in &three {
         let prefix = provisioner.get_from(spec, Some(artifact), &mut |_| {}).unwrap();

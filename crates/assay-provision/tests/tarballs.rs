@@ -57,7 +57,7 @@ fn tarball(name: &str) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
-/// A vendor's site, and an assay with a cache of its own that is told of it by a catalog file.
+/// A vendor's site, and an assay with its own cache and a catalog file that names the site.
 struct Vendor {
     web: Web,
     home: TempDir,
@@ -184,7 +184,7 @@ fn another_file_under_the_same_name_is_refused_later() {
     assert!(matches!(error, Error::PackageChecksum { pinned: Some(_), .. }), "{error}");
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
-    // It is not kept: the true one is had again.
+    // It is not kept: the right one is downloaded again.
     content.lock().unwrap().truncate(0);
     content.lock().unwrap().extend(tarball(MYSQL));
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
@@ -209,7 +209,7 @@ fn a_first_download_that_is_no_server_is_not_held_to() {
     }
     *content.lock().unwrap() = tarball(MYSQL);
     let prefix = vendor.get("5.7.23").unwrap();
-    // What is held to is not lost by damage.
+    // Damage does not remove a pin.
     fs::write(vendor.home.path().join("cache/recorded.json"), "{").unwrap();
     assert_eq!(vendor.get("5.7.23").unwrap(), prefix);
     vendor.forget();

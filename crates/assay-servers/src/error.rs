@@ -21,7 +21,7 @@ pub enum Error {
         log: String,
     },
     /// The data of a server do not fit.
-    #[error("no room for the data of a server in `{}`", dir.display())]
+    #[error("not enough disk space for a server's data in `{}`", dir.display())]
     NoRoom {
         /// Where its data were to be.
         dir: PathBuf,
@@ -91,12 +91,12 @@ pub enum Error {
     },
     /// Root may not become another user here; the capabilities that it lacks.
     #[error(
-        "a server on a port must not run as root, and this root lacks {0}, needed to switch user"
+        "a server on a port must not run as root, and this root lacks {0}, which switching the user needs"
     )]
     CapabilitiesMissing(String),
     /// What a server writes to could not be made its own.
     #[error(
-        "a server on a port must not run as root, and root cannot hand its files over to another user"
+        "a server on a port must not run as root, and this root cannot give its files to another user"
     )]
     LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
@@ -114,7 +114,7 @@ pub enum Error {
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
     /// Somebody asked to stop.
-    #[error("stopped before it was done")]
+    #[error("interrupted before it was finished")]
     Stopped,
     /// A server refused a statement or a connection broke.
     #[error(transparent)]
@@ -130,8 +130,8 @@ fn tail(log: &str) -> String {
 }
 
 /// A server that is left running is among the user's state, all others are in the cache.
-const NO_ROOM: &str = "free some room on that disk, or use another one: `--cache-dir` says where servers and their \
-                       data are kept, and `XDG_STATE_HOME` where `assay server start` puts data";
+const NO_ROOM: &str = "free some space on that disk, or use another one: `--cache-dir` sets the place of servers and \
+                       their data, and `XDG_STATE_HOME` that of servers from `assay server start`";
 
 impl Error {
     /// The same with the directory that is too full, if one is.
@@ -172,7 +172,7 @@ impl Hint for Error {
             {
                 "the password is taken from the URL, or from the environment variable `ASSAY_PASSWORD`"
             }
-            Self::Port { .. } => "take another port; `--port 0` takes a free one",
+            Self::Port { .. } => "choose another port; `--port 0` chooses a free one",
             Self::CapabilitiesMissing(_) | Self::LeaveRoot(_) => {
                 "run assay as a plain user, or leave out `--port` and use the socket; a container gets capabilities \
                  with `--cap-add`"

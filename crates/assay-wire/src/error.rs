@@ -61,7 +61,7 @@ pub enum Error {
     #[error("malformed reply: {0}")]
     Protocol(&'static str),
     /// A login method that this client does not have, or not over this kind of connection.
-    #[error("cannot log in by `{plugin}`: {reason}")]
+    #[error("cannot log in with `{plugin}`: {reason}")]
     Auth {
         /// The server's name for the method.
         plugin: String,

@@ -36,7 +36,7 @@ pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Ex
     if let Some(named) = cache_dir {
         check_there(
             named,
-            "`--cache-dir` and `ASSAY_CACHE` name a cache that is there; without them it is the user's",
+            "`--cache-dir` and `ASSAY_CACHE` must name an existing cache; without them, assay uses the default one",
         )?;
     }
     let progress = Progress::new(false);
@@ -86,7 +86,7 @@ fn everything(env: &Environment) -> Result<Vec<Kept>> {
                 EntryKind::Damaged => ("damaged", file_name(&entry.path)),
                 EntryKind::Unfinished => ("unfinished", file_name(&entry.path)),
                 EntryKind::Indexes => ("index", file_name(&entry.path)),
-                EntryKind::Pins => ("checksums", "of first downloads".to_owned()),
+                EntryKind::Pins => ("checksums", "pinned on first use".to_owned()),
             };
             let last_used = moment(entry.last_used);
             Kept {
@@ -157,7 +157,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
             if remove_unused(&path)? {
                 freed += bytes;
             } else {
-                print(&format!("note: `{}` is in use and stays", path.display()));
+                print(&format!("note: `{}` is in use and was kept", path.display()));
             }
         }
     }
@@ -166,7 +166,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     env.progress.finish();
     freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
     for entry in &cleaned.in_use {
-        print(&format!("note: `{}` is in use and stays", entry.path.display()));
+        print(&format!("note: `{}` is in use and was kept", entry.path.display()));
     }
     report::write_stdout(&format!("freed {}\n", megabytes(freed)))?;
     Ok(Exit::Done)

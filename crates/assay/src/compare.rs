@@ -21,7 +21,7 @@ pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> 
 
 /// What to name instead of a study file that is none.
 const STUDY_FILES: &str =
-    "name a study file, such as those in `studies/`; `docs/study-files.md` says what is in one";
+    "name a study file, such as those in `studies/`; `docs/study-files.md` describes them";
 
 /// `assay run`: the same from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -94,11 +94,11 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoResume {
     /// There is nothing left to do.
-    #[error("study `{0}` has run to its end")]
+    #[error("study `{0}` is already finished")]
     Finished(String),
     /// Its slices measured other work.
     #[error(
-        "study `{study}` measured other work under the name{} of {}: slices of different work are never mixed",
+        "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
         if .tests.len() == 1 { "" } else { "s" },
         .tests.join(", ")
     )]
@@ -253,6 +253,6 @@ mod tests {
         let changed = cells[3].id.test.definition().clone();
         cells[3].id.test = Test::of(Definition { digest: "0".repeat(16), ..changed });
         let error = refused(false, &cells).unwrap().to_string();
-        assert!(error.contains("under the name of update-one:"), "{error}");
+        assert!(error.contains("under the name of update-one;"), "{error}");
     }
 }

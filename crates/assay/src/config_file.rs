@@ -48,7 +48,7 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
         if !left_out.is_empty() {
             let names = left_out.join(", ");
             notes.insert(format!(
-                "of `{config}`, {names} are left out: where servers are is assay's to say, and secrets are not kept"
+                "`{config}`: {names} left out, because assay controls the servers' locations and does not store secrets"
             ));
         }
         if !lines.iter().any(|line| matches!(line, ConfigLine::Option(..))) {
@@ -65,12 +65,15 @@ fn lines(spec: &SystemSpec, file: &Path, depth: usize, left: &mut u64) -> Result
         bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
     }
     if !fs::metadata(file)?.is_file() {
-        bail!("`{}` is no file", file.display());
+        bail!("`{}` is not a regular file", file.display());
     }
     let mut text = String::new();
     let read = fs::File::open(file)?.take(*left + 1).read_to_string(&mut text)? as u64;
     *left = left.checked_sub(read).with_context(|| {
-        format!("`{}` and what it belongs to have more than {SIZE_MAX} bytes", file.display())
+        format!(
+            "`{}` and the files that include it have more than {SIZE_MAX} bytes",
+            file.display()
+        )
     })?;
     let read = config_lines(spec, &text).with_context(|| file.display().to_string())?;
     let beside = |written: &Path| file.parent().unwrap_or(Path::new("")).join(written);

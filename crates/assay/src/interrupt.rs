@@ -51,7 +51,7 @@ impl Interrupt {
                 std::process::exit(Exit::Interrupted as i32);
             }
             if stop.ask() && takes_long.load(Ordering::SeqCst) {
-                print("finishing the slice in flight; Ctrl-C again ends at once, without it");
+                print("finishing the current slice; press Ctrl-C again to end at once, without it");
             }
         })
         .context("cannot listen for signals")?;

@@ -62,12 +62,12 @@ impl Hint for LockError {
             }
             Self::Unfit(path) => {
                 format!(
-                    "`ls -l {0}` shows its owner; remove it, and assay makes a new one",
+                    "`ls -l {0}` shows its owner; remove it, and assay creates a new one",
                     path.display()
                 )
             }
             Self::Unreadable(path) => format!(
-                "its owner or root has to remove it or make it readable (`chmod a+r {}`)",
+                "its owner or root must remove it or make it readable (`chmod a+r {}`)",
                 path.display()
             ),
         }]

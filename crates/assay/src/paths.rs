@@ -67,7 +67,7 @@ impl Hint for OpenToAll {
         let path = self.0.display();
         vec![
             format!(
-                "remove `{path}` unless you trust all users, or take the right away: `chmod -R o-w {path}`"
+                "remove `{path}` unless you trust all users, or remove the permission: `chmod -R o-w {path}`"
             ),
             "`--cache-dir` or `ASSAY_CACHE` names another cache".to_owned(),
         ]

@@ -265,7 +265,7 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
     let taken: Vec<String> =
         assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
     if let Some(name) = &args.name {
-        anyhow::ensure!(!taken.contains(name), "there is a server called `{name}` already");
+        anyhow::ensure!(!taken.contains(name), "a server called `{name}` already exists");
         anyhow::ensure!(is_name(name), "`{name}` is not a name: letters, digits, `.`, `_` and `-`");
         return Ok(name.clone());
     }
@@ -327,7 +327,7 @@ fn stop(args: &ServerStop) -> Result<Exit> {
         let name = server.kept.name.clone();
         progress.update(&format!("stopping {name}"));
         match server.stop().with_context(|| format!("cannot stop `{name}`")) {
-            Ok(()) => progress.done(&name, "is stopped, and its data are removed"),
+            Ok(()) => progress.done(&name, "is stopped, and its data is removed"),
             // The others are to be stopped all the same.
             Err(error) if stopped.is_ok() => stopped = Err(error),
             Err(error) => progress.failed(&name, &format!("{error:#}")),

@@ -58,7 +58,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let in_use = place.run_to_end(&[&start[..], &["--port", &port]].concat());
     assert_eq!(in_use.status.code(), Some(2));
     let told = String::from_utf8_lossy(&in_use.stderr).into_owned();
-    assert!(told.contains("in use") && told.contains("hint: take another port"), "{told}");
+    assert!(told.contains("in use") && told.contains("hint: choose another port"), "{told}");
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
@@ -95,7 +95,7 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     let cleaned = place.run_to_end(&["cache", "clean", "--all"]);
     let told = String::from_utf8_lossy(&cleaned.stderr).into_owned();
     assert_eq!(cleaned.status.code(), Some(0), "{told}");
-    assert!(told.contains("is in use and stays"), "{told}");
+    assert!(told.contains("is in use and was kept"), "{told}");
     let listed = json(&place, &["cache", "list", "--format", "json"]);
     let left: Vec<_> = listed.as_array().unwrap().iter().map(|it| it["name"].as_str()).collect();
     assert!(left.len() == 1 && left[0].unwrap().starts_with("mariadb 11.8"), "{left:?}");

@@ -118,7 +118,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     let (code, stdout, stderr) =
         server.run(&with(&["--threads", "2", "--table-size", "1000", "--report-interval", "0.5"]));
     assert_eq!(code, Some(0), "{stderr}");
-    assert!(stderr.contains("more than 1,000 rows; only these are worked on"), "{stderr}");
+    assert!(stderr.contains("more than 1,000 rows; only these are used"), "{stderr}");
     let lines = stderr.lines().filter(|line| line.contains("thds: 2 tps: ")).count();
     // A busy machine may miss one.
     assert!((1..=2).contains(&lines), "{stderr}");

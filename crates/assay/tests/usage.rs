@@ -159,7 +159,7 @@ fn habits_of_other_tools() {
     refused(
         &with(&["--mysql-host=h"]),
         "unexpected argument '--mysql-host'",
-        "hint: a server that",
+        "hint: name a server that",
     );
     refused(&with(&["--budget", "-5m"]), "a time must be longer than zero", "");
     refused(&with(&["--clients", "1-2000"]), "from 1 to 1,024", "");

@@ -47,8 +47,8 @@ pub struct ConfigFault {
 impl Hint for ConfigFault {
     fn hints(&self) -> Vec<String> {
         vec![
-            "a `my.cnf` has groups such as `[mysqld]` with lines `option = value`, a `postgresql.conf` such lines \
-             alone"
+            "a `my.cnf` has groups such as `[mysqld]` with lines `option = value`; a `postgresql.conf` has only such \
+             lines"
                 .to_owned(),
         ]
     }

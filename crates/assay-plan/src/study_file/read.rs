@@ -184,7 +184,7 @@ fn mistaken(value: &Value<'_>, error: &Error) -> Fault {
 fn systems(study: &Table<'_>) -> Result<Vec<SystemRequest>, Fault> {
     let named = named_systems(study)?;
     let Some(compare) = study.get("compare") else {
-        return Err(Fault::of_file("`compare` is missing: what is compared")
+        return Err(Fault::of_file("`compare`, the list of systems, is missing")
             .hint("for example `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]`"));
     };
     let systems = compare
@@ -210,10 +210,10 @@ fn system(
         return Ok(system.clone());
     }
     if !words.contains('@') && !named.is_empty() {
-        let fault = value.fault(format!("`{words}` names no system"));
+        let fault = value.fault(format!("no system is called `{words}`"));
         return Err(match nearest(words, named.keys()) {
             Some(meant) => fault.hint(format!("did you mean `{meant}`")),
-            None => fault.hint(format!("`[system.{words}]` says what it is, with `is`")),
+            None => fault.hint(format!("`[system.{words}]` must define it, with `is`")),
         });
     }
     parse_system(words).map_err(|error| {
@@ -240,7 +240,7 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
     let Some(is) = table.get("is") else {
         return Err(Fault::at(
             value.key_span.clone(),
-            format!("system `{name}` lacks `is`: which server it is"),
+            format!("system `{name}` lacks `is`, which names the server"),
         )
         .hint("for example `is = \"mariadb@11.8\"`"));
     };

@@ -60,7 +60,7 @@ impl<'t> Table<'t> {
         Err(match (home, nearest(key, known)) {
             (Some((place, _)), _) => fault.hint(format!("`{key}` belongs {place}")),
             (None, Some(meant)) => fault.hint(format!("did you mean `{meant}`")),
-            (None, None) => fault.hint(format!("the keys known here are {}", listed(known))),
+            (None, None) => fault.hint(format!("the known keys here are {}", listed(known))),
         })
     }
 
@@ -170,7 +170,7 @@ impl<'t> Value<'t> {
         let choice = listed(&words);
         let text = self.text(&format!("one of {choice}"))?;
         all.iter().copied().find(|&one| word(one) == text).ok_or_else(|| {
-            let fault = self.fault(format!("`{text}` is no `{}`", self.key));
+            let fault = self.fault(format!("`{text}` is not a valid `{}`", self.key));
             match nearest(text, words) {
                 Some(meant) => fault.hint(format!("did you mean `{meant}`")),
                 None => fault.hint(format!("it must be one of {choice}")),

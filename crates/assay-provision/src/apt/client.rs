@@ -14,7 +14,7 @@ use assay_model::without_logins;
 use crate::error::Error;
 use crate::programs;
 
-/// What a program works with instead of the machine's own configuration and state.
+/// Configuration and state that a program uses instead of the machine's own.
 #[derive(Clone, Copy)]
 pub(super) struct Private<'a> {
     pub(super) configuration: &'a Path,
@@ -50,8 +50,8 @@ pub(super) fn run(
     command.args(arguments).current_dir(directory).env("LC_ALL", "C.UTF-8");
     command.stdin(Stdio::null());
     if let Some(private) = private {
-        // As its standard input, which it never reads, apt holds the lock of the cache too: should
-        // this process be killed, the next one waits until apt has ended as well.
+        // apt also holds the lock of the cache, as its standard input, which it never reads: if this process is
+        // killed, the next one waits until apt has ended.
         command.env("APT_CONFIG", private.configuration);
         command.stdin(Stdio::from(private.lock.file().try_clone()?));
     }
@@ -117,7 +117,7 @@ fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
 
 /// The error that apt's complaints describe: the first kind that any of them is of, with that line.
 fn failure(program: &'static str, release: &str, complaints: &[String]) -> Error {
-    // Mirrors are named with their logins.
+    // The output names mirrors with their logins.
     let complaints: Vec<_> = complaints.iter().map(|line| without_logins(line)).collect();
     let find = |signs: &[&str]| {
         let line = complaints.iter().find(|line| signs.iter().any(|sign| line.contains(sign)))?;

@@ -1,4 +1,4 @@
-//! Which packages a server needs beside its own: its libraries, and nothing else.
+//! The packages that a server needs beside its own: its libraries, and nothing else.
 //!
 //! A full dependency closure would bring perl, debconf and init scripts along, which no server
 //! process opens.

@@ -1,4 +1,4 @@
-//! What the machine's own apt configuration says: its Debian archives, its proxies, its keys.
+//! The machine's own apt configuration: its Debian archives, proxies and keys.
 
 use std::path::{Path, PathBuf};
 
@@ -97,7 +97,7 @@ impl Machine {
         })
     }
 
-    /// Where the configuration was looked for.
+    /// Directory of the configuration.
     pub(super) fn place() -> PathBuf {
         setting("Dir::Etc/d").unwrap_or_default()
     }

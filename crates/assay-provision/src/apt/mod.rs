@@ -2,7 +2,7 @@
 //! state per release.
 //!
 //! Nothing of the host counts as installed and nothing of it is changed. Every release has a state
-//! of its own, so that suites never mix and one that is expired or gone spoils no other.
+//! of its own, so that suites never mix, and an expired or missing one does not affect the others.
 
 mod client;
 mod closure;
@@ -40,16 +40,16 @@ pub(crate) struct Apt<'a> {
     lock: fs::File,
 }
 
-/// What is remembered of the last successful refresh of a release.
+/// Record of the last successful refresh of a release.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Refreshed {
     at: u64,
-    /// What the directory of indexes held then.
+    /// Content of the directory of indexes at that time.
     #[serde(default)]
     lists: Census,
     /// Why the index is past its validity, in apt's words; none when it is not.
     pub(crate) expired: Option<String>,
-    /// What a reader of a report must know.
+    /// Notes for the reader of a report.
     pub(crate) notes: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Apt<'a> {
         let lists = state.directory.join("lists");
         let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
         if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
-            // Of a run that was killed, or damaged: not to be built upon.
+            // It is damaged, or from a run that was killed, and cannot be used.
             let _ = fs::remove_dir_all(&lists);
         }
         let notes = self.configure(release, &state)?;
@@ -117,7 +117,9 @@ impl<'a> Apt<'a> {
         let lists = Census::all(&lists)?;
         let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
         if let Some(detail) = &refreshed.expired {
-            refreshed.notes.push(format!("index past its validity, taken on request ({detail})"));
+            refreshed
+                .notes
+                .push(format!("index past its validity, accepted on request ({detail})"));
         }
         write_json(&state.directory.join("refreshed.json"), &refreshed)?;
         Ok(refreshed)

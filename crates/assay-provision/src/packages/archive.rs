@@ -13,12 +13,12 @@ use crate::compression::decompressed;
 use crate::error::Error;
 use crate::unpack::{Entry, Kind, Selection, Tree};
 
-/// More than the text of any link, bytes.
+/// Maximum length of a link's target, bytes.
 const LINK: u64 = 4096;
-/// More than any archive inside a package has, bytes.
+/// Maximum length of an archive inside a package, bytes.
 const INNER: u64 = 1 << 30;
 
-/// Unpacks what is wanted of a package into a tree.
+/// Unpacks the wanted parts of a package into a tree.
 ///
 /// # Errors
 /// When it is not in the form that the catalog says, or has an entry that the tree refuses.
@@ -124,7 +124,7 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
     ];
     let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
     let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
-    opened.ok_or_else(|| broken(name, "of a kind that is not known"))
+    opened.ok_or_else(|| broken(name, "of an unknown kind"))
 }
 
 fn unzip(
@@ -192,7 +192,7 @@ mod tests {
     fn zip(entries: &[(&str, u32, &str)]) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, mode, content) in entries {
-            // The writer makes hostile names harmless: they are put in afterwards.
+            // The writer sanitises hostile names, so they are inserted afterwards.
             let name = if is_hostile(name) { "?".repeat(name.len()) } else { (*name).to_owned() };
             let options = SimpleFileOptions::default().unix_permissions(mode & 0o7777);
             match mode & 0o170_000 {
@@ -336,7 +336,7 @@ mod tests {
         let names: Vec<_> = (0..11).map(|number| number.to_string()).collect();
         let many: Vec<_> = names.iter().map(|name| (name.as_str(), 0, "")).collect();
         refused(&many, "too many entries");
-        // The reader has taken this right away before it is seen here.
+        // The reader has already dropped this permission.
         let root = unpacked("a.zip", &zip(&[("su", 0o104_755, "x")])).unwrap();
         let mode = fs::metadata(root.path().join("su")).unwrap().permissions().mode();
         assert_eq!(mode & 0o7777, 0o555);

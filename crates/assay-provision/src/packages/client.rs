@@ -1,4 +1,4 @@
-//! Running a package client: no terminal, no shell, its own process group, killed when nothing moves.
+//! Runs a package client without terminal and shell, in its own process group, and kills it if it makes no progress.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt as _;
@@ -16,13 +16,13 @@ use crate::census::Census;
 use crate::error::Error;
 use crate::programs;
 
-/// What every call of a client for one package has in common.
+/// The common part of every call of a client for one package.
 pub(super) struct Client<'a> {
     /// The package, for errors.
     pub(super) name: &'a str,
     pub(super) directories: Directories<'a>,
     pub(super) lock: &'a fs::File,
-    /// Gets the bytes so far and those in all, 0 where they are not known.
+    /// Receives the bytes so far and in total, 0 if unknown.
     pub(super) progress: &'a mut dyn FnMut(u64, u64),
 }
 
@@ -32,20 +32,20 @@ pub(super) struct Program {
     pub(super) package: &'static str,
 }
 
-/// How long a client may go on without a byte written or said.
+/// Maximum time that a client may run without writing a byte or a message.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often that is looked at.
+/// Interval between checks of its progress.
 const LOOK: Duration = Duration::from_millis(500);
-/// More than any client has to say, bytes.
+/// Maximum output of a client, bytes.
 const OUTPUT: u64 = 16 << 20;
 
 impl Client<'_> {
-    /// Runs the client in its state directory and gives what it wrote to standard output.
+    /// Runs the client in its state directory and returns its standard output.
     pub(super) fn run(&mut self, program: &Program, arguments: &[&str]) -> Result<String, Error> {
         let mut command = Command::new(program.name);
         command.args(arguments).current_dir(self.directories.state).env("LC_ALL", "C.UTF-8");
-        // The client holds the lock of the cache too, as its standard input, which it never reads:
-        // should this process be killed, the next one waits until the client has ended as well.
+        // The client also holds the lock of the cache, as its standard input, which it never reads:
+        // if this process is killed, the next one waits until the client has ended.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = programs::start(&mut command).map_err(|error| match error.kind() {
@@ -76,7 +76,7 @@ impl Client<'_> {
         Err(failure(program, self.name, &complaints))
     }
 
-    /// Until the client has closed its output; true when it no longer gets on.
+    /// Waits until the client has closed its output. Returns true if it makes no more progress.
     fn watch(&mut self, hear: &mpsc::Receiver<()>) -> bool {
         let (mut written, mut moved) = (0, Instant::now());
         loop {
@@ -99,7 +99,7 @@ impl Client<'_> {
 }
 
 fn size(directory: &Path) -> u64 {
-    // Files come and go meanwhile: what cannot be counted is counted the next time.
+    // Files come and go meanwhile. A file that cannot be counted now is counted the next time.
     Census::all(directory).map_or(0, |census| census.bytes)
 }
 
@@ -125,7 +125,7 @@ fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
     String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
 }
 
-/// Signs of a kind of failure in a client's words, and the error that it is. The first that fits.
+/// Phrases in a client's output that identify a kind of failure. The first match counts.
 const SIGNS: [(&[&str], Kind); 4] = [
     (&["No module named pip"], Kind::Missing),
     (
@@ -167,7 +167,7 @@ fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
         let marks = ["[ERROR]", "ERROR:", "npm ERR!", "npm error"];
         let line = line.trim();
         let without = marks.iter().find_map(|mark| line.strip_prefix(mark));
-        // Mirrors are named with their logins.
+        // The output names mirrors with their logins.
         without_logins(without.unwrap_or(line).trim())
     };
     let found = SIGNS.iter().find_map(|(signs, kind)| {

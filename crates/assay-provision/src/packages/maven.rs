@@ -17,10 +17,10 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     let file = packaged.package.file.as_deref().unwrap_or("jar");
     let state = client.directories.state.to_owned();
     let stored = stored(&state, &packaged.package.name, version, file)
-        .ok_or_else(|| Error::Catalog(format!("`{}` is no artifact", packaged.coordinate())))?;
+        .ok_or_else(|| Error::Catalog(format!("`{}` is not an artifact", packaged.coordinate())))?;
     let artifact = format!("-Dartifact={}:{version}:{file}", packaged.package.name);
     let repository = format!("-Dmaven.repo.local={}", state.display());
-    // What was said not to be there is asked for again (-U); a wrong checksum is an error (-C).
+    // `-U` asks again for files that were missing before; `-C` makes a wrong checksum an error.
     let arguments =
         ["-B", "-U", "-C", &repository, "dependency:get", "-Dtransitive=false", &artifact];
     client.run(&MVN, &arguments)?;
@@ -37,7 +37,7 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     Ok(Fetched { path, published: Published::Sha1(sum) })
 }
 
-/// Where a local repository has the file `EXTENSION[:CLASSIFIER]` of an artifact.
+/// Path of the file `EXTENSION[:CLASSIFIER]` of an artifact in a local repository.
 fn stored(repository: &Path, name: &str, version: &str, file: &str) -> Option<PathBuf> {
     let (group, artifact) = name.split_once(':')?;
     let (extension, classifier) = match file.split_once(':') {

@@ -1,9 +1,9 @@
-//! Registries of packages: each is asked through its own client as the machine has it configured, so
+//! Registries of packages. Each is queried through its own client, as configured on the machine, so
 //! that mirrors, proxies and credentials are the user's.
 //!
-//! A client works in a private state directory, verifies what it downloads by its own means, and is
-//! told nothing but one package in one version; what its registry says of the file is checked again
-//! here.
+//! A client works in a private state directory, verifies its downloads by its own means, and is
+//! asked for only one package in one version. This module checks the registry's checksum of the file
+//! again.
 
 mod archive;
 mod client;
@@ -39,21 +39,21 @@ struct Fetched {
 enum Published {
     Sha1(String),
     Sha256(String),
-    /// In base64, as npm has it.
+    /// In base64, as npm writes it.
     Sha512(String),
     /// No checksum.
     Nothing,
 }
 
-/// Downloads a package to a file in `into`, checks it, and gives that file and its SHA-256.
+/// Downloads a package to a file in `into`, checks it, and returns that file and its SHA-256.
 ///
-/// `known` is the SHA-256 it must have, where that is known beforehand. `state` is the client's
+/// `known` is the SHA-256 that it must have, if that is known beforehand. `state` is the client's
 /// own, kept between calls; `lock`, of the cache, is held by the client too. `progress` gets the
 /// bytes so far and those in all, 0 where the client does not say.
 ///
 /// # Errors
 /// When the client is not installed or fails, the registry does not have the package or publishes
-/// no checksum, or the file is not the one that it says or that is known.
+/// no checksum, or the file does not match its checksum or the known one.
 pub(crate) fn fetch(
     packaged: Packaged<'_>,
     known: Option<&str>,
@@ -63,7 +63,7 @@ pub(crate) fn fetch(
 ) -> Result<(PathBuf, String), Error> {
     let name = packaged.coordinate();
     fs::create_dir_all(directories.state)?;
-    // Clients note there where they asked, with the logins of mirrors.
+    // Clients store the mirrors that they used there, with logins.
     fs::set_permissions(directories.state, Permissions::from_mode(0o700))?;
     let mut client = Client { name: &name, directories, lock, progress };
     let fetched = match packaged.package.source {
@@ -76,16 +76,16 @@ pub(crate) fn fetch(
     Ok((fetched.path, sha256))
 }
 
-/// Where a client works.
+/// The working place of a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Directories<'a> {
     /// Its private state.
     pub(crate) state: &'a Path,
-    /// Where the package is wanted; on the same file system.
+    /// Destination of the package, on the same file system.
     pub(crate) into: &'a Path,
 }
 
-/// The SHA-256 of a file that is what it should be.
+/// The SHA-256 of a file, once the file was verified.
 fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String, Error> {
     let mut file = fs::File::open(&fetched.path)?;
     let (mut sha1, mut sha256, mut sha512) =

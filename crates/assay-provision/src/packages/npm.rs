@@ -25,7 +25,7 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
     if file.is_empty() || file.contains('/') || !path.is_file() {
         return Err(Error::malformed(format!("answer of npm for `{}`", client.name), said));
     }
-    // It has the package once more.
+    // It contains the package a second time.
     fs::remove_dir_all(&cache)?;
     Ok(Fetched { path, published: sha512(&integrity, client.name)? })
 }

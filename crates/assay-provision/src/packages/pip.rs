@@ -31,7 +31,7 @@ pub(super) fn fetch(packaged: Packaged<'_>, client: &mut Client<'_>) -> Result<F
         report.display().to_string(),
         client.directories.state.join("nowhere").display().to_string(),
     );
-    // What would be installed, and by which checksum; nothing is.
+    // Reports what would be installed, with checksums, and installs nothing.
     let plan = ["install", "--dry-run", "--ignore-installed", "--target", &target, "--report"];
     let planned = client.run(&PIP, &[&plan[..], &[&report_text, &wanted], &PLATFORM[..]].concat());
     let sum = match planned {

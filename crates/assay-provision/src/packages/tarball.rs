@@ -1,4 +1,4 @@
-//! Vendors' own tarballs, by HTTP. They come with no checksum of anybody's: what is had first counts.
+//! Vendors' own tarballs, by HTTP. Their checksums are not known beforehand, but pinned on first use.
 
 use assay_model::address_without_login;
 

@@ -1,4 +1,4 @@
-//! Source trees in git repositories, read without changing them: no worktree, branch or index of theirs is touched.
+//! Source trees in git repositories, which are only read: no worktree, branch or index of theirs changes.
 
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt as _;
@@ -13,19 +13,19 @@ use rustix::process::getpgrp;
 use crate::error::Error;
 use crate::programs;
 
-/// What decides over git's doings from outside; none of it is meant for these calls.
+/// Environment variables that change git's behaviour. None of them is meant for these calls.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
-/// A repository, its worktree aside.
+/// A repository without its worktree.
 #[derive(Debug, Clone)]
 pub(super) struct Repository {
-    /// As the user named it.
+    /// The place as the user named it.
     pub(super) place: String,
     /// Its directory with the objects.
     directory: PathBuf,
-    /// Where its submodules may be checked out.
+    /// Path where its submodules may be checked out.
     worktree: Option<PathBuf>,
-    /// How to log in, where the user gave that with the address.
+    /// The login, if the user gave one with the address.
     login: Option<Login>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Commit {
     pub(super) id: String,
 }
 
-/// A part of a tree that is a commit of another repository.
+/// A submodule: a part of a tree that is a commit of another repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Submodule {
     path: String,
@@ -53,7 +53,7 @@ pub(super) fn split(reference: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a place is another machine's.
+/// Whether a place is on another machine.
 pub(super) fn is_remote(place: &str) -> bool {
     let scp = || place.split_once(':').is_some_and(|(host, _)| host.contains('@'));
     place.contains("://") || (scp() && !Path::new(place).exists())
@@ -69,12 +69,12 @@ impl Repository {
         command.arg("-C").arg(&path).args(["rev-parse", "--absolute-git-dir"]);
         let directory = PathBuf::from(said(place, command)?.trim());
         if directory.as_os_str().is_empty() {
-            return Err(wrong("is no repository"));
+            return Err(wrong("is not a repository"));
         }
         Ok(Self { place: place.to_owned(), directory, worktree: Some(path), login: None })
     }
 
-    /// A repository of another machine as far as it was had, in a directory of the cache.
+    /// The fetched part of a remote repository, in a directory of the cache.
     pub(super) fn mirrored(
         place: &str,
         directory: &Path,
@@ -89,7 +89,7 @@ impl Repository {
         Ok(Self { place: place.to_owned(), directory: directory.to_owned(), worktree: None, login })
     }
 
-    /// Gets a ref from the other machine, without its history.
+    /// Fetches a ref from the other machine, without its history.
     pub(super) fn fetch(&self, name: &str) -> Result<(), Error> {
         let mut command = self.git();
         if let Some(login) = &self.login {
@@ -102,7 +102,7 @@ impl Repository {
         said(&self.place, command).map(drop)
     }
 
-    /// The commit that a ref means; of another machine's, the one that was fetched.
+    /// The commit that a ref means; for a remote repository, the one that was fetched.
     pub(super) fn commit(&self, name: &str) -> Result<Commit, Error> {
         let wanted = match self.worktree {
             Some(_) => format!("{name}^{{commit}}"),
@@ -123,7 +123,7 @@ impl Repository {
         command
     }
 
-    /// The repository of a submodule, where it has the commit wanted.
+    /// The repository of a submodule, if it has the wanted commit.
     fn submodule(&self, submodule: &Submodule) -> Option<Self> {
         let modules = self.directory.join("modules").join(&submodule.path);
         let checked_out = self.worktree.as_ref().map(|it| it.join(&submodule.path));
@@ -140,7 +140,7 @@ impl Repository {
 }
 
 impl Commit {
-    /// What is at the top of its tree.
+    /// Names at the top of its tree.
     pub(super) fn names(&self) -> Result<Vec<String>, Error> {
         let mut command = self.repository.git();
         command.args(["ls-tree", "--name-only", "-z", &self.id]);
@@ -155,7 +155,7 @@ impl Commit {
         said(&self.repository.place, command)
     }
 
-    /// How people call it: its tag, if it has one.
+    /// Its name for people: its tag, if it has one.
     pub(super) fn described(&self) -> String {
         let mut command = self.repository.git();
         command.args(["describe", "--tags", "--always", "--abbrev=12", &self.id]);
@@ -163,11 +163,11 @@ impl Commit {
         said(&self.repository.place, command).map_or_else(|_| short(), |it| it.trim().to_owned())
     }
 
-    /// Writes its files to a directory that does not exist yet; gives the submodules that are left out since
-    /// they are not there. git holds the `lock` too while it writes there.
+    /// Writes its files to a directory that does not exist yet. Returns the submodules that are left out because
+    /// they are missing. git also holds the `lock` while it writes there.
     ///
     /// # Errors
-    /// When one that is `needed` is not there.
+    /// When one of the `needed` submodules is missing.
     pub(super) fn check_out(
         &self,
         to: &Path,
@@ -218,7 +218,7 @@ fn links(listing: &str) -> Vec<Submodule> {
     links.collect()
 }
 
-/// Lets git ask for a login, of this host alone. It is in the environment, which only the user can read: a
+/// Lets git use a login, for this host only. The login is in the environment, which only the user can read: a
 /// command line can be read by all users, and so can that of git's own helpers.
 fn log_in(login: &Login, command: &mut Command) {
     let host = login.address.splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
@@ -250,7 +250,7 @@ fn git() -> Command {
     command
 }
 
-/// What git says of a repository.
+/// Git's answer to a question about a repository.
 fn said(place: &str, mut command: Command) -> Result<String, Error> {
     let output = programs::output(&mut command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::ClientMissing { program: "git", package: "git" },

@@ -1,5 +1,5 @@
-//! Servers built from source: a commit of a git repository, checked out and built in the cache, out of its
-//! tree, and kept as a prefix like all others. The same commit, recipe and compilers are built once.
+//! Servers built from source. A commit of a git repository is checked out into the cache, built outside its
+//! tree, and kept as a prefix like all others. Each combination of commit, recipe and compilers is built once.
 
 mod git;
 pub(crate) mod recipe;
@@ -24,29 +24,29 @@ use git::{Commit, Repository};
 use recipe::{Aids, Places, Recipe, Step, Tool};
 use run::Workshop;
 
-/// Part of the names of trees that are built; increased when the same source would become another tree.
+/// Part of the names of built trees. It is increased when the same source would produce a different tree.
 const TREE: u32 = 1;
 
-/// Room for a build, bytes: the least any server takes.
+/// Disk space for a build, bytes: the least that any server takes.
 const ROOM: u64 = 1 << 30;
 
-/// What one compiler needs at the worst, bytes.
+/// Memory that one compiler needs at most, bytes.
 const COMPILER: u64 = 3 << 29;
 
-/// A build that is thought through.
+/// A planned build.
 struct Plan {
     commit: Commit,
     /// Place and ref as the user named them.
     reference: String,
     version: String,
     recipe: Recipe,
-    /// What the compilers say they are.
+    /// Versions that the compilers report.
     compilers: Vec<String>,
     sha256: String,
 }
 
 impl Provisioner {
-    /// The prefix of a commit: built unless the cache has the very same.
+    /// The prefix of a commit, which is built unless the cache has it.
     pub(crate) fn built(
         &self,
         spec: &SystemSpec,
@@ -65,7 +65,7 @@ impl Provisioner {
         fs::create_dir_all(&work)?;
         let building =
             self.store.lock_file(&work.join(BUILDING), || progress(Progress::Waiting))?;
-        // Whoever had the lock may have built the same.
+        // The previous holder of the lock may have built the same.
         if let Some(prefix) = cached(progress) {
             return Ok(prefix);
         }
@@ -89,7 +89,7 @@ impl Provisioner {
         let built = Built { tree, name, version, sha256, build, packages: Vec::new() };
         let prefix = self.keep(spec, built, Libraries::Host)?;
         drop(lock);
-        // Its log is of use only where something failed.
+        // Its log is useful only after a failure.
         fs::remove_dir_all(&work)?;
         Ok(prefix)
     }
@@ -124,7 +124,7 @@ impl Provisioner {
         Ok(Plan { commit, reference: reference.to_owned(), version, recipe, compilers, sha256 })
     }
 
-    /// The commit that the user named; of another machine's repository the one it has now, unless offline.
+    /// The commit that the user named. For a remote repository it is fetched again, unless offline.
     fn commit(&self, reference: &str, progress: &mut dyn FnMut(Progress)) -> Result<Commit, Error> {
         let (place, name) = git::split(reference);
         if !git::is_remote(place) {
@@ -143,7 +143,7 @@ impl Provisioner {
 }
 
 impl Plan {
-    /// Builds and installs below `work`, to which `lock` belongs; gives where the installed files are, and the
+    /// Builds and installs below `work`, to which `lock` belongs. Returns the path of the installed files, and the
     /// submodules left out.
     fn make(
         &self,
@@ -156,7 +156,7 @@ impl Plan {
         let missing = self.source(work, lock, &source, progress)?;
         let _ = fs::remove_dir_all(&stage);
         fs::create_dir_all(&build)?;
-        // What was missing at the last attempt is looked for again; what was compiled stays.
+        // Searches again for what was missing at the last attempt, and keeps what was compiled.
         let _ = fs::remove_file(build.join("CMakeCache.txt"));
         let aids = Aids { ninja: is_there("ninja"), ccache: is_there("ccache"), jobs: jobs() };
         let places = Places { source: &source, build: &build, prefix, stage: &stage };
@@ -174,11 +174,11 @@ impl Plan {
             };
             workshop.run(&step, environment)?;
         }
-        // An installed path is absolute: below the stage it begins anew.
+        // An installed path is absolute, and is recreated below the staging root.
         Ok((stage.join(prefix.strip_prefix("/").unwrap_or(prefix)), missing))
     }
 
-    /// The source tree, checked out and patched; one that is there is of the same commit and patches.
+    /// The source tree, checked out and patched. An existing one has the same commit and patches.
     fn source(
         &self,
         work: &Path,
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// What the reader of a report must know of a build.
+/// Notes on a build for the reader of a report.
 fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<String> {
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
@@ -226,7 +226,7 @@ fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<Strin
     notes
 }
 
-/// SHA-256 over all that makes a build what it is.
+/// SHA-256 over everything that determines a build.
 fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<String, Error> {
     let mut hasher = Sha256::new();
     let Recipe { tool, cc, cxx, .. } = recipe;
@@ -240,7 +240,7 @@ fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<Strin
     Ok(hex(&hasher.finalize()))
 }
 
-/// The first line of what a program says of its version.
+/// The first line of a program's version output.
 fn said_first(program: &str) -> Result<String, Error> {
     let mut command = Command::new(program);
     command.arg("--version").env("LC_ALL", "C").stdin(Stdio::null());
@@ -256,7 +256,7 @@ fn is_there(program: &str) -> bool {
     said_first(program).is_ok()
 }
 
-/// As many compilers at a time as there are processors and memory for.
+/// Number of compilers to run at a time, limited by processors and memory.
 fn jobs() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
@@ -264,7 +264,7 @@ fn jobs() -> usize {
     processors.min(room).max(1)
 }
 
-/// Memory that may be taken, bytes.
+/// Memory that compilers may use, bytes.
 fn available(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

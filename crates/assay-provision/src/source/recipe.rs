@@ -1,4 +1,4 @@
-//! How a source tree is built: rows of the catalog put together, as the steps of its tool. Pure.
+//! The build of a source tree: the steps of its tool, combined from rows of the catalog. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::version::compare;
 
-/// What a source tree is built with.
+/// The tool that builds a source tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Tool {
@@ -36,19 +36,19 @@ impl Tool {
     }
 }
 
-/// A row of the catalog: what some versions of a product are built with.
+/// A row of the catalog: the build options of some versions of a product.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     product: Product,
     tool: Tool,
-    /// The first version it is for; all, if none.
+    /// The first version that the row covers; all versions, if `None`.
     from: Option<String>,
-    /// The first version it is not for any more.
+    /// The first later version that the row does not cover.
     before: Option<String>,
-    /// C compiler, where it is not `cc`.
+    /// C compiler, if it is not `cc`.
     cc: Option<String>,
-    /// C++ compiler, where it is not `c++`.
+    /// C++ compiler, if it is not `c++`.
     cxx: Option<String>,
     #[serde(default)]
     options: Vec<String>,
@@ -56,15 +56,15 @@ pub(crate) struct Row {
     c_flags: Vec<String>,
     #[serde(default)]
     cxx_flags: Vec<String>,
-    /// Files that `git apply` takes; relative to the catalog file.
+    /// Files for `git apply`, relative to the catalog file.
     #[serde(default)]
     pub(crate) patches: Vec<PathBuf>,
-    /// Submodules without which nothing is built.
+    /// Submodules that the build needs.
     #[serde(default)]
     submodules: Vec<String>,
 }
 
-/// All that is given to the build of one version.
+/// Everything that determines the build of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recipe {
     pub(crate) tool: Tool,
@@ -77,37 +77,37 @@ pub(crate) struct Recipe {
     pub(crate) submodules: Vec<String>,
 }
 
-/// What this machine has that makes a build quicker, its result the same.
+/// Tools of this machine that speed up a build without changing its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Aids {
     pub(crate) ninja: bool,
     pub(crate) ccache: bool,
-    /// Compilers at a time.
+    /// Number of compilers that run at a time.
     pub(crate) jobs: usize,
 }
 
-/// Where a build reads and writes.
+/// Directories that a build reads and writes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<'a> {
     pub(crate) source: &'a Path,
     pub(crate) build: &'a Path,
-    /// What the server is told that its directory will be.
+    /// The directory that is compiled into the server as its own.
     pub(crate) prefix: &'a Path,
-    /// The root below which it is put for now.
+    /// The staging root, below which the build is installed for now.
     pub(crate) stage: &'a Path,
 }
 
-/// One program to be run in the build directory.
+/// One program to run in the build directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// For errors.
+    /// Name for errors.
     pub(crate) name: &'static str,
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
 }
 
 impl Recipe {
-    /// The rows for a version put together, later ones adding to those before.
+    /// The rows for a version combined; later ones add to earlier ones.
     pub(crate) fn new(product: Product, tool: Tool, version: &str, rows: &[Row]) -> Self {
         let mut recipe = Self {
             tool,
@@ -145,7 +145,7 @@ impl Recipe {
         words.join(" ")
     }
 
-    /// What is run, one after the other, to configure, compile and install.
+    /// The steps to configure, compile and install, in order.
     pub(crate) fn steps(&self, places: Places<'_>, aids: Aids) -> Vec<Step> {
         let jobs = aids.jobs.to_string();
         let [source, build, prefix, stage] =

@@ -1,4 +1,4 @@
-//! Running the tools of a build: every word of theirs goes to a log, the last one to the user.
+//! Runs the tools of a build. All of their output goes to a log, and the last line to the user.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -12,7 +12,7 @@ use super::recipe::Step;
 use crate::error::Error;
 use crate::programs;
 
-/// What would change a build without being seen in its recipe.
+/// Environment variables that would change a build without appearing in its recipe.
 const FOREIGN: [&str; 12] = [
     "CC",
     "CXX",
@@ -28,18 +28,18 @@ const FOREIGN: [&str; 12] = [
     "GIT_INDEX_FILE",
 ];
 
-/// How often the user is told of a line.
+/// Minimum interval between two lines that are shown to the user.
 const TELL: Duration = Duration::from_millis(200);
 
-/// No line of a log needs to be longer for the user, characters.
+/// Maximum length of a log line that is shown to the user, characters.
 const LINE: usize = 160;
 
 /// The log of a build, and where its programs run.
 pub(super) struct Workshop<'a> {
-    /// What is built, for errors.
+    /// The source tree that is built, for errors.
     pub(super) place: &'a str,
     pub(super) log: PathBuf,
-    /// Of the build.
+    /// Lock of the build.
     pub(super) lock: &'a fs::File,
     pub(super) directory: &'a Path,
     pub(super) tell: &'a mut dyn FnMut(String),
@@ -49,7 +49,7 @@ impl Workshop<'_> {
     /// Runs one program to its end.
     ///
     /// # Errors
-    /// When it is not installed or fails; the error has the lines of the log that say why.
+    /// When it is not installed or fails. The error has the lines of the log that explain the failure.
     pub(super) fn run(&mut self, step: &Step, environment: &[(&str, &str)]) -> Result<(), Error> {
         let mut log = fs::OpenOptions::new().create(true).append(true).open(&self.log)?;
         writeln!(log, "$ {} {}", step.program, step.arguments.join(" "))?;
@@ -63,8 +63,8 @@ impl Workshop<'_> {
         command.env("LC_ALL", "C").envs(environment.iter().copied());
         // A source tree in a directory of another repository is not that repository's.
         command.env("GIT_CEILING_DIRECTORIES", self.directory);
-        // As its standard input, at whose end it is at once, the program holds the lock too: should this process be
-        // killed, nobody builds in the same place until the program has ended as well.
+        // The program also holds the lock, as its standard input, which is empty: if this process is killed, no other
+        // process builds in the same place until the program has ended.
         command.stdin(Stdio::from(self.lock.file().try_clone()?));
         // Away from the terminal, whose Ctrl-C is for assay alone.
         command.stdout(says.try_clone()?).stderr(says).process_group(0);
@@ -101,12 +101,12 @@ impl Workshop<'_> {
     }
 }
 
-/// More lines than these are read in the log.
+/// Maximum number of lines to show from the log.
 const SHOWN: usize = 16;
 /// Lines after one with an error that belong to it.
 const CONTEXT: usize = 3;
 
-/// The lines of a log that say why something failed: the first with errors and what follows them, or else
+/// The lines of a log that explain a failure: the first ones with errors and the lines after them, or else
 /// the last ones.
 pub(crate) fn failing(log: &str) -> Vec<String> {
     let signs = ["error:", "Error at", "ERROR", "FAILED:", "undefined reference", "fatal", "*** "];

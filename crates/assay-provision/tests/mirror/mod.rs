@@ -35,7 +35,7 @@ pub(crate) enum Fault {
 /// What the mirror serves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content {
-    /// How long its signer vouches for the index from now, hours.
+    /// Validity of the index from now, hours.
     pub(crate) valid_hours: i64,
     /// Zeros in the package, MiB; the index says nothing of them.
     pub(crate) zeros_mb: usize,
@@ -76,9 +76,9 @@ impl Mirror {
         *self.fault.lock().unwrap() = fault;
     }
 
-    /// From now on nobody listens where the machine's apt looks.
+    /// From now on, nothing listens at the address that the machine's apt uses.
     pub(crate) fn unreachable(&self) {
-        // Port 9 of loopback: bound by nobody, refused at once.
+        // Nothing listens on port 9 of loopback, so connections are refused at once.
         configure(self.home.path(), "", 9, &self.home.path().join("key.gpg"));
     }
 

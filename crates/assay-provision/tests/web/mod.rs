@@ -1,4 +1,4 @@
-//! An HTTP server on loopback that answers as it is told, well or badly.
+//! An HTTP server on loopback whose answers, good or bad, are set by the test.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -99,7 +99,7 @@ impl<'a> Login<'a> {
     fn password_in_clear(&mut self) -> Result<Vec<u8>, Error> {
         self.method = "password";
         if matches!(self.options.address, Address::Tcp { .. }) {
-            return Err(refused("password", "it would send the password readable over TCP"));
+            return Err(refused("password", "it would send the password in clear text over TCP"));
         }
         self.password_message(self.password())
     }
@@ -142,7 +142,7 @@ impl<'a> Login<'a> {
     fn scram_next(&mut self, data: &[u8]) -> Result<Vec<u8>, Error> {
         let scram = self.scram.as_mut().ok_or(Error::Protocol("a login out of order"))?;
         if !rounds(data).is_some_and(|rounds| (1..=MAX_ROUNDS).contains(&rounds)) {
-            return Err(refused("scram-sha-256", "the server asks for too many rounds of hashing"));
+            return Err(refused("scram-sha-256", "the server asks for too many hash iterations"));
         }
         scram.update(data).map_err(|_| refused("scram-sha-256", "the server's answer is wrong"))?;
         let mut out = Vec::new();

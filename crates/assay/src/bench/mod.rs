@@ -211,7 +211,7 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     let rows = rows(args.rows, &sizes)?;
     if sizes.iter().any(|size| *size > rows) {
         print(&format!(
-            "warning: the tables have more than {}; only these are worked on",
+            "warning: the tables have more than {}; only these are used",
             counted(rows, "row")
         ));
     }

@@ -200,7 +200,7 @@ pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
     };
     print(&format!(
         "warning: the rate was not met: {:.0} events/s instead of {rate:.0}; \
-         latencies count the time that events waited{left}",
+         latencies include the time that events waited{left}",
         measured.tps
     ));
     Exit::CellFailed

@@ -2,15 +2,15 @@
 
 /// How long and how much: sysbench limits each run.
 const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
-                    `--time 10`; there is no limit by number of events";
+                    `--time 10`; the number of events cannot be limited";
 
 /// Where the server is.
-const SERVER: &str = "a server that runs already is named by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
+const SERVER: &str = "name a server that already runs by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
                       with the password in `ASSAY_PASSWORD`";
 
 /// What a test works on.
 const RANGE: &str = "the size of a range is part of the test's name, such as `read-only_range=100`; \
-                     `assay tests --set 47` lists all";
+                     `assay tests --set 47` lists all tests";
 
 /// What to use instead of an option that a command, told by its usage, does not have.
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
@@ -26,11 +26,11 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
 }
 
 /// Listing, and what runs.
-const LISTS: &str = "`assay server list` shows the servers that run, `assay studies` the studies in the ledger, \
-                     `assay cache list` what the cache holds";
+const LISTS: &str = "`assay server list` shows the running servers, `assay studies` the studies in the ledger, and \
+                     `assay cache list` the contents of the cache";
 
 /// What servers are doing.
-const SERVERS: &str = "`assay server list` shows the servers that run";
+const SERVERS: &str = "`assay server list` shows the running servers";
 
 /// Stopping everything.
 const ALL: &str = "name the servers to stop, as `assay server list` shows them";

@@ -23,7 +23,7 @@ pub(crate) use tools::{
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Where servers and templates are kept [default: the user's cache directory]
+    /// Directory for servers and templates [default: the user's cache directory]
     #[arg(long, global = true, value_name = "DIR", env = "ASSAY_CACHE")]
     pub(crate) cache_dir: Option<PathBuf>,
 
@@ -34,9 +34,9 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Get, start, load and measure systems in turn, and say which is slower
+    /// Get, start and load systems, measure them in turn, and say which is slower
     Compare(Compare),
-    /// Measure what a study file asks for
+    /// Run the study that a file describes
     Run(RunFile),
     /// Continue an interrupted study
     Resume(Resume),
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     Report(Report),
     /// List the studies in the ledger
     Studies(Studies),
-    /// List the microbenchmarks: what `--tests` can name
+    /// List the microbenchmarks that `--tests` can name
     Tests(Tests),
     /// Start systems and compare their effective settings, without load
     Audit(Audit),
@@ -52,13 +52,13 @@ pub(crate) enum Command {
     Load(Load),
     /// Drive one microbenchmark against a running server, as sysbench does
     Bench(Bench),
-    /// Show or free what the cache holds
+    /// Show what the cache holds, or free it
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Servers of any version, without root: get them, run them, stop them
+    /// Get, run and stop servers of any version, without root
     #[command(subcommand)]
     Server(ServerCommand),
-    /// Watch over one server process: started by assay for each server it runs
+    /// Supervise one server process: assay starts this for each server that it runs
     #[command(hide = true)]
     Supervise,
 }
@@ -70,24 +70,24 @@ pub(crate) struct Compare {
     #[arg(required = true, value_name = "SYSTEM")]
     systems: Vec<String>,
 
-    /// How much effort
+    /// Level of effort
     #[arg(long, value_enum, default_value = "quick")]
     preset: PresetWord,
 
-    /// Run only the tests whose name matches
+    /// Run only the tests whose names match
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     tests: Vec<String>,
 
-    /// Which published selection of tests
+    /// Published selection of tests
     #[arg(long, value_enum, default_value = "32")]
     set: SetWord,
 
-    /// Connections that send work at the same time; several counts make several setups
+    /// Number of concurrent clients; several counts make several setups
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
     #[arg(value_parser = counts, allow_negative_numbers = true)]
     clients: Option<Vec<Counts>>,
 
-    /// Tables [default: by preset]
+    /// Number of tables [default: by preset]
     #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
     tables: Option<u32>,
 
@@ -99,7 +99,8 @@ pub(crate) struct Compare {
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
 
-    /// Time the study may take, such as `10m`; two blocks are measured even if it is too short [default: by preset]
+    /// Time that the study may take, such as `10m`; it measures two blocks even if that is too short [default: by
+    /// preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 
@@ -112,7 +113,7 @@ pub(crate) struct Compare {
     #[arg(long, overrides_with = "no_twin")]
     twin: bool,
 
-    /// No twin, where the preset has one
+    /// Leave out the twin that the preset has
     #[arg(long, hide = true)]
     no_twin: bool,
 
@@ -134,7 +135,7 @@ pub(crate) struct Compare {
     #[arg(long, value_enum)]
     placement: Option<PlacementWord>,
 
-    /// Seed of every random choice
+    /// Seed for every random choice
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
@@ -144,17 +145,17 @@ pub(crate) struct Compare {
     #[arg(allow_hyphen_values = true)]
     slice: Option<f64>,
 
-    /// Measured part of every slice of a write [default: `--slice`, else by preset]
+    /// Measured part of every write slice [default: `--slice`, else by preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
     write_slice: Option<f64>,
 
-    /// Fresh instances of every system this many times [default: by preset]
+    /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
     blocks: Option<u32>,
 
-    /// Slices of each test in a block, per system, at most [default: by preset]
+    /// Maximum number of slices of each test per block and system [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
     rounds: Option<u32>,
@@ -186,16 +187,16 @@ pub(crate) struct RunFile {
 /// What replaces a part of a study file.
 #[derive(Debug, Args)]
 pub(crate) struct Instead {
-    /// Run only the tests whose name matches, instead of those of the file
+    /// Run only the tests whose names match, instead of those in the file
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     tests: Vec<String>,
 
-    /// Which published selection of tests, instead of that of the file
+    /// Published selection of tests, instead of the one in the file
     #[arg(long, value_enum)]
     set: Option<SetWord>,
 
-    /// Time the study may take, such as `10m`, instead of that of the file; two blocks are measured even if it is too
-    /// short
+    /// Time that the study may take, such as `10m`, instead of the time in the file; it measures two blocks even if
+    /// that is too short
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
@@ -248,7 +249,7 @@ pub(crate) struct Measuring {
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -279,7 +280,7 @@ pub(crate) struct Report {
 /// Text or JSON.
 #[derive(Debug, Args)]
 pub(crate) struct ShapeArg {
-    /// Shape of the result
+    /// Format of the result
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: ShapeWord,
 }
@@ -311,7 +312,7 @@ pub(crate) struct LedgerArg {
 /// How and where the result is written.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Shape of the result [default: by the ending of `--output`, else text]
+    /// Format of the result [default: by the file extension of `--output`, else text]
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatWord>,
 
@@ -325,7 +326,7 @@ pub(crate) struct Output {
 pub(crate) enum FormatWord {
     /// A table for the terminal
     Text,
-    /// One page for a browser, nothing outside of it
+    /// One self-contained page for a browser
     Html,
     /// Tables for an issue, a pull request or a post
     Markdown,
@@ -337,13 +338,14 @@ pub(crate) enum FormatWord {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PresetWord {
-    /// Does it all work: 10,000 rows, under a minute
+    /// Checks that everything works: 10,000 rows, under a minute
     Smoke,
     /// A first honest answer: 100,000 rows, at most ten minutes
     Quick,
     /// A release check: 8 tables of 1,000,000 rows, at most an hour
     Standard,
-    /// As in the published posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s: days
+    /// As in the published posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s; takes
+    /// days
     Published,
 }
 
@@ -392,7 +394,7 @@ enum NoTime {}
 
 fn no_time(_: &str) -> Result<NoTime, &'static str> {
     Err(
-        "a study has no time for each test: limit the study with `--budget 10m`, a slice with `--slice 100ms`",
+        "a study has no time limit per test: limit the study with `--budget 10m`, or a slice with `--slice 100ms`",
     )
 }
 

@@ -9,12 +9,12 @@ use super::{PsModeWord, SetWord, ShapeArg, SourceArg};
 /// `assay load`.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
-    /// Such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may stand in
-    /// `ASSAY_PASSWORD` instead
+    /// The server, such as `mysql://user@127.0.0.1:3306/sbtest` or `mysql://root@/sbtest?socket=PATH`; the password may
+    /// be in `ASSAY_PASSWORD` instead
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// Tables; they replace those that assay or sysbench made, but nothing else called sbtest1, sbtest2, ...
+    /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
     #[arg(allow_negative_numbers = true)]
     pub(crate) tables: u32,
@@ -24,12 +24,12 @@ pub(crate) struct Load {
     #[arg(default_value_t = 100_000, value_parser = parse_rows)]
     pub(crate) rows: u32,
 
-    /// Storage engine [default: that of the product, `innodb` or `heap`]
+    /// Storage engine [default: the product's, `innodb` or `heap`]
     #[arg(long, value_name = "ENGINE")]
     pub(crate) engine: Option<String>,
 
-    /// Drop whatever is called sbtest1, sbtest2, ... (on Postgres also what has the name of one of their indexes, k_1,
-    /// ... and, with `--secondary`, xid1, ...), even if neither assay nor sysbench made it
+    /// Drop everything named sbtest1, sbtest2, ... (on Postgres also everything with the name of one of their indexes:
+    /// k_1, ... and, with `--secondary`, xid1, ...), even if neither assay nor sysbench made it
     #[arg(long)]
     pub(crate) replace: bool,
 
@@ -37,14 +37,14 @@ pub(crate) struct Load {
     #[arg(long)]
     pub(crate) secondary: bool,
 
-    /// Seed of the rows
+    /// Seed for the rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Load {
 /// `assay bench`.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// As for `assay load`
+    /// The server, as for `assay load`
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
@@ -60,7 +60,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "TEST")]
     pub(crate) test: String,
 
-    /// Connections that send work at the same time
+    /// Number of concurrent clients
     #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
     #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
     pub(crate) clients: u32,
@@ -69,29 +69,29 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "TIME", default_value = "10", value_parser = parse_seconds)]
     pub(crate) time: f64,
 
-    /// Time to run before, not measured
+    /// Time to warm up before measuring
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) warmup_time: Option<f64>,
 
-    /// Events a second that are due, whether or not earlier ones are done; without it clients send as fast as they can.
-    /// Events that cannot begin soon after the time are reported as the backlog
+    /// Start this many events per second, whether or not earlier ones are done (open loop); without it, clients send as
+    /// fast as they can. Events that cannot start soon after the end are reported as the backlog
     #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
     pub(crate) rate: Option<f64>,
 
-    /// Print a line on stderr at this interval, with `--quiet` too
+    /// Print a line on stderr at this interval, even with `--quiet`
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     pub(crate) report_interval: Option<f64>,
 
-    /// Tables [default: those the server has]
+    /// Number of tables [default: all that the server has]
     #[arg(long, value_name = "N", value_parser = parse_tables, allow_negative_numbers = true)]
     pub(crate) tables: Option<u32>,
 
-    /// Rows in each table; a table with fewer is an error [default: as the server has them]
+    /// Rows in each table; a table with fewer is an error [default: those of the smallest table]
     #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
     #[arg(value_parser = parse_rows)]
     pub(crate) rows: Option<u32>,
 
-    /// Seed of the events
+    /// Seed for the events
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
     pub(crate) seed: u64,
 
@@ -102,7 +102,7 @@ pub(crate) struct Bench {
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -155,7 +155,7 @@ pub(crate) struct Audit {
     #[arg(long)]
     pub(crate) accept_expired_index: bool,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -163,11 +163,11 @@ pub(crate) struct Audit {
 /// `assay tests`.
 #[derive(Debug, Args)]
 pub(crate) struct Tests {
-    /// Only those whose name matches, such as `'point*'` [default: all of the set]
+    /// List only the tests whose names match, such as `'point*'` [default: all of the set]
     #[arg(value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) patterns: Vec<String>,
 
-    /// Of which published selection
+    /// Published selection of tests
     #[arg(long, value_enum, default_value = "32")]
     pub(crate) set: SetWord,
 
@@ -178,7 +178,7 @@ pub(crate) struct Tests {
 /// `assay cache`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Servers, loaded data directories, package indexes: how large, when last used
+    /// List servers, loaded data directories and package indexes, with their sizes and last use
     List(ShapeArg),
     /// Remove what has not been used for a while
     Clean(CacheClean),
@@ -200,9 +200,9 @@ pub(crate) struct CacheClean {
 /// `assay server`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServerCommand {
-    /// Get servers into the cache, and say where they are
+    /// Get servers into the cache, and print their paths
     Get(ServerGet),
-    /// The servers that `start` left running, or with `--available` those that can be had
+    /// List the servers that `start` left running, or, with `--available`, the versions that assay can get
     List(ServerList),
     /// Start a server with an empty database, and leave it running
     Start(ServerStart),
@@ -213,7 +213,7 @@ pub(crate) enum ServerCommand {
 /// `assay server get`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerGet {
-    /// Such as `mariadb@11.8`
+    /// The systems, such as `mariadb@11.8`
     #[arg(required = true, value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
 
@@ -231,7 +231,7 @@ pub(crate) struct ServerGet {
     #[arg(long)]
     pub(crate) accept_expired_index: bool,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -239,7 +239,7 @@ pub(crate) struct ServerGet {
 /// `assay server list`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerList {
-    /// List the versions of a product that can be had, and from where
+    /// List the versions of a product that assay can get, with their sources
     #[arg(long, value_name = "PRODUCT")]
     pub(crate) available: Option<String>,
 
@@ -250,15 +250,15 @@ pub(crate) struct ServerList {
 /// `assay server start`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerStart {
-    /// Such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
+    /// The system, such as `mariadb@11.8` or `mariadb@11.8+innodb_doublewrite=OFF`
     #[arg(value_name = "SYSTEM")]
     pub(crate) system: String,
 
-    /// What to call it [default: made of the system's name]
+    /// Name of the server [default: derived from the system's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Listen on this port of 127.0.0.1 too; 0 chooses a free one
+    /// Listen on this port of 127.0.0.1, too; 0 chooses a free port
     #[arg(long, value_name = "PORT", value_parser = parse_port, allow_negative_numbers = true)]
     pub(crate) port: Option<u16>,
 
@@ -280,7 +280,7 @@ pub(crate) struct ServerStart {
     #[arg(long)]
     pub(crate) accept_expired_index: bool,
 
-    /// No progress on stderr
+    /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
@@ -288,7 +288,7 @@ pub(crate) struct ServerStart {
 /// `assay server stop`.
 #[derive(Debug, Args)]
 pub(crate) struct ServerStop {
-    /// What `assay server list` calls them
+    /// Names, as `assay server list` shows them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
