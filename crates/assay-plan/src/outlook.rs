@@ -10,6 +10,9 @@ use crate::units::duration_text;
 /// Fewest rounds of a cell in a block: one order of the systems and its reverse.
 pub const ROUNDS_MIN: u32 = 2;
 
+/// An interleaved study measures so many blocks even if its budget is too short.
+const BLOCKS_MIN: u32 = 2;
+
 /// Milliseconds per system and round beside the warm and the measured part, assumed until the first round was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
@@ -107,6 +110,29 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     )
 }
 
+/// Says before a study starts that it takes longer than its budget; nothing where the budget may be enough.
+#[must_use]
+pub fn overrun(study: &Study, systems: usize) -> Option<String> {
+    if study.experiment == Experiment::Sequential {
+        return None;
+    }
+    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let block_s = start_s(&study.cells, systems) + f64::from(ROUNDS_MIN) * once_s;
+    let blocks = BLOCKS_MIN.min(study.blocks);
+    let least_s = f64::from(blocks) * block_s;
+    (least_s > study.budget_s).then(|| {
+        format!(
+            "the budget of {} is too short: {} of {} on {} take about {}, besides loading the data, and are measured \
+             in any case; use a longer `--budget`, fewer `--tests` or fewer systems",
+            about(study.budget_s),
+            counted(blocks, "block"),
+            counted(study.cells.len() as u64, "test"),
+            counted(systems as u64, "system"),
+            about(least_s),
+        )
+    })
+}
+
 /// The smallest change that this much measuring finds in half of the tests, on a quiet machine.
 fn smallest_change(study: &Study, blocks: u32, rounds: u32) -> f64 {
     let slice_ms: f64 = study.cells.iter().map(|cell| f64::from(cell.slice_ms)).sum::<f64>()
@@ -178,6 +204,21 @@ mod tests {
                 "{budget}"
             );
         }
+    }
+
+    #[test]
+    fn a_budget_that_cannot_be_kept_is_named_before_the_study_starts() {
+        let smoke = planned(Preset::Smoke, &[]);
+        assert_eq!(overrun(&smoke, 2), None);
+        let told = overrun(&smoke, 12).unwrap();
+        assert!(
+            told.starts_with("the budget of 60 s is too short: 2 blocks of 32 tests"),
+            "{told}"
+        );
+        assert!(told.contains(" on 12 systems take about 3 min"), "{told}");
+        assert_eq!(overrun(&Study { budget_s: 600.0, ..smoke }, 12), None);
+        let published = planned(Preset::Published, &["scan"]);
+        assert_eq!(overrun(&Study { budget_s: 1.0, ..published }, 12), None);
     }
 
     #[test]
