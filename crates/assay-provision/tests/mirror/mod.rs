@@ -35,13 +35,15 @@ pub(crate) enum Fault {
 /// What the mirror serves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content {
+    /// The suite, such as `bookworm`.
+    pub(crate) suite: &'static str,
     /// How long its signer vouches for the index from now, hours.
     pub(crate) valid_hours: i64,
     /// Zeros in the package, MiB; the index says nothing of them.
     pub(crate) zeros_mb: usize,
 }
 
-pub(crate) const CONTENT: Content = Content { valid_hours: 24, zeros_mb: 0 };
+pub(crate) const CONTENT: Content = Content { suite: "bookworm", valid_hours: 24, zeros_mb: 0 };
 
 /// A running mirror, and a machine whose apt is configured for it.
 pub(crate) struct Mirror {
@@ -56,7 +58,7 @@ impl Mirror {
         let home = TempDir::with_prefix("assay-mirror-").unwrap();
         let root = home.path().join("root");
         fill(&root, content);
-        let keyring = sign(home.path(), &root.join("dists/bookworm"));
+        let keyring = sign(home.path(), &root.join("dists").join(content.suite));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         configure(home.path(), "", port, &keyring);
@@ -123,7 +125,7 @@ impl Drop for Mirror {
 fn fill(root: &Path, content: Content) {
     let package = package(content);
     let pool = root.join("pool");
-    let dists = root.join("dists/bookworm");
+    let dists = root.join("dists").join(content.suite);
     let binary = dists.join("main/binary-amd64");
     fs::create_dir_all(&pool).unwrap();
     fs::create_dir_all(&binary).unwrap();
@@ -140,8 +142,9 @@ fn fill(root: &Path, content: Content) {
     let now = Timestamp::now();
     let date = |hours: i64| (now + Span::new().hours(hours)).strftime(format).to_string();
     let release = format!(
-        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: bookworm\nDate: {}\n\
+        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: {}\nDate: {}\n\
          Valid-Until: {}\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} {}\n",
+        content.suite,
         date(-48),
         date(content.valid_hours),
         hex(index.as_bytes()),
