@@ -176,7 +176,7 @@ fn an_expired_index_is_taken_on_request_only() {
 
 /// Only Debian's unreleased suite and the vendor may have MySQL 9.7, and the vendor cannot be reached here.
 fn an_expired_index_is_named_before_a_vendor_that_cannot_be_reached() {
-    let machine = Machine::new(Content { suite: "sid", valid_hours: -24, ..CONTENT });
+    let machine = Machine::new(Content { has_expired_sid: true, ..CONTENT });
     let mut command = machine.command();
     command.env(MYSQL, "9.7").env("HTTPS_PROXY", "http://127.0.0.1:9");
     let (message, hint) = result(&checked(command.output().unwrap()).stdout).unwrap_err();
