@@ -60,7 +60,7 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
 /// A slice may last this long whatever the budget, seconds.
 const SLICE_S_FREE: f64 = 60.0;
 
-/// How long a slice of a study may last, seconds.
+/// The longest slice of a study, seconds.
 #[must_use]
 pub fn longest_slice_s(budget_s: f64) -> f64 {
     budget_s.max(SLICE_S_FREE)

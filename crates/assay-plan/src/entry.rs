@@ -1,4 +1,4 @@
-//! How the values of a study file are read and written, for serde: each kind of value with messages of its own.
+//! Reads and writes the values of a study file for serde: each kind of value has messages of its own.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
@@ -15,10 +15,10 @@ use crate::units::{
     duration_text, parse_clients, parse_count, parse_duration_s, parse_percent, percent_text,
 };
 
-/// What is wrong with a value. It travels as the text of a serde error, which has the value's place.
+/// A mistake in a value. It travels as the text of a serde error, which has the value's place.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Mistake {
-    /// What is wrong; [`KEY`] stands for the key of the value.
+    /// The message; [`KEY`] stands for the key of the value.
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
 }
@@ -86,7 +86,7 @@ pub(crate) enum Raw<'a> {
     Whole(i128),
     Float(f64),
     Flag(bool),
-    /// What it is: a list, a table or a date.
+    /// A list, a table or a date, by its name.
     Other(&'static str),
 }
 
@@ -131,10 +131,10 @@ fn in_range(number: u32, range: &RangeInclusive<u32>) -> Result<u32, Mistake> {
 
 /// A kind of value.
 pub(crate) trait Entry: Sized {
-    /// What a value stands for.
+    /// Reads a single value.
     fn read(raw: &Raw<'_>) -> Result<Self, Mistake>;
 
-    /// What a list stands for.
+    /// Reads a list; most kinds of value refuse it.
     fn read_list<'de, A: SeqAccess<'de>>(_list: A) -> Result<Self, A::Error> {
         Self::read(&Raw::Other("a list")).map_err(A::Error::custom)
     }
@@ -396,7 +396,7 @@ kinds! {
     percent, Percent: f64,
         |raw| Ok(parse_percent(raw.text("a percentage in quotes, such as `\"2%\"`")?)?),
         |fraction: &f64| percent_text(*fraction);
-    /// Where servers come from.
+    /// A source of servers.
     source, Source: String, source_word, String::clone;
     /// A number of blocks.
     blocks, Blocks: u32, |raw| raw.count(&BLOCKS), u32::clone;

@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use assay_model::{Hint, shortened, thousands};
 
-/// Why a request is not a valid study.
+/// The reason why a request is not a valid study.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum Error {
     /// A system name that cannot be read.
     #[error("`{}` is not a system name: {why}", shortened(name))]
     SystemName {
-        /// What was typed.
+        /// The text as typed.
         name: String,
         /// The part of it that is wrong, bytes.
         at: Range<usize>,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: String,
-        /// What was meant, as far as that can be guessed, or what to do instead.
+        /// A guess at the name that was meant, or advice.
         hint: Option<String>,
     },
     /// A comparison needs something to compare with.
@@ -25,7 +25,7 @@ pub enum Error {
     /// A glob that selects nothing.
     #[error("`{}` matches none of the {count} tests in set {count}", shortened(glob))]
     NoSuchTest {
-        /// What was typed.
+        /// The text as typed.
         glob: String,
         /// Size of the set searched.
         count: usize,
@@ -35,17 +35,17 @@ pub enum Error {
     /// A glob that cannot be read.
     #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
     Glob {
-        /// What was typed.
+        /// The text as typed.
         glob: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: String,
     },
     /// The URL of a server that cannot be read; its password is left out.
     #[error("`{}` is not the URL of a server: {why}", shortened(url))]
     Url {
-        /// What was typed, without password.
+        /// The text as typed, without its password.
         url: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: String,
     },
     /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
@@ -53,7 +53,7 @@ pub enum Error {
     ReservedOption {
         /// The option, as typed.
         option: String,
-        /// Why not.
+        /// The reason.
         why: Refusal,
     },
     /// A number outside its range.
@@ -61,29 +61,29 @@ pub enum Error {
     OutOfRange {
         /// The option.
         option: &'static str,
-        /// What was typed.
+        /// The text as typed.
         value: String,
-        /// What is allowed.
+        /// The allowed range.
         why: String,
     },
     /// More of something than a study may have.
     #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
-        /// What there are too many of.
+        /// The things, in the plural.
         what: &'static str,
-        /// How many were asked for.
+        /// The number asked for.
         count: usize,
-        /// How many there may be.
+        /// The largest number allowed.
         most: usize,
-        /// What to ask for instead.
+        /// Advice on how to ask for fewer.
         fewer: &'static str,
     },
     /// A time, a count or a percentage that cannot be read.
     #[error("`{}` is not {what}", shortened(value))]
     Unreadable {
-        /// What was typed.
+        /// The text as typed.
         value: String,
-        /// What was expected, with an example.
+        /// The expected form, with an example.
         what: &'static str,
     },
     /// A time or a percentage outside its range.
@@ -92,9 +92,9 @@ pub enum Error {
     /// A number where a percentage is wanted.
     #[error("`{value}` is not a percentage: write {meant}")]
     NoPercentSign {
-        /// What was typed.
+        /// The text as typed.
         value: String,
-        /// What to type.
+        /// The text to type instead.
         meant: String,
     },
     /// The same database given twice.
@@ -105,7 +105,7 @@ pub enum Error {
     CannotTakePart {
         /// The system, without password.
         name: String,
-        /// Why not.
+        /// The reason.
         why: &'static str,
     },
     /// The machine is too small.
@@ -115,16 +115,16 @@ pub enum Error {
     TooLittle {
         /// Memory or disk.
         what: &'static str,
-        /// What the plan needs, MB.
+        /// The need of the plan, MB.
         need_mb: u64,
-        /// What there is, MB.
+        /// The amount available, MB.
         have_mb: u64,
         /// Largest number of rows per table that would fit.
         rows_that_fit: u64,
     },
 }
 
-/// Why a server may not be given an option.
+/// The reason why an option may not be passed to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// Assay sets it.
@@ -152,11 +152,11 @@ pub(crate) const DISK: &str = "disk space";
 /// See [`DISK`].
 pub(crate) const MEMORY: &str = "memory";
 
-/// What to do about too little disk space.
+/// Advice for too little disk space.
 const MORE_DISK: &str = "`assay cache clean --unused 1h` frees what was not used for an hour, \
                          `--cache-dir DIR` takes a directory on another disk, and fewer systems need less";
 
-/// What to do about too little memory.
+/// Advice for too little memory.
 const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches where options set them, \
                            such as `innodb_buffer_pool_size`";
 

@@ -8,7 +8,7 @@ use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
 use crate::size::{buffer_pool_mb, loaded_mb, redo_log_mb};
 
-/// What the plan needs to know about the machine.
+/// The facts about the machine that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MachineFacts {
     /// CPUs assay may use.

@@ -31,7 +31,7 @@ const PAIR_MS: f64 = 50.0;
 /// The fit was made at 4 blocks.
 const STUDENT: [f64; 3] = [12.706, 4.303, 3.182];
 
-/// What verdicts need; the crate that judges decides it.
+/// The needs of verdicts, which the crate that judges decides.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Blocks.

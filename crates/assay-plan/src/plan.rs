@@ -36,13 +36,13 @@ pub struct Plan {
 pub struct PlannedSystem {
     /// Name in every report.
     pub name: String,
-    /// What it is.
+    /// The system itself.
     pub spec: SystemSpec,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
-    /// Where it runs already and how to log in, with the password that was given; none for what assay starts.
+    /// The address and login of a server that runs already, with its password; none for a server that assay starts.
     pub url: Option<ServerUrl>,
-    /// How to log in to the repository that it is built from, where that was given.
+    /// The login of the repository that it is built from, if one was given.
     pub login: Option<Login>,
 }
 
@@ -125,7 +125,7 @@ fn without_password(system: &SystemRequest) -> SystemRequest {
 
 /// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
 fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
-    // First, as each of them is looked at.
+    // Checked first, because each of them is read.
     at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let is_alone = request.systems.len() == 1 && request.twin == Some(true);
     if request.systems.len() < 2 && !is_alone {
@@ -149,7 +149,7 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
         let login = repository_login(&asked.words);
         systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
     }
-    // One that runs already cannot be had twice.
+    // A server that runs already cannot take part twice.
     let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
     if request.twin.unwrap_or(by_preset)
         && let Some(base) = systems.first().cloned()
@@ -160,7 +160,7 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
     Ok(systems)
 }
 
-/// What cannot be done with servers that are running already.
+/// Refuses what servers that run already cannot do.
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
@@ -234,7 +234,7 @@ fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -
     cells
 }
 
-/// What the measured and warm parts of a sequential study take, seconds.
+/// Seconds of the measured and the warm parts of a sequential study.
 fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let once: f64 = cells.iter().map(|cell| f64::from(cell.warm_ms + cell.slice_ms)).sum();
     once / 1000.0 * systems as f64

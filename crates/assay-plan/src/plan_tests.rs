@@ -1,4 +1,4 @@
-//! How requests are planned.
+//! Tests of requests and their plans.
 
 use assay_model::Preset;
 

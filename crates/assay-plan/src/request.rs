@@ -1,4 +1,4 @@
-//! What a command or a study file asks for.
+//! Requests: what a command or a study file asks for.
 //!
 //! An option is a field of [`Request`]: its name is the key in study files, its type says how it is read and written.
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::entry;
 
-/// What a command or a study file asks for, as typed; `None` where the preset decides.
+/// A study as a command or a study file asks for it; `None` where the preset decides.
 ///
 /// The fields have the order in which a study file is written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,10 +19,10 @@ pub struct Request {
     /// Tables, rows and client counts to measure on; at least one setup.
     #[serde(skip)]
     pub setups: Vec<SetupRequest>,
-    /// How much effort.
+    /// The amount of effort.
     #[serde(with = "entry")]
     pub preset: Preset,
-    /// Which selection of tests.
+    /// The published selection of tests.
     #[serde(with = "entry")]
     pub set: TestSet,
     /// Patterns that narrow the selection.
@@ -40,10 +40,10 @@ pub struct Request {
     /// Seed of every random choice.
     #[serde(with = "entry")]
     pub seed: u64,
-    /// Where clients and servers run.
+    /// The CPUs on which clients and servers run.
     #[serde(with = "entry")]
     pub placement: Option<CpuPlacement>,
-    /// How statements are sent.
+    /// The way in which statements are sent.
     #[serde(with = "entry", skip_serializing_if = "is_default")]
     pub statements: StatementMode,
     /// The key of the column `id`.
@@ -94,7 +94,7 @@ impl Request {
 pub struct SystemRequest {
     /// Such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
     pub words: String,
-    /// What it is called in reports, when that is not its words.
+    /// Its name in reports, if that is not its words.
     pub name: Option<String>,
     /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
     /// [`SystemRequest::started_from`] has put its options here.

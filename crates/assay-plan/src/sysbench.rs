@@ -41,7 +41,7 @@ pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     SCRIPTS.into_iter()
 }
 
-/// What to do for a script of sysbench's that no test stands for.
+/// Advice for a script that no test stands for.
 pub(crate) fn script_hint(word: &str) -> Option<String> {
     let script = script(word);
     OTHERS.into_iter().find(|(name, _)| *name == script).map(|(_, hint)| hint.to_owned())

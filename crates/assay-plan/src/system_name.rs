@@ -127,7 +127,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     Ok(SystemSpec { product, origin, engine, overrides })
 }
 
-/// How to log in to the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
+/// The login of the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
 #[must_use]
 pub fn repository_login(name: &str) -> Option<Login> {
     let (_, reference) = name.split_once("@git:")?;
@@ -211,7 +211,7 @@ fn check_version(version: &str) -> Result<(), String> {
 /// The storage engine of a product that a word names.
 ///
 /// # Errors
-/// What is wrong with the word, and the engines that the product has.
+/// A text that names the mistake and the engines of the product.
 pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines: &[Engine] = match product {
         Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
@@ -277,7 +277,7 @@ mod tests {
     fn addresses_of_repositories_are_no_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
-        // What stands behind a `+` is no address either.
+        // The text behind a `+` is no address either.
         assert!(matches!(
             parse_system("mysql@8.0+log_bin=file://x"),
             Err(Error::ReservedOption { .. })

@@ -14,7 +14,7 @@ use crate::error::{Error, NO_SCHEME};
 pub struct ServerUrl {
     /// The family: MySQL stands for MariaDB too.
     pub product: Product,
-    /// Where it listens.
+    /// The place where it listens.
     pub place: Place,
     /// User to log in as.
     pub user: String,
@@ -24,7 +24,7 @@ pub struct ServerUrl {
     pub database: String,
 }
 
-/// Where a server listens.
+/// The place where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A unix socket.
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(parse_url(&url.to_string()), Ok(url));
         let url = parse_url("postgres://root@/sbtest?host=%2Frun").unwrap();
         assert_eq!(url.place, Place::Socket("/run/.s.PGSQL.5432".into()));
-        // Of others it is the one there is.
+        // Other URLs have one form.
         for text in ["postgres://me@/db?socket=/s", "mysql://me@/db?socket=/d/.s.PGSQL.1"] {
             assert_eq!(parse_url(text).unwrap().for_programs(), text);
         }

@@ -11,7 +11,7 @@ use crate::request::SystemRequest;
 use crate::reserved::refusal;
 use crate::system_name::{parse_system, server_option};
 
-/// What a line of a config file asks for.
+/// A line of a config file that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigLine {
     /// An option of the server and its value.
@@ -40,7 +40,7 @@ pub enum ConfigLine {
 pub struct ConfigFault {
     /// From 1.
     pub line: usize,
-    /// What is wrong.
+    /// The reason.
     pub why: &'static str,
 }
 
@@ -54,7 +54,7 @@ impl Hint for ConfigFault {
     }
 }
 
-/// What the lines of a config file ask for, in order; a later line overrides an earlier one.
+/// Reads the lines of a config file, in order; a later line overrides an earlier one.
 ///
 /// In a `my.cnf`, only the groups count that this server reads.
 ///

@@ -7,7 +7,7 @@ use assay_model::{Hint, masked};
 
 use crate::entry::{KEY, Mistake};
 
-/// Why a study file cannot be read: the message, the line of the file and a mark under the place.
+/// The reason why a study file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown}")]
 pub struct StudyFileError {
@@ -51,7 +51,7 @@ impl Fault {
         self
     }
 
-    /// Passwords and tokens are shown neither in the file's line nor in what is said of it.
+    /// Shows neither passwords nor tokens, in the line of the file and in the message.
     pub(super) fn shown_in(self, name: &str, text: &str) -> StudyFileError {
         let text = &masked(text);
         let place: Element<'_> = match self.span {

@@ -1,4 +1,4 @@
-//! Which keys belong where.
+//! The keys of a study file, by table.
 
 use crate::entry::keys_of;
 use crate::request::{Request, SetupRequest};
@@ -8,7 +8,7 @@ pub(super) const TABLES: [&str; 3] = ["compare", "system", "setup"];
 
 pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
 
-/// Where keys belong, and which.
+/// A place in words, and its keys.
 pub(super) type Place = (&'static str, &'static [&'static str]);
 
 pub(super) fn in_study() -> Place {

@@ -61,7 +61,7 @@ fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
     Ok(setups)
 }
 
-/// What `setup` must be.
+/// The expected form of `setup`.
 const SETUPS: &str = "a list of tables, each written `[[setup]]`";
 
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {

@@ -98,7 +98,7 @@ impl<'t> Value<'t> {
         Fault::of_value(self.span.clone(), self.key, mistake.into())
     }
 
-    /// Where a part of a text is in the file; the whole text where it is written with escapes.
+    /// The place of a part of a text in the file; that of the whole text if it is written with escapes.
     pub(super) fn span_of(&self, part: Range<usize>) -> Range<usize> {
         let (Some(written), Some(text)) = (self.source.get(self.span.clone()), self.value.as_str())
         else {

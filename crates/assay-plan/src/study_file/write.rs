@@ -9,9 +9,8 @@ use crate::request::{Request, SetupRequest, SystemRequest};
 
 /// The study file that asks for the same: [`crate::read_study`] gives the request again.
 ///
-/// Where one command says the same, it stands in the first line, after `# `.
-/// What the preset decides is left out. Systems with a name or options of their own get a table; two of one name are
-/// taken to be the same.
+/// If one command asks for the same, the first line is that command, after `# `. Values that the preset decides are
+/// left out. Systems with a name or options of their own get a table; two of one name are taken to be the same.
 #[must_use]
 pub fn write_study(request: &Request) -> String {
     let mut text: Vec<String> =
