@@ -64,7 +64,7 @@ const QUICK: [&str; 14] = [
 fn test() -> Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["test", "--workspace", "--quiet", "--lib", "--bins"]);
+    command.args(["test", "--workspace", "--no-fail-fast", "--quiet", "--lib", "--bins"]);
     command.args(QUICK.iter().flat_map(|name| ["--test", name]));
     let status = command.status().context("cannot start cargo")?;
     if status.success() { Ok(()) } else { bail!("tests without servers: {status}") }

@@ -9,7 +9,7 @@ use crate::CellId;
 pub struct SliceId {
     /// Index into [`crate::StudyRecord::systems`].
     pub system: usize,
-    /// What was measured.
+    /// The cell that was measured.
     pub cell: CellId,
     /// Which set of fresh instances, from 0.
     pub block: u32,

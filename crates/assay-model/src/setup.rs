@@ -22,12 +22,13 @@ impl fmt::Display for Setup {
 }
 
 /// The level of effort of a study (contracts: the preset table).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// Checks that everything works, in under a minute.
     Smoke,
     /// A first honest answer on a laptop, within ten minutes. The default.
+    #[default]
     Quick,
     /// A release check, within an hour.
     Standard,

@@ -105,7 +105,7 @@ pub struct HostCounters {
     pub steal_ns: u64,
     /// Context switches of the whole machine.
     pub context_switches: u64,
-    /// Busy time of neither client nor server: other processes, nanoseconds. None where what the server used is not
+    /// CPU time of processes other than clients and server, nanoseconds. None where what the server used is not
     /// known.
     pub other_ns: Option<u64>,
     /// The block device that holds the data; none where it is not known, or none.

@@ -100,9 +100,9 @@ pub struct System {
     pub name: String,
     /// The system as the user named it.
     pub spec: SystemSpec,
-    /// What it is.
+    /// Its kind.
     pub artifact: Artifact,
-    /// The one that others are divided by.
+    /// Whether it is the base, by which the others are divided.
     pub is_base: bool,
     /// Whether it is the twin: the base a second time, to count false alarms.
     pub is_twin: bool,
@@ -204,7 +204,7 @@ pub struct Run {
     pub started_ms: i64,
     /// Its last sign of life, milliseconds since the Unix epoch.
     pub updated_ms: i64,
-    /// Where.
+    /// The machine.
     pub host: Host,
     /// Version of the assay that measured.
     pub assay_version: String,
@@ -225,7 +225,7 @@ pub struct StudyEvent {
     pub when_ms: i64,
     /// Index into the systems, when it concerns one.
     pub system: Option<usize>,
-    /// What happened.
+    /// Description of the event.
     pub what: EventKind,
 }
 
@@ -261,7 +261,7 @@ pub struct AuditFinding {
 pub struct StudyRecord {
     /// The study.
     pub study: Study,
-    /// Of what; the base first.
+    /// The systems, base first.
     pub systems: Vec<System>,
     /// Content of the data that instances started from.
     pub data: Vec<DataContent>,

@@ -32,12 +32,15 @@ pub enum StartFrom {
 }
 
 /// A published selection of microbenchmarks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub enum TestSet {
     /// March 2025, without `.pre` and without read-only-{simple,sum,order,distinct,count}.
     #[serde(rename = "27")]
     Set27,
     /// Since April 2025, without `.pre`. The default.
+    #[default]
     #[serde(rename = "32")]
     Set32,
     /// April 2024 to March 2025, with 15 `.pre`.

@@ -1,11 +1,12 @@
-//! What each preset spends, and what the user set in its place.
+//! The effort of each preset, and what the user set in its place.
 
 use assay_model::limits::SLICE_MS;
 use assay_model::{Experiment, Preset};
 
+use crate::error::Error;
 use crate::limits::{BLOCKS, ROUNDS, in_range};
-use crate::quantity::duration_text;
-use crate::{Error, MachineFacts, Request};
+use crate::request::Request;
+use crate::units::duration_text;
 
 /// Effort of a preset.
 pub(crate) struct Effort {
@@ -16,7 +17,7 @@ pub(crate) struct Effort {
     pub(crate) blocks: u32,
     pub(crate) rounds: u32,
     pub(crate) slice_ms: u32,
-    /// Of writes: their slices are bounded by events, of which this is the aim.
+    /// The time that a slice of a write aims at; events bound it.
     pub(crate) write_slice_ms: u32,
     pub(crate) warm_ms: u32,
     pub(crate) twin: bool,
@@ -24,8 +25,8 @@ pub(crate) struct Effort {
 }
 
 /// The preset's effort with what the user set in its place.
-pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort, Error> {
-    let preset = preset_effort(request.preset, machine);
+pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
+    let preset = preset_effort(request.preset, cpus);
     for (option, seconds) in
         [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
     {
@@ -56,10 +57,10 @@ pub(crate) fn effort(request: &Request, machine: MachineFacts) -> Result<Effort,
     })
 }
 
-/// A slice may last so long whatever the budget, seconds.
+/// A slice may last this long whatever the budget, seconds.
 const SLICE_S_FREE: f64 = 60.0;
 
-/// How long a slice of a study may last, seconds.
+/// The longest slice of a study, seconds.
 #[must_use]
 pub fn longest_slice_s(budget_s: f64) -> f64 {
     budget_s.max(SLICE_S_FREE)
@@ -78,7 +79,7 @@ fn refuse_slices_beyond(budget_s: f64, request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {
+fn preset_effort(preset: Preset, cpus: u32) -> Effort {
     let quick = Effort {
         clients: vec![1],
         tables: 1,
@@ -98,7 +99,7 @@ fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {
         }
         Preset::Quick => quick,
         Preset::Standard => Effort {
-            clients: if machine.cpus > 1 { vec![1, machine.cpus] } else { vec![1] },
+            clients: if cpus > 1 { vec![1, cpus] } else { vec![1] },
             tables: 8,
             rows: 1_000_000,
             budget_s: 3600.0,
@@ -111,7 +112,7 @@ fn preset_effort(preset: Preset, machine: MachineFacts) -> Effort {
         },
         Preset::Published => Effort {
             rows: 50_000_000,
-            // Of no effect: every test runs once, however long it takes.
+            // Without effect: every test runs once, however long it takes.
             budget_s: 0.0,
             blocks: 1,
             rounds: 1,

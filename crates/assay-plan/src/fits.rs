@@ -5,7 +5,19 @@ use std::collections::{BTreeSet, HashSet};
 use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec};
 
 use crate::config_file::asked;
-use crate::{DISK, Error, MEMORY, MachineFacts, buffer_pool_mb, loaded_mb, redo_log_mb};
+use crate::error::{DISK, Error, MEMORY};
+use crate::size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+
+/// The facts about the machine that the plan depends on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MachineFacts {
+    /// CPUs assay may use.
+    pub cpus: u32,
+    /// Memory that is free or can be freed, MB.
+    pub memory_mb: u64,
+    /// Free space where the data directories go, MB.
+    pub disk_mb: u64,
+}
 
 /// The setup with the most data: servers are configured for it.
 #[must_use]
@@ -27,7 +39,7 @@ pub fn check_memory(
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
     let checked =
         check_machine(largest(&study.setups), &study.setups, systems, study.experiment, machine);
-    // Its rows are what they are.
+    // The rows of a planned study cannot change.
     checked.map_err(|error| match error {
         Error::TooLittle { what, need_mb, have_mb, .. } => {
             Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
@@ -57,7 +69,7 @@ pub fn check_audit(
     let Some(cache) = caches.max() else { return Ok(()) };
     needs(MEMORY, cache + SERVER_BASE_MB, machine.memory_mb * 7 / 10)?;
     let templates = started.collect::<HashSet<_>>().len() as u64;
-    // The log that is not used is a hole in its file, but for the server that runs.
+    // The unused part of a log is a hole in its file, except in the server that runs.
     let disk = (templates + 1) * EMPTY_DATA_MB + redo_log_mb(largest) + table;
     needs(DISK, disk, machine.disk_mb)
 }
@@ -71,7 +83,7 @@ pub(crate) fn check_machine(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let memory_have = machine.memory_mb * 7 / 10;
-    // What is running already has its memory, and its data are elsewhere.
+    // A server that runs already has its memory, and its data are elsewhere.
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches_mb = |setup| {
         let each = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(setup)));
@@ -88,9 +100,9 @@ pub(crate) fn check_machine(
     let distinct = started.clone().collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
     let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
-    // Of each data set two templates; of the one that is measured, a copy that may grow.
+    // Each data set has two templates; the one that is measured also has a copy that may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
-        // The log of every server is made for the largest.
+        // The log of every server is sized for the largest setup.
         let log_mb = redo_log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
         let template_mb = |setup: Setup| loaded_mb(setup) + log_mb + EMPTY_DATA_MB;
         let sizes: Vec<u64> = data
@@ -121,12 +133,12 @@ pub(crate) fn check_machine(
     Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
 }
 
-/// The cache of data that a system asks for, MB; none where it is the plan's.
+/// The size of the data cache that a system asks for, MB; none if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
     let (option, unit) = match spec.engine {
         Engine::InnoDb => ("innodb_buffer_pool_size", 1),
         Engine::RocksDb => ("rocksdb_block_cache_size", 1),
-        // Without a unit, in pages.
+        // A number without a unit counts pages.
         Engine::Heap => ("shared_buffers", 8192),
     };
     let value = asked(spec, option)?;
@@ -155,7 +167,8 @@ mod tests {
     use assay_model::Hint as _;
 
     use super::*;
-    use crate::{Request, plan};
+    use crate::plan::plan;
+    use crate::request::Request;
 
     const SMALL: MachineFacts = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 3274 };
 

@@ -1,4 +1,4 @@
-//! Between which bounds a number makes sense.
+//! Checks of numbers against their bounds.
 
 use std::ops::RangeInclusive;
 
@@ -6,9 +6,9 @@ pub(crate) use assay_model::limits::{BLOCKS, CELLS, CLIENTS, ROUNDS, ROWS, SYSTE
 
 use assay_model::thousands;
 
-use crate::Error;
+use crate::error::Error;
 
-/// What to do instead of comparing too many.
+/// The advice for too many systems.
 pub(crate) const FEWER_SYSTEMS: &str = "compare in several studies";
 
 /// The value itself when it lies in the range.
@@ -79,7 +79,7 @@ mod tests {
         };
         assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
         assert!(matches!(with(SYSTEMS, true), Err(Error::TooMany { count: 101, .. })));
-        // Before any of them is looked at.
+        // The count is checked before any of them is read.
         let wrong = request(|it| it.systems = vec![SystemRequest::of("no system"); 10_000]);
         assert!(matches!(plan(&wrong, MACHINE), Err(Error::TooMany { count: 10_000, .. })));
     }

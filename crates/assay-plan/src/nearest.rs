@@ -1,4 +1,4 @@
-//! What somebody who mistyped a word may have meant.
+//! Guesses the word that a mistyped one stands for.
 
 /// The candidate most like `word`; none when all are quite different.
 pub(crate) fn nearest<T: AsRef<str>>(
@@ -9,7 +9,7 @@ pub(crate) fn nearest<T: AsRef<str>>(
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
         .filter(|(likeness, candidate)| {
-            // Short words are never much alike, but one slip of a finger apart.
+            // Short words are never much alike, even one typo apart.
             *likeness > ALIKE || strsim::osa_distance(candidate.as_ref(), word) <= 1
         })
         .max_by(|(a, _), (b, _)| a.total_cmp(b))

@@ -1,4 +1,4 @@
-//! Who takes a turn when: balanced, random, seeded.
+//! The order in which systems take turns: balanced, random, seeded.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Order in which the systems take their turn in a round of a cell.
 ///
 /// Rounds come in twos: a random permutation, then its reverse (ABBA for two systems), so that a linear drift of the
-/// machine within the two falls on all systems alike.
+/// machine within the two affects all systems alike.
 #[must_use]
 pub fn round_order(seed: u64, block: u32, cell: usize, round: u32, systems: usize) -> Vec<usize> {
     let mut order =

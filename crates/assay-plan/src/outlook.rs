@@ -1,34 +1,37 @@
-//! What a study takes and what it can decide, as far as is known before it begins. Pure; estimates, no promises.
+//! Estimates of how long a study takes and what it can decide, made before it begins.
 
 use std::collections::BTreeMap;
 
 use assay_model::{Experiment, PlannedCell, Preset, Setup, Study, counted};
 
-use crate::quantity::duration_text;
 use crate::size::loaded_mb;
+use crate::units::duration_text;
 
-/// Rounds of a cell in a block at least: one order of the systems and its reverse.
+/// Fewest rounds of a cell in a block: one order of the systems and its reverse.
 pub const ROUNDS_MIN: u32 = 2;
 
-/// Part of a round that is neither warm nor measured part, before the first has been seen, milliseconds per system.
+/// An interleaved study measures so many blocks even if its budget is too short.
+const BLOCKS_MIN: u32 = 2;
+
+/// Milliseconds per system and round beside the warm and the measured part, assumed until the first round was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
-/// What starting an instance takes, before one has been seen: this long, and its data are copied and read at this rate.
+/// Assumed time to start an instance, plus its data copied and read at the assumed rate, until one was started.
 const START_S: f64 = 0.5;
 const START_MB_PER_S: f64 = 200.0;
 
-/// Percent squared by which the smallest change in half of the tests is known to depend on blocks, and on pairs of
-/// slices of this length: fitted to the simulations of `docs/statistics.md` (10.7 % at 4 × 10, 4.9 % at 4 × 40, 3.6 %
+/// How the smallest change found in half of the tests depends on blocks and on pairs of slices of this length, percent
+/// squared: fitted to the simulations of `docs/statistics.md` (10.7 % at 4 × 10, 4.9 % at 4 × 40, 3.6 %
 /// at 4 × 160).
 const OF_BLOCKS: f64 = 36.0;
 const OF_PAIRS: f64 = 3500.0;
 const PAIR_MS: f64 = 50.0;
 
-/// Student's t, 97.5 %, of the degrees of freedom of 2, 3 and 4 blocks: what is known of the spread between so few.
+/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: how uncertain the spread of so few is.
 /// The fit was made at 4 blocks.
 const STUDENT: [f64; 3] = [12.706, 4.303, 3.182];
 
-/// What verdicts need, which is not for a plan to know.
+/// The needs of verdicts, which the crate that judges decides.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Blocks.
@@ -43,7 +46,7 @@ pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
     systems as f64 * (f64::from(cell.warm_ms + cell.slice_ms) + OVERHEAD_MS) / 1000.0
 }
 
-/// Seconds that starting the instances of a block takes: of all systems, for each data set, fresh and aged.
+/// Seconds to start the instances of a block: those of all systems, for each data set, fresh and aged.
 #[must_use]
 pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     let phases: BTreeMap<_, Setup> = cells
@@ -57,7 +60,7 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
-/// What a study takes and can decide in the time that is left, in a sentence for the user who waits.
+/// How long a study takes and what it can decide in the time that is left, in one sentence for the user.
 #[must_use]
 pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> String {
     let start_s = start_s(&study.cells, systems);
@@ -107,7 +110,30 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     )
 }
 
-/// The smallest change that so much measuring shows in half of the tests, on a quiet machine.
+/// Says before a study starts that it takes longer than its budget; nothing where the budget may be enough.
+#[must_use]
+pub fn overrun(study: &Study, systems: usize) -> Option<String> {
+    if study.experiment == Experiment::Sequential {
+        return None;
+    }
+    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let block_s = start_s(&study.cells, systems) + f64::from(ROUNDS_MIN) * once_s;
+    let blocks = BLOCKS_MIN.min(study.blocks);
+    let least_s = f64::from(blocks) * block_s;
+    (least_s > study.budget_s).then(|| {
+        format!(
+            "the budget of {} is too short: {} of {} on {} take about {}, besides loading the data, and are measured \
+             in any case; use a longer `--budget`, fewer `--tests` or fewer systems",
+            about(study.budget_s),
+            counted(blocks, "block"),
+            counted(study.cells.len() as u64, "test"),
+            counted(systems as u64, "system"),
+            about(least_s),
+        )
+    })
+}
+
+/// The smallest change that this much measuring finds in half of the tests, on a quiet machine.
 fn smallest_change(study: &Study, blocks: u32, rounds: u32) -> f64 {
     let slice_ms: f64 = study.cells.iter().map(|cell| f64::from(cell.slice_ms)).sum::<f64>()
         / study.cells.len().max(1) as f64;
@@ -171,13 +197,28 @@ mod tests {
             assert!(told.contains("little will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
-            // What was used is used again.
+            // The time that was used counts again.
             let used_s = if *told == none { 18.0 } else { 0.0 };
             assert!(
                 outlook(&study, 2, seconds - used_s, NEEDS).contains("on a quiet machine"),
                 "{budget}"
             );
         }
+    }
+
+    #[test]
+    fn a_budget_that_cannot_be_kept_is_named_before_the_study_starts() {
+        let smoke = planned(Preset::Smoke, &[]);
+        assert_eq!(overrun(&smoke, 2), None);
+        let told = overrun(&smoke, 12).unwrap();
+        assert!(
+            told.starts_with("the budget of 60 s is too short: 2 blocks of 32 tests"),
+            "{told}"
+        );
+        assert!(told.contains(" on 12 systems take about 3 min"), "{told}");
+        assert_eq!(overrun(&Study { budget_s: 600.0, ..smoke }, 12), None);
+        let published = planned(Preset::Published, &["scan"]);
+        assert_eq!(overrun(&Study { budget_s: 1.0, ..published }, 12), None);
     }
 
     #[test]

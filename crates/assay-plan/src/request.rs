@@ -1,73 +1,100 @@
-//! What was asked, checked against what makes sense and what the machine can hold.
+//! Requests: what a command or a study file asks for.
+//!
+//! An option is a field of [`Request`]: its name is the key in study files, its type says how it is read and written.
 
-use std::collections::HashSet;
+use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
+use serde::{Deserialize, Serialize};
 
-use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin, PlannedCell, Preset,
-    Setup, StatementMode, Study, SystemSpec, Test, TestSet, WORKLOAD_VERSION,
-};
-use assay_workloads::tests_of;
+use crate::entry;
 
-use crate::config_file::asked;
-use crate::effort::{Effort, effort};
-use crate::fits::{check_machine, largest};
-use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
-use crate::tests_glob::select_of;
-use crate::{
-    Error, ServerUrl, check_option, parse_system, parse_url, repository_login, write_study,
-};
-
-/// What a command or a study file asks for, as typed; `None` where the preset decides.
-#[derive(Debug, Clone, PartialEq)]
+/// A study as a command or a study file asks for it; `None` where the preset decides.
+///
+/// The fields have the order in which a study file is written.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default = "usual")]
 pub struct Request {
-    /// The only source that servers are taken from, such as `maven`; any by default.
-    pub source: Option<String>,
     /// The systems, the base first.
+    #[serde(skip)]
     pub systems: Vec<SystemRequest>,
-    /// How much effort.
+    /// Tables, rows and client counts to measure on; at least one setup.
+    #[serde(skip)]
+    pub setups: Vec<SetupRequest>,
+    /// The amount of effort.
+    #[serde(with = "entry")]
     pub preset: Preset,
-    /// Which selection of tests.
+    /// The published selection of tests.
+    #[serde(with = "entry")]
     pub set: TestSet,
     /// Patterns that narrow the selection.
+    #[serde(with = "entry", skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What is measured on; at least one.
-    pub setups: Vec<SetupRequest>,
     /// Time the study may take, seconds.
+    #[serde(with = "entry::duration", rename = "budget")]
     pub budget_s: Option<f64>,
     /// Smallest change of interest, a fraction.
+    #[serde(with = "entry::percent")]
     pub threshold: Option<f64>,
     /// Whether the base takes part twice.
+    #[serde(with = "entry")]
     pub twin: Option<bool>,
-    /// The key of the column `id`.
-    pub id_key: IdKey,
-    /// How statements are sent.
-    pub statements: StatementMode,
-    /// Where clients and servers run.
-    pub placement: Option<CpuPlacement>,
     /// Seed of every random choice.
+    #[serde(with = "entry")]
     pub seed: u64,
+    /// The CPUs on which clients and servers run.
+    #[serde(with = "entry")]
+    pub placement: Option<CpuPlacement>,
+    /// The way in which statements are sent.
+    #[serde(with = "entry", skip_serializing_if = "is_default")]
+    pub statements: StatementMode,
+    /// The key of the column `id`.
+    #[serde(with = "entry", skip_serializing_if = "is_default")]
+    pub id_key: IdKey,
     /// Measured part of every slice, seconds, instead of the preset's.
+    #[serde(with = "entry::duration", rename = "slice")]
     pub slice_s: Option<f64>,
     /// Measured part of every slice of a write, seconds, instead of `slice_s` and the preset's.
+    #[serde(with = "entry::duration", rename = "write-slice")]
     pub write_slice_s: Option<f64>,
     /// Blocks, instead of the preset's.
+    #[serde(with = "entry::blocks")]
     pub blocks: Option<u32>,
     /// Rounds of a cell in a block at most, instead of the preset's.
+    #[serde(with = "entry::rounds")]
     pub rounds: Option<u32>,
+    /// The only source that servers are taken from, such as `maven`; any by default.
+    #[serde(with = "entry::source")]
+    pub source: Option<String>,
 }
 
 /// Smallest change of interest, unless told otherwise.
 pub const THRESHOLD: f64 = 0.02;
 
 /// Seed, unless told otherwise.
-pub(crate) const SEED: u64 = 1;
+const SEED: u64 = 1;
+
+/// The usual study, of no systems yet.
+pub(crate) fn usual() -> Request {
+    Request { setups: vec![SetupRequest::default()], seed: SEED, ..Request::default() }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Request {
+    /// The usual study of these systems.
+    #[must_use]
+    pub fn of_systems(systems: &[String]) -> Self {
+        Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
+    }
+}
 
 /// A system as asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemRequest {
     /// Such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
     pub words: String,
-    /// What it is called in reports, when that is not its words.
+    /// Its name in reports, if that is not its words.
     pub name: Option<String>,
     /// The `my.cnf` or `postgresql.conf` to start from, relative to the study file, until
     /// [`SystemRequest::started_from`] has put its options here.
@@ -82,312 +109,19 @@ impl SystemRequest {
     pub fn of(words: &str) -> Self {
         Self { words: words.to_owned(), ..Self::default() }
     }
-
-    /// The same in words that may be kept and shown: a URL without its password.
-    fn without_password(&self) -> Self {
-        let clean = |_| assay_model::address_without_login(&self.words);
-        let words = parse_url(&self.words).map_or_else(clean, |url| url.to_string());
-        Self { words, ..self.clone() }
-    }
-}
-
-impl Request {
-    /// The usual study of these systems.
-    #[must_use]
-    pub fn of_systems(systems: &[String]) -> Self {
-        Self {
-            systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
-            source: None,
-            preset: Preset::Quick,
-            set: TestSet::Set32,
-            tests: Vec::new(),
-            setups: vec![SetupRequest::default()],
-            budget_s: None,
-            threshold: None,
-            twin: None,
-            id_key: IdKey::default(),
-            statements: StatementMode::default(),
-            placement: None,
-            seed: SEED,
-            slice_s: None,
-            write_slice_s: None,
-            blocks: None,
-            rounds: None,
-        }
-    }
 }
 
 /// Tables, rows and client counts as asked for: one setup for each client count.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct SetupRequest {
     /// Client counts.
+    #[serde(with = "entry::clients")]
     pub clients: Option<Vec<u32>>,
     /// Tables.
+    #[serde(with = "entry::tables")]
     pub tables: Option<u32>,
     /// Rows per table.
+    #[serde(with = "entry::rows")]
     pub rows: Option<u32>,
 }
-
-/// What the plan needs to know of the machine.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MachineFacts {
-    /// CPUs assay may use.
-    pub cpus: u32,
-    /// Memory that is free or can be freed, MB.
-    pub memory_mb: u64,
-    /// Free space where the data directories go, MB.
-    pub disk_mb: u64,
-}
-
-/// A checked study and the systems it wants.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The systems, the base first, the twin last.
-    pub systems: Vec<PlannedSystem>,
-    /// The only source that servers are taken from.
-    pub source: Option<String>,
-    /// The study, without identity and times.
-    pub study: Study,
-}
-
-/// A system of a plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedSystem {
-    /// Name in every report.
-    pub name: String,
-    /// What it is.
-    pub spec: SystemSpec,
-    /// The base a second time, to count false alarms.
-    pub is_twin: bool,
-    /// Where it runs already and how to log in, with the password that was given; none for what assay starts.
-    pub url: Option<ServerUrl>,
-    /// How to log in to the repository that it is built from, where that was given.
-    pub login: Option<Login>,
-}
-
-/// Turns words into a checked plan.
-///
-/// # Errors
-/// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
-pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
-    plan_of(request, machine, tests_of(request.set))
-}
-
-/// The same with tests of any definition: those of `suite` that the request asks for, in their order.
-///
-/// # Errors
-/// As for [`plan`].
-pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
-    let effort = effort(request, machine)?;
-    let systems = systems(request, effort.twin)?;
-    let tests = select_of(suite, &request.tests)?;
-    let setups = setups(request, &effort)?;
-    at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
-    at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let largest = largest(&setups);
-    check_running(&systems, effort.experiment, request.placement)?;
-    let pooled = systems.iter().find(|system| shares_threads(&system.spec));
-    if let Some(system) = pooled
-        && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
-    {
-        let why = "its connections share threads, which cannot be confined for one of them";
-        return Err(Error::CannotTakePart { name: system.name.clone(), why });
-    }
-    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
-    check_machine(largest, &setups, &specs, effort.experiment, machine)?;
-
-    // What others use is not pinned, and the rest is treated alike.
-    let is_attached = systems.iter().any(|system| system.url.is_some());
-    let request = &Request {
-        placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
-        systems: request.systems.iter().map(SystemRequest::without_password).collect(),
-        ..request.clone()
-    };
-    let mut cells = cells(request, &effort, &tests, &setups);
-    if pooled.is_some() {
-        let by_connection =
-            |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
-        cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
-    }
-    let study = Study {
-        id: String::new(),
-        started_ms: 0,
-        preset: request.preset,
-        set: request.set,
-        seed: request.seed,
-        threshold: request.threshold.unwrap_or(THRESHOLD),
-        budget_s: match effort.experiment {
-            Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
-            Experiment::Sequential => sequential_s(&cells, systems.len()),
-        },
-        blocks: effort.blocks,
-        rounds: effort.rounds,
-        cells,
-        setups,
-        experiment: effort.experiment,
-        id_key: request.id_key,
-        statements: request.statements,
-        recipe: write_study(request),
-        workload_version: WORKLOAD_VERSION,
-        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    Ok(Plan { systems, source: request.source.clone(), study })
-}
-
-/// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
-fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
-    // First, as each of them is looked at.
-    at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
-    if request.systems.len() < 2 && !is_alone {
-        return Err(Error::TooFewSystems);
-    }
-    let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
-    let mut taken = HashSet::new();
-    for asked in &request.systems {
-        let mut spec = parse_system(&asked.words)?;
-        for (name, value) in &asked.options {
-            check_option(spec.product, name, value)?;
-        }
-        spec.overrides.extend(asked.options.iter().cloned());
-        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
-        let numbered = |number| format!("{given} #{number}");
-        let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
-        let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
-        taken.insert(name.clone());
-        let runs = matches!(spec.origin, Origin::Url(_));
-        let url = runs.then(|| parse_url(&asked.words)).transpose()?;
-        let login = repository_login(&asked.words);
-        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
-    }
-    // One that runs already cannot be had twice.
-    let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
-    if request.twin.unwrap_or(by_preset)
-        && let Some(base) = systems.first().cloned()
-    {
-        let name = format!("{} (twin)", base.name);
-        systems.push(PlannedSystem { name, is_twin: true, ..base });
-    }
-    Ok(systems)
-}
-
-/// What cannot be done with servers that are running already.
-fn check_running(
-    systems: &[PlannedSystem],
-    experiment: Experiment,
-    placement: Option<CpuPlacement>,
-) -> Result<(), Error> {
-    let mut seen = HashSet::new();
-    for system in systems.iter().filter(|system| system.url.is_some()) {
-        let why = if experiment == Experiment::Sequential {
-            "preset published starts its servers itself"
-        } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
-            "a server that already runs is not confined to a CPU"
-        } else if !system.spec.overrides.is_empty() {
-            "a server that already runs has its options"
-        } else if system.is_twin {
-            "`--twin` works only for systems that assay starts"
-        } else if !seen.insert(&system.spec.origin) {
-            return Err(Error::SameDatabase(system.spec.to_string()));
-        } else {
-            continue;
-        };
-        return Err(Error::CannotTakePart { name: system.name.clone(), why });
-    }
-    Ok(())
-}
-
-/// Whether it asks for a pool of threads that serve all connections together.
-fn shares_threads(spec: &SystemSpec) -> bool {
-    let own = ["one-thread-per-connection", "0"];
-    asked(spec, "thread_handling")
-        .is_some_and(|it| !own.contains(&it.to_ascii_lowercase().as_str()))
-}
-
-fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
-    let mut setups = Vec::new();
-    for asked in &request.setups {
-        let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), &TABLES)?;
-        let rows = in_range("--rows", asked.rows.unwrap_or(effort.rows), &ROWS)?;
-        for &count in asked.clients.as_ref().unwrap_or(&effort.clients) {
-            let clients = in_range("--clients", count, &CLIENTS)?;
-            let setup = Setup { clients, tables, rows };
-            if !setups.contains(&setup) {
-                // Each of them is compared with all before it.
-                at_most("setups", setups.len() + 1, CELLS, "measure in several studies")?;
-                setups.push(setup);
-            }
-        }
-    }
-    if setups.is_empty() {
-        let why = "at least one client count is needed".to_owned();
-        return Err(Error::OutOfRange { option: "--clients", value: String::new(), why });
-    }
-    Ok(setups)
-}
-
-/// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
-/// reads that precede them.
-fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
-    let mut data: Vec<DataSet> = Vec::new();
-    for setup in setups {
-        if !data.contains(&setup.data()) {
-            data.push(setup.data());
-        }
-    }
-    let mut cells = Vec::with_capacity(tests.len() * setups.len());
-    for data in data {
-        for &test in tests {
-            let on_it = setups.iter().filter(|setup| setup.data() == data);
-            cells.extend(on_it.map(|&setup| planned_cell(test, setup, effort, request)));
-        }
-    }
-    cells
-}
-
-/// What the measured and warm parts of a sequential study take, seconds.
-fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
-    let once: f64 = cells.iter().map(|cell| f64::from(cell.warm_ms + cell.slice_ms)).sum();
-    once / 1000.0 * systems as f64
-}
-
-fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
-    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
-    let is_write = test.class == Class::Write && !as_read;
-    let preset_ms = match (is_write, effort.experiment) {
-        (true, _) => effort.write_slice_ms,
-        (false, Experiment::Interleaved) => {
-            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
-        }
-        (false, Experiment::Sequential) => effort.slice_ms,
-    };
-    let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
-    PlannedCell {
-        id: CellId { test, setup },
-        warm_ms: effort.warm_ms,
-        slice_ms: asked_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
-        events: None,
-        placement: request.placement.unwrap_or(match effort.experiment {
-            Experiment::Interleaved => default_placement(test, setup),
-            // Nothing is pinned in the posts.
-            Experiment::Sequential => CpuPlacement::Free,
-        }),
-    }
-}
-
-/// Reads whose single event takes tens of milliseconds need longer slices than the rest.
-const LONG: u32 = 3;
-
-/// One connection on two CPUs measures the wake-up of an idle CPU, so one client shares a CPU with its server.
-fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
-    match (setup.clients, test.class) {
-        (1, Class::Read) => CpuPlacement::OneCpu,
-        (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
-        _ => CpuPlacement::Free,
-    }
-}
-
-#[cfg(test)]
-#[path = "request_tests.rs"]
-mod tests;

@@ -1,11 +1,11 @@
-//! Options of servers that nobody but assay sets: those that say where a server is and who it is. One rule for system
-//! names, study files, config files, and what a ledger says.
+//! Server options that only assay sets: those that say where a server is and who it is. One rule serves system names,
+//! study files, config files and ledgers.
 
 use assay_model::{Product, may_be_secret};
 
-use crate::Error;
+use crate::error::{Error, Refusal};
 
-/// Checks that a server may be given an option: that it leaves the server where assay puts it.
+/// Checks that an option may be passed to a server: that the server stays where assay puts it.
 ///
 /// # Errors
 /// [`Error::ReservedOption`].
@@ -14,17 +14,6 @@ pub fn check_option(product: Product, name: &str, value: &str) -> Result<(), Err
         None => Ok(()),
         Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),
     }
-}
-
-/// Why a server may not be given an option.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// Assay sets it.
-    Reserved,
-    /// It may be short for this one, which assay sets.
-    ShortFor(&'static str),
-    /// This value has a path that does not lie in the server's own directory.
-    LeadsAway(String),
 }
 
 pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
@@ -144,8 +133,8 @@ const RESERVED_MYSQL: &[&str] = &[
 /// Beginnings of these names that are options of their own.
 const COMPLETE_MYSQL: &[&str] = &["lc_messages"];
 
-/// As above. An entry with `_` in front stands for all names that end so: commands that the server executes, and code
-/// that its procedural languages run, such as `plperl.on_init`.
+/// The same for Postgres. An entry with `_` in front stands for all names that end so: commands that the server
+/// executes, and code that its procedural languages run, such as `plperl.on_init`.
 const RESERVED_POSTGRES: &[&str] = &[
     "_command",
     "_init",

@@ -8,16 +8,16 @@ use assay_workloads::{WARMS_LOAD, WARMS_READS, test_by_name};
 pub enum Step {
     /// Run a test that is not reported, so that the ones after it find their data in memory.
     Warm {
-        /// What runs.
+        /// The test.
         test: Test,
         /// Connections.
         clients: u32,
-        /// How long, seconds.
+        /// The duration, seconds.
         seconds: u32,
     },
     /// Let the server come to rest: statistics, dirty pages, compaction or vacuum.
     Maintain {
-        /// How long at least, seconds.
+        /// The shortest duration, seconds.
         seconds: u32,
     },
     /// Measure the cell of this index.
@@ -42,7 +42,7 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let read_s = read_seconds(cells);
     let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    // As many clients as tables, whatever the setup's: each reads in one table.
+    // There are as many clients as tables, whatever the setup's: each reads one table.
     let tables = first.id.setup.tables;
     let load_warm = test_by_name(WARMS_LOAD).into_iter();
     let mut steps: Vec<Step> = load_warm
@@ -71,7 +71,7 @@ fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
     test.into_iter().flat_map(|test| clients.iter().map(once(test))).collect()
 }
 
-/// How long `scan` warms at most, seconds.
+/// The longest warm-up by `scan`, seconds.
 const SCAN_WARM_S: u32 = 60;
 
 /// Maintenance: at least, and at most, seconds; between, a second for each million rows more.
@@ -89,7 +89,7 @@ fn read_seconds(cells: &[PlannedCell]) -> u32 {
     read_ms.or(shortest_ms).unwrap_or_default().div_ceil(1000).max(1)
 }
 
-/// As published, but never longer than a test: a scaled-down study must not spend its time at rest.
+/// The published duration, but never longer than a test: a scaled-down study must not spend its time at rest.
 fn maintenance_seconds(cell: &PlannedCell, read_s: u32) -> u32 {
     let data = cell.id.setup.data();
     let millions = (u64::from(data.tables) * u64::from(data.rows) + 500_000) / 1_000_000;

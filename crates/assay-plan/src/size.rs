@@ -7,7 +7,7 @@ use assay_model::Setup;
 /// 1 M rows took 260 MB in InnoDB after load; the writes that age the data add page splits.
 const ROW_BYTES: u64 = 300;
 
-/// A cached study keeps the whole data set in memory with this much to spare.
+/// Spare memory of a cached study, which keeps the whole data set in memory.
 const BUFFER_POOL_FACTOR: f64 = 1.5;
 
 /// Smallest buffer pool: the server's own tables and undo need room too.

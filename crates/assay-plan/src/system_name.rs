@@ -1,4 +1,4 @@
-//! `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096` to a [`SystemSpec`].
+//! Reads system names such as `mariadb@10.11/rocksdb+innodb_log_write_ahead_size=4096`.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use assay_model::{
     Engine, Login, Origin, Product, SystemSpec, address_without_login, login, may_be_secret,
 };
 
-use crate::habits::system_hint;
+use crate::error::{Error, NO_SCHEME};
+use crate::product_names::system_hint;
 use crate::reserved::check_option;
-use crate::url::{NO_SCHEME, shown};
-use crate::{Error, parse_url};
+use crate::url::{parse_url, shown};
 
 /// Reads a system name, or the URL of a server that already runs.
 ///
@@ -20,22 +20,22 @@ use crate::{Error, parse_url};
 pub fn parse_system(name: &str) -> Result<SystemSpec, Error> {
     read(name).map_err(|error| match error {
         Error::SystemName { name, at, why, .. } => {
-            let hint = system_hint(&name);
+            let hint = system_hint(&name, is_system_name);
             Error::SystemName { name, at, why, hint }
         }
         other => other,
     })
 }
 
-/// Whether it can be read.
-pub(crate) fn is_system_name(name: &str) -> bool {
+/// Whether the name can be read.
+fn is_system_name(name: &str) -> bool {
     read(name).is_ok()
 }
 
-/// Checks a system that was not read from its name, such as one from a ledger: it must be one that a name could say.
+/// Checks a system that was not read from its name, such as one from a ledger: a name must be able to express it.
 ///
 /// # Errors
-/// As [`parse_system`].
+/// The same as [`parse_system`].
 pub fn check_system(spec: &SystemSpec) -> Result<(), Error> {
     let name = without_secret_options(&spec.to_string());
     let fail = |why| Error::SystemName { name: name.clone(), at: 0..0, why, hint: None };
@@ -67,7 +67,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             overrides: Vec::new(),
         });
     }
-    // A URL with a slip of the finger may hold a password.
+    // A mistyped URL may hold a password.
     if is_like_url(name) {
         let why = NO_SCHEME.to_owned();
         return Err(Error::Url { url: shown(name), why });
@@ -127,7 +127,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
     Ok(SystemSpec { product, origin, engine, overrides })
 }
 
-/// How to log in to the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
+/// The login of the repository that a system is built from: `mysql@git:https://user:token@host/x.git`.
 #[must_use]
 pub fn repository_login(name: &str) -> Option<Login> {
     let (_, reference) = name.split_once("@git:")?;
@@ -138,7 +138,7 @@ pub fn repository_login(name: &str) -> Option<Login> {
     Some(login)
 }
 
-/// Whether it begins as a URL does: a scheme of letters. The address of a repository comes after an `@`.
+/// Whether a name begins like a URL, with a scheme of letters. The address of a repository comes after an `@`.
 fn is_url(name: &str) -> bool {
     let scheme = name.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
@@ -153,7 +153,7 @@ fn is_like_url(name: &str) -> bool {
             let is_place = ["git:", "dir:"].iter().any(|kind| origin.starts_with(kind));
             product.contains([':', '/', '=']) || !is_place && origin.contains([':', '@', '='])
         }
-        // `mysql:8.0` is what containers are called.
+        // `mysql:8.0` is the name of a container image.
         None => match words.split_once(':') {
             Some((_, "latest")) => false,
             Some((_, version)) => !version.starts_with(|c: char| c.is_ascii_digit()),
@@ -192,7 +192,7 @@ fn parse_product(name: &str, word: &str) -> Result<Product, Error> {
     Err(Error::SystemName { name: without_secret_options(name), at, why, hint: None })
 }
 
-/// Where in `name` its part lies, bytes.
+/// The place of a part in `name`, bytes.
 fn place(name: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(name.as_ptr() as usize);
     start..start + part.len()
@@ -211,7 +211,7 @@ fn check_version(version: &str) -> Result<(), String> {
 /// The storage engine of a product that a word names.
 ///
 /// # Errors
-/// What is wrong, and which there are.
+/// A text that names the mistake and the engines of the product.
 pub fn parse_engine(product: Product, word: &str) -> Result<Engine, String> {
     let engines: &[Engine] = match product {
         Product::MariaDb | Product::MySql => &[Engine::InnoDb, Engine::RocksDb],
@@ -228,7 +228,7 @@ fn parse_override(word: &str) -> Option<(String, String)> {
     server_option(option, value)
 }
 
-/// A server option as assay writes it; none where it cannot be one.
+/// A server option as assay writes it; none if it cannot be an option.
 ///
 /// Option names are restricted so that no override can become another kind of server argument.
 pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {
@@ -277,7 +277,7 @@ mod tests {
     fn addresses_of_repositories_are_no_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
-        // What stands behind a `+` is no address either.
+        // The text behind a `+` is no address either.
         assert!(matches!(
             parse_system("mysql@8.0+log_bin=file://x"),
             Err(Error::ReservedOption { .. })

@@ -1,21 +1,21 @@
-//! `--tests GLOB,...` to tests.
+//! Selects the tests that `--tests GLOB,...` asks for.
 
 use assay_model::{Test, TestSet};
 use assay_workloads::tests_of;
 use globset::{Glob, GlobMatcher};
 
-use crate::Error;
-use crate::habits;
+use crate::error::Error;
 use crate::limits::at_most;
 use crate::nearest::nearest;
+use crate::sysbench;
 
-/// Characters of a pattern at most: what matches a longer one takes more memory than it may.
+/// Most characters in a pattern: the matcher of a longer one takes too much memory.
 const LENGTH_MAX: usize = 200;
 
-/// How deep braces of a pattern may be nested: they are read by recursion.
+/// Deepest nesting of braces in a pattern: they are read by recursion.
 const DEPTH_MAX: usize = 10;
 
-/// Patterns at most: there are fewer tests.
+/// Most patterns: there are fewer tests.
 const PATTERNS: usize = 1000;
 
 /// The tests of `set` that match any of `globs`, in the order of the set; all of them when there are no globs.
@@ -27,7 +27,7 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> 
     select_of(tests_of(set), globs)
 }
 
-/// The same of any tests.
+/// The same for any list of tests.
 pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
@@ -36,7 +36,7 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
     let mut any: Vec<GlobMatcher> = Vec::with_capacity(globs.len());
     for text in globs {
         let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;
-        let text = habits::test_of_script(text).unwrap_or(text);
+        let text = sysbench::test_of_script(text).unwrap_or(text);
         if !tests.iter().any(|test| matcher.is_match(test.name())) {
             return Err(no_such_test(text, &tests));
         }
@@ -46,7 +46,7 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
     Ok(tests.into_iter().filter(is_matched).collect())
 }
 
-/// What matches a pattern; of one that cannot be read, why.
+/// The matcher of a pattern, or why the pattern cannot be read.
 fn matcher(text: &str) -> Result<GlobMatcher, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
@@ -63,15 +63,15 @@ fn matcher(text: &str) -> Result<GlobMatcher, String> {
             return Err(format!("its braces are nested more than {DEPTH_MAX} deep"));
         }
     }
-    let text = habits::test_of_script(text).unwrap_or(text);
+    let text = sysbench::test_of_script(text).unwrap_or(text);
     Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
 }
 
 fn no_such_test(glob: &str, tests: &[Test]) -> Error {
-    let hint = habits::script_hint(glob).or_else(|| {
-        // A script of sysbench's that is mistyped is like another script, not like a test.
+    let hint = sysbench::script_hint(glob).or_else(|| {
+        // A mistyped name of a sysbench script is closest to another script, not to a test.
         let scripts =
-            habits::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
+            sysbench::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
         let scripts: Vec<_> = scripts.collect();
         let word = glob.replace('-', "_");
         if word.starts_with("oltp_")

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use assay_model::Product;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::Error;
+use crate::error::{Error, NO_SCHEME};
 
 /// A running server and how to log in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
     /// The family: MySQL stands for MariaDB too.
     pub product: Product,
-    /// Where it listens.
+    /// The place where it listens.
     pub place: Place,
     /// User to log in as.
     pub user: String,
@@ -24,7 +24,7 @@ pub struct ServerUrl {
     pub database: String,
 }
 
-/// Where a server listens.
+/// The place where a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A unix socket.
@@ -91,7 +91,7 @@ impl ServerUrl {
     }
 }
 
-/// What the name of a socket of Postgres begins with; its port follows.
+/// The beginning of the name of a Postgres socket; the port follows.
 const POSTGRES_SOCKET: &str = ".s.PGSQL.";
 
 fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
@@ -99,14 +99,11 @@ fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
     Some((socket.parent()?.to_str()?, port.parse().ok()?))
 }
 
-/// What does not stand for itself in a word of a URL, and in a path.
+/// Characters that must be escaped in a word of a URL, and in a path.
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
-/// What is wrong with an address that has no scheme.
-pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
-
-/// Reads the URL of a running server. What is wrong is told without the password.
+/// Reads the URL of a running server. Errors leave the password out.
 ///
 /// # Errors
 /// [`Error::Url`].
@@ -138,7 +135,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     if database.is_empty() {
         return Err("no database after the host: `/sbtest` for example".to_owned());
     }
-    // More likely it is the one before the host, and the password has the `/`.
+    // That `@` is more likely the one before the host, and the `/` part of the password.
     if database.contains('@') {
         let why = "an `@` after the host: write `/` in a password as `%2F`, and `@` in a database as `%40`";
         return Err(why.to_owned());
@@ -194,7 +191,7 @@ fn port_number(text: &str) -> Result<u16, String> {
 }
 
 fn tcp(host: &str, default_port: u16) -> Result<Place, String> {
-    // Of `[::1]:3306` the last colon outside of the brackets.
+    // In `[::1]:3306`, the last colon outside the brackets.
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, Some(port)),
         _ => (host, None),
@@ -212,7 +209,7 @@ fn decoded(text: &str) -> Result<String, String> {
     bytes.map(Into::into).map_err(|_| "its `%` escapes do not decode to UTF-8".to_owned())
 }
 
-/// As much of a URL as can be no part of a password. What cannot be read as a URL may have one in any place.
+/// The part of a URL that cannot belong to a password. A text that is not a URL may have a password anywhere.
 pub(crate) fn shown(text: &str) -> String {
     let word = text.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|scheme| *scheme == word);
@@ -250,7 +247,7 @@ pub(crate) fn shown(text: &str) -> String {
         let hidden = if login.contains(':') { ":..." } else { "" };
         format!("{}{hidden}@", user.unwrap_or_default())
     });
-    // A port that is none may be anything.
+    // Something other than a number in the place of a port may be anything.
     let host = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_err() && !port.ends_with(']') => {
             format!("{name}:...")
@@ -261,7 +258,7 @@ pub(crate) fn shown(text: &str) -> String {
     format!("{head}{login}{host}{slash}{database}{}", shown_query(query))
 }
 
-/// A query without values that are no places.
+/// A query without its values, except those that say where the server is.
 fn shown_query(query: &str) -> String {
     let shown = |part: &str| match part.split_once('=') {
         Some((name, _)) if ["socket", "host"].contains(&name) => part.to_owned(),
@@ -301,7 +298,7 @@ mod tests {
         assert_eq!(parse_url(&url.to_string()), Ok(url));
         let url = parse_url("postgres://root@/sbtest?host=%2Frun").unwrap();
         assert_eq!(url.place, Place::Socket("/run/.s.PGSQL.5432".into()));
-        // Of others it is the one there is.
+        // Other URLs have one form.
         for text in ["postgres://me@/db?socket=/s", "mysql://me@/db?socket=/d/.s.PGSQL.1"] {
             assert_eq!(parse_url(text).unwrap().for_programs(), text);
         }

@@ -80,7 +80,7 @@ pub struct Usage {
     pub client: ClientCounters,
     /// By the server's process tree; none where it is not watched.
     pub server: Option<ServerCounters>,
-    /// By and on the machine.
+    /// Activity of the machine.
     pub host: HostCounters,
     /// The time between the snapshots.
     pub interval: Interval,
@@ -170,7 +170,7 @@ impl Snapshot {
         let (now, then) = (&self.machine, &earlier.machine);
         let busy_ns = now.busy_ns.saturating_sub(then.busy_ns);
         let own_ns = self.own_cpu_ns.saturating_sub(earlier.own_cpu_ns);
-        // What an unknown server used cannot be told from what others used.
+        // The CPU time of an unknown server cannot be told apart from that of other processes.
         let other_ns = server.as_ref().map(|server| {
             let server_ns = server.connections.cpu_ns + server.background.cpu_ns;
             busy_ns.saturating_sub(own_ns + server_ns)

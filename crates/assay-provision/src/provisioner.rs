@@ -382,19 +382,23 @@ fn as_available(prefix: Prefix) -> Available {
 
 /// The error for a version that no source has, not even its vendor. `none` has the places searched before.
 fn not_at_the_vendor(lack: Error, mut none: Error) -> Error {
-    match (&lack, &mut none) {
-        (Error::Download { .. }, Error::NoVersion { unread, .. }) => {
-            unread.push(lack);
-            none
-        }
-        // The series may be in a source that could not be searched.
-        (Error::NotPublished { .. }, Error::NoVersion { unread, wanted, .. })
-            if !unread.is_empty() && wanted.split('.').count() < 3 =>
-        {
-            none
-        }
-        _ => lack,
+    let Error::NoVersion { unread, wanted, .. } = &mut none else { return lack };
+    let is_cut_off = matches!(lack, Error::Download { .. });
+    // A series may be in a place that could not be looked into; the vendor lists the full versions that it has.
+    let is_series = wanted.split('.').count() < 3;
+    let lacks_series =
+        matches!(lack, Error::NotPublished { .. }) && is_series && !unread.is_empty();
+    if !is_cut_off && !lacks_series {
+        return lack;
     }
+    // Debian comes before vendors, and the user can accept its index.
+    if let Some(at) = unread.iter().position(|error| matches!(error, Error::ExpiredIndex { .. })) {
+        return unread.swap_remove(at);
+    }
+    if is_cut_off {
+        unread.push(lack);
+    }
+    none
 }
 
 #[cfg(test)]
@@ -405,8 +409,7 @@ mod tests {
     fn what_a_vendor_lacks_is_told_with_what_there_is() {
         let lack = || Error::Download { url: "u".to_owned(), detail: "d".to_owned() };
         let none = || {
-            let unread =
-                vec![Error::ExpiredIndex { release: "sid".to_owned(), detail: "d".to_owned() }];
+            let unread = vec![Error::Network { release: "sid".to_owned(), detail: "d".to_owned() }];
             let (wanted, available) = ("9.7".to_owned(), vec!["8.0.33".to_owned()]);
             Error::NoVersion {
                 product: Product::MySql,
@@ -423,7 +426,7 @@ mod tests {
             assert!(words.contains(part), "{words}");
         }
         let hints = assay_model::Hint::hints(&told).concat();
-        assert!(hints.contains("--accept-expired-index") && hints.contains("network"), "{hints}");
+        assert!(hints.contains("--offline") && hints.contains("goes on where"), "{hints}");
         let wrong = not_at_the_vendor(Error::malformed("archive", "torn"), none());
         assert!(matches!(wrong, Error::Malformed { .. }));
     }

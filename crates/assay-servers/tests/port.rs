@@ -2,17 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::net::TcpListener;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::{sync::Arc, time::Duration};
 
 use assay_model::{Hint as _, Product};
 use assay_servers::{Error, Listen, Server};
-use assay_testkit::{options, product_prefix, site, start_listening, template};
+use assay_testkit::{options, product_prefix, run_tests, site, start_listening, template, tests};
 use assay_wire::{Address, ConnectOptions, Control};
 use fs_err as fs;
-
-assay_testkit::supervisor_entry!();
 
 /// One that makes its system tables itself, two that get them from scripts, and one with accounts in the data.
 const SYSTEMS: [(Product, &str); 4] = [
@@ -60,7 +59,6 @@ fn knocker(product: Product, port: u16, stop: Arc<AtomicBool>) -> JoinHandle<(u3
     })
 }
 
-#[test]
 fn nobody_gets_in_before_there_is_a_password() {
     for (product, version) in SYSTEMS {
         let port = free_port();
@@ -79,12 +77,7 @@ fn nobody_gets_in_before_there_is_a_password() {
 }
 
 /// Started by root, the server writes to its own directories only; it started as root before, and wrote anywhere.
-#[test]
 fn whoever_gets_in_is_not_root() {
-    if !rustix::process::geteuid().is_root() {
-        println!("NOT TESTED: only root can start a server that could be root");
-        return;
-    }
     let roots = tempfile::tempdir().unwrap();
     fs::set_permissions(roots.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let file = roots.path().join("x");
@@ -125,7 +118,6 @@ fn whoever_gets_in_is_not_root() {
     }
 }
 
-#[test]
 fn a_port_that_is_taken_is_told_before_anything_is_done() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = Listen::Loopback(taken.local_addr().unwrap().port());
@@ -138,4 +130,13 @@ fn a_port_that_is_taken_is_told_before_anything_is_done() {
     assert!(matches!(error, Error::Port { .. }), "{error}");
     assert!(error.hints()[0].contains("--port 0"));
     assert!(!site.data_root.exists());
+}
+
+fn main() -> ExitCode {
+    let anyone = tests![
+        nobody_gets_in_before_there_is_a_password,
+        a_port_that_is_taken_is_told_before_anything_is_done,
+    ];
+    let root = tests![whoever_gets_in_is_not_root,];
+    run_tests(&anyone, &root)
 }

@@ -4,6 +4,7 @@
 //! Everything panics with the reason when a server cannot be had: in a test that is the right end.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
@@ -12,6 +13,7 @@ use assay_servers::{
 };
 use assay_wire::{ConnectOptions, Control, Stop};
 use fs_err as fs;
+use libtest_mimic::{Arguments, Completion, Trial};
 use tempfile::TempDir;
 
 /// Name of the test function that [`supervisor_entry`] makes.
@@ -27,8 +29,8 @@ const TEMPLATE_VERSION: u32 = 1;
 #[macro_export]
 macro_rules! supervisor_entry {
     () => {
-        /// Does nothing in a run of the tests: it is how this program runs as a supervisor of a server.
         #[test]
+        #[ignore = "not a test: how this program runs as the supervisor of a server"]
         fn assay_supervisor() {
             $crate::supervise_if_asked();
         }
@@ -37,15 +39,53 @@ macro_rules! supervisor_entry {
 
 /// Runs as a supervisor when the command line says so. For [`supervisor_entry`].
 pub fn supervise_if_asked() {
-    if std::env::args().any(|arg| arg == AS_SUPERVISOR) {
+    if is_supervisor() {
         let _ = assay_servers::supervise::main();
     }
+}
+
+/// Whether this program was started as a supervisor.
+#[must_use]
+pub fn is_supervisor() -> bool {
+    std::env::args().any(|arg| arg == AS_SUPERVISOR)
+}
+
+/// A test and its name.
+pub type NamedTest = (&'static str, fn());
+
+/// Functions as [`NamedTest`]s.
+#[macro_export]
+macro_rules! tests {
+    ($($test:ident),* $(,)?) => { [$((stringify!($test), $test as fn())),*] };
+}
+
+/// Runs the tests of a program without the usual harness: those of `root` need root and are ignored, with that reason,
+/// when another user runs them. The usual harness knows only when it compiles whether a test is ignored.
+#[must_use]
+pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
+    if is_supervisor() {
+        supervise_if_asked();
+        return ExitCode::SUCCESS;
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    let trial = |&(name, test): &NamedTest, can_run: bool| {
+        Trial::ignorable_test(name, move || {
+            if !can_run {
+                return Ok(Completion::ignored_with("needs root"));
+            }
+            test();
+            Ok(Completion::Completed)
+        })
+    };
+    let trials = anyone.iter().map(|test| trial(test, true));
+    let trials = trials.chain(root.iter().map(|test| trial(test, is_root))).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// The running test binary as a supervisor.
 #[must_use]
 pub fn supervisor() -> Supervisor {
-    let args = ["--exact", "--nocapture", ENTRY, AS_SUPERVISOR];
+    let args = ["--exact", "--nocapture", "--ignored", ENTRY, AS_SUPERVISOR];
     let program = std::env::current_exe().expect("the path of the running program");
     Supervisor { program, args: args.map(Into::into).to_vec() }
 }

@@ -51,8 +51,10 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    if let Some(overruled) = overruled(request, &plan.study).filter(|_| !args.quiet) {
-        print(&overruled);
+    if !args.quiet {
+        let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
+        let warnings = overruled(request, &plan.study).into_iter().chain(overrun);
+        warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
 }
@@ -64,7 +66,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     let percent = |share: f64| (share * 1e5).round() / 1e3;
     (asked < used).then(|| {
         format!(
-            "warning: preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
+            "preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
              uses it",
             study.preset.word(),
             percent(used),

@@ -10,6 +10,7 @@ mod command_line;
 mod compare;
 mod config_file;
 mod exit;
+mod hints;
 mod interrupt;
 mod machine_lock;
 mod open_files;
@@ -24,7 +25,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::AnsiColor;
-use assay_model::{Hint, printable_lines, without_secrets};
+use assay_model::{printable_lines, without_secrets};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -132,52 +133,11 @@ fn print_error(error: &anyhow::Error) {
         }
         shown = text;
     }
-    let hints = hints(error);
+    let hints = hints::hints(error);
     if !hints.is_empty() {
         print("");
     }
     for hint in hints {
         print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
     }
-}
-
-/// The remedies that any error in the chain knows.
-fn hints(error: &anyhow::Error) -> Vec<String> {
-    fn of<E: Hint + std::error::Error + 'static>(
-        cause: &(dyn std::error::Error + 'static),
-    ) -> Vec<String> {
-        cause.downcast_ref::<E>().map(Hint::hints).unwrap_or_default()
-    }
-    error
-        .chain()
-        .flat_map(|cause| {
-            let mut hints = of::<assay_plan::Error>(cause);
-            hints.extend(of::<assay_plan::StudyFileError>(cause));
-            hints.extend(of::<assay_plan::ConfigFault>(cause));
-            hints.extend(of::<advice::Advised>(cause));
-            hints.extend(of::<compare::NoResume>(cause));
-            hints.extend(of::<machine_lock::LockError>(cause));
-            hints.extend(of::<study::OtherMachine>(cause));
-            hints.extend(of::<study::StillMeasured>(cause));
-            hints.extend(of::<study::Distrust>(cause));
-            hints.extend(of::<study::NoRoom>(cause));
-            hints.extend(of::<paths::Unreadable>(cause));
-            hints.extend(of::<paths::NotMade>(cause));
-            hints.extend(of::<paths::OpenToAll>(cause));
-            hints.extend(of::<paths::NoHome>(cause));
-            hints.extend(of::<paths::WrongPlace>(cause));
-            hints.extend(of::<report::NoFormat>(cause));
-            hints.extend(of::<report::NoPlace>(cause));
-            hints.extend(of::<report::NotWritten>(cause));
-            hints.extend(of::<cache::StillRunning>(cause));
-            hints.extend(of::<assay_provision::Error>(cause));
-            hints.extend(of::<assay_servers::Error>(cause));
-            hints.extend(of::<assay_load::Error>(cause));
-            hints.extend(of::<open_files::TooFewFiles>(cause));
-            hints.extend(cause.downcast_ref().and_then(attach::connection_hint));
-            hints.extend(of::<assay_probe::Error>(cause));
-            hints.extend(of::<assay_ledger::Error>(cause));
-            hints
-        })
-        .collect()
 }

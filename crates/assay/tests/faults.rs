@@ -1,19 +1,19 @@
 //! What goes wrong while measuring, each provoked on real servers: never a verdict from it, never anything left behind,
 //! and the rest of the study goes on.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
-#![expect(clippy::print_stdout, reason = "what could not be tested is said")]
 
 mod common;
 
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
+use assay_testkit::{run_tests, tests};
 use assay_wire::{ConnectOptions, Control};
 use common::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -102,7 +102,6 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(result["study"]["finished"], true);
 }
 
-#[test]
 fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -115,7 +114,6 @@ fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
     place.assert_nothing_left();
 }
 
-#[test]
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -129,7 +127,6 @@ fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
     place.assert_nothing_left();
 }
 
-#[test]
 fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -155,7 +152,6 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
 }
 
 /// The client waits for half a minute or so before it gives a server up.
-#[test]
 fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -175,7 +171,6 @@ fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
     place.assert_nothing_left();
 }
 
-#[test]
 fn an_option_that_a_version_does_not_know_is_told() {
     let place = Place::new();
     let other = "mariadb@11.8+no_such_option=1";
@@ -236,7 +231,6 @@ fn a_template_is_lost(
     place.assert_nothing_left();
 }
 
-#[test]
 fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -246,7 +240,6 @@ fn a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed() {
     a_template_is_lost(&place, child, "fresh", is_due, "update-index");
 }
 
-#[test]
 fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -260,7 +253,6 @@ fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
     );
 }
 
-#[test]
 fn a_second_assay_waits_until_the_first_has_measured() {
     let _alone = ALONE.lock();
     let (first_place, second_place) = (Place::new(), Place::new());
@@ -298,19 +290,13 @@ fn a_second_assay_waits_until_the_first_has_measured() {
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None, and said so, where nothing can be mounted.
-    fn mount(path: PathBuf, bytes: u64) -> Option<Self> {
+    fn mount(path: PathBuf, bytes: u64) -> Self {
         fs_err::create_dir_all(&path).unwrap();
         let size = format!("size={bytes}");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(&path)
-            .status()
-            .is_ok_and(|status| status.success());
-        if !mounted {
-            println!("NOT TESTED: no file system can be mounted here (needs root)");
-        }
-        mounted.then_some(Self(path))
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path);
+        assert!(mount.status().unwrap().success(), "{} cannot be mounted", path.display());
+        Self(path)
     }
 }
 
@@ -320,11 +306,10 @@ impl Drop for SmallDisk {
     }
 }
 
-#[test]
 fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    let Some(_disk) = SmallDisk::mount(place.cache().join("instances"), 90 << 20) else { return };
+    let _disk = SmallDisk::mount(place.cache().join("instances"), 90 << 20);
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "100000", "--offline"];
     let output = place.run_to_end(&args);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -333,13 +318,12 @@ fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
     place.assert_nothing_left();
 }
 
-#[test]
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let _alone = ALONE.lock();
     let place = Place::new();
     // Templates become instances by a rename: they are on one file system. The servers can stay where they are.
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
-    let Some(_disk) = SmallDisk::mount(place.cache(), 5 << 30) else { return };
+    let _disk = SmallDisk::mount(place.cache(), 5 << 30);
     fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--rows", "10000", "--offline"];
     let more =
@@ -374,7 +358,6 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
 }
 
 /// A terminal whose window is closed: the program at its other end, and its servers, are gone.
-#[test]
 fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -424,13 +407,10 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     assert!(place.slices() > slices);
 }
 
-#[test]
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    let Some(disk) = SmallDisk::mount(place.ledger().with_file_name("small"), 400 << 10) else {
-        return;
-    };
+    let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 400 << 10);
     let ledger = disk.0.join("ledger.db");
     let mut command = place.command(&[
         "compare",
@@ -452,4 +432,24 @@ fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     assert!(studies[0].slices > 0 && !studies[0].finished);
     drop(kept);
     place.assert_nothing_left();
+}
+
+fn main() -> ExitCode {
+    let anyone = tests![
+        a_server_that_is_killed_fails_its_test_and_the_study_goes_on,
+        a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on,
+        a_connection_that_is_killed_fails_its_test_and_the_study_goes_on,
+        a_server_that_hangs_fails_its_test_and_the_study_goes_on,
+        an_option_that_a_version_does_not_know_is_told,
+        a_server_that_no_longer_starts_keeps_what_was_measured_and_can_be_resumed,
+        a_server_that_does_not_start_for_tests_never_measured_can_be_resumed,
+        a_second_assay_waits_until_the_first_has_measured,
+        a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on,
+    ];
+    let root = tests![
+        a_disk_that_fills_while_loading_is_told_and_nothing_is_left,
+        a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left,
+        a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has,
+    ];
+    run_tests(&anyone, &root)
 }

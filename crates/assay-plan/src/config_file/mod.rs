@@ -1,17 +1,17 @@
-//! The config file of a server, `my.cnf` or `postgresql.conf`, to the options it stands for.
+//! Reads the options from the config file of a server, `my.cnf` or `postgresql.conf`.
 //!
-//! Read by assay instead of the server: what it sets is then asked for like any other option, kept in the ledger, and
-//! judged by the audit, and nothing of it reaches into directories that are not the study's.
+//! Assay reads the file instead of the server. Its options are then like any others: they are kept in the ledger and
+//! audited, and none reaches into directories outside the study's.
 
 use std::path::PathBuf;
 
 use assay_model::{Hint, Origin, Product, SystemSpec, may_be_secret};
 
+use crate::request::SystemRequest;
 use crate::reserved::refusal;
-use crate::system_name::server_option;
-use crate::{SystemRequest, parse_system};
+use crate::system_name::{parse_system, server_option};
 
-/// What a line of a config file asks for.
+/// A line of a config file that asks for something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigLine {
     /// An option of the server and its value.
@@ -40,7 +40,7 @@ pub enum ConfigLine {
 pub struct ConfigFault {
     /// From 1.
     pub line: usize,
-    /// What is wrong.
+    /// The reason.
     pub why: &'static str,
 }
 
@@ -54,9 +54,9 @@ impl Hint for ConfigFault {
     }
 }
 
-/// What the lines of a config file ask a server for, in order; a later line counts more.
+/// Reads the lines of a config file, in order; a later line overrides an earlier one.
 ///
-/// Of a `my.cnf`, the groups count that this server reads.
+/// In a `my.cnf`, only the groups count that this server reads.
 ///
 /// # Errors
 /// [`ConfigFault`] for the first line that cannot be read.
@@ -92,7 +92,7 @@ pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, Co
     Ok(found)
 }
 
-/// The options of lines of which all includes have been replaced: of those that name the same, the last.
+/// The options of lines whose includes have all been replaced; the last of several with the same name.
 pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -118,13 +118,13 @@ impl SystemRequest {
     }
 }
 
-/// The value that a system asks for, of an option written with `_` and without what only says how it is given.
+/// The value that a system asks for of an option, whose name is written with `_` and without prefixes such as `loose`.
 pub(crate) fn asked<'a>(spec: &'a SystemSpec, option: &str) -> Option<&'a str> {
     let is_it = |name: &str| plain(&name.to_ascii_lowercase()) == option;
     spec.overrides.iter().rev().find(|(name, _)| is_it(name)).map(|(_, value)| value.as_str())
 }
 
-/// A name without what only says how it is given.
+/// A name without prefixes such as `loose`, which only say how the option is given.
 fn plain(name: &str) -> &str {
     let name = name.strip_prefix("loose_").unwrap_or(name);
     name.strip_prefix("skip_").unwrap_or(name)
@@ -205,7 +205,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// A value without its quotes, and with what is escaped.
+/// A value without its quotes, its escapes resolved.
 fn mysql_value(text: &str) -> String {
     let quoted = ['\'', '"']
         .iter()
@@ -274,8 +274,8 @@ fn only_comment(rest: &str) -> Result<(), &'static str> {
     if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
 }
 
-/// An option that is taken over, unless it is assay's to set, leads away, may be a secret, or names what the machine of
-/// the file has.
+/// An option of a config file. It is left out if only assay may set it, if it leads out of the study's directories, may
+/// be a secret, or names something of the machine that the file comes from.
 fn option(product: Product, name: &str, value: &str) -> Read {
     let (name, value) = server_option(name, value).ok_or(
         "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",

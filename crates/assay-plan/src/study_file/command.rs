@@ -1,10 +1,27 @@
 //! From a request to the command that asks for the same.
 
-use assay_model::{IdKey, Preset, StatementMode, TestSet};
+use serde::Serialize;
+use toml::de::{DeTable, DeValue};
 
-use crate::quantity::{duration_text, percent_text};
-use crate::request::{SEED, THRESHOLD};
-use crate::{Request, SystemRequest};
+use crate::request::{Request, SystemRequest, THRESHOLD, usual};
+
+/// Options that come first in a command, in their order; the rest follow in the order of the study file.
+const FIRST: [&str; 11] = [
+    "source",
+    "preset",
+    "set",
+    "tests",
+    "clients",
+    "tables",
+    "rows",
+    "budget",
+    "threshold",
+    "placement",
+    "seed",
+];
+
+/// Options that come last, in their order.
+const LAST: [&str; 3] = ["statements", "id-key", "twin"];
 
 /// The command that asks for the same; none for named systems and several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
@@ -17,42 +34,59 @@ pub(super) fn command(request: &Request) -> Option<String> {
     if has_comma || !request.systems.iter().all(is_plain) {
         return None;
     }
-    let mut words = vec!["assay compare".to_owned()];
-    words.extend(request.systems.iter().map(|system| shell_quoted(&system.words)));
-    let mut option = |name: &str, value: Option<String>| {
-        words.extend(value.map(|value| format!("--{name} {value}")));
-    };
-    let seconds = |seconds: Option<f64>| seconds.map(|it| shell_quoted(&duration_text(it)));
-    let joined = |items: &[String]| items.join(",");
-    let is_quick = request.preset == Preset::Quick;
-    option("source", request.source.as_deref().map(shell_quoted));
-    option("preset", (!is_quick).then(|| request.preset.word().to_owned()));
-    let is_32 = request.set == TestSet::Set32;
-    option("set", (!is_32).then(|| request.set.len().to_string()));
-    let tests = shell_quoted(&joined(&request.tests));
-    option("tests", (!request.tests.is_empty()).then_some(tests));
-    let clients = setup.clients.as_ref();
-    option("clients", clients.map(|it| joined(&it.iter().map(u32::to_string).collect::<Vec<_>>())));
-    option("tables", setup.tables.map(|it| it.to_string()));
-    option("rows", setup.rows.map(|it| it.to_string()));
-    option("budget", seconds(request.budget_s));
-    let threshold = request.threshold.filter(|it| *it != THRESHOLD);
-    option("threshold", threshold.map(percent_text));
-    option("placement", request.placement.map(|it| it.word().to_owned()));
-    option("seed", (request.seed != SEED).then(|| request.seed.to_string()));
-    option("slice", seconds(request.slice_s));
-    option("write-slice", seconds(request.write_slice_s));
-    option("blocks", request.blocks.map(|it| it.to_string()));
-    option("rounds", request.rounds.map(|it| it.to_string()));
-    let is_text = request.statements == StatementMode::Text;
-    option("db-ps-mode", is_text.then(|| "disable".to_owned()));
-    let switches = [
-        ("--secondary", request.id_key == IdKey::Secondary),
-        ("--twin", request.twin == Some(true)),
-        ("--no-twin", request.twin == Some(false)),
-    ];
-    words.extend(switches.into_iter().filter(|(_, on)| *on).map(|(word, _)| word.to_owned()));
-    Some(words.join(" "))
+    let unsaid = options(&lines(&Request { threshold: Some(THRESHOLD), ..usual() }));
+    let mut said = options(&(lines(request) + &lines(setup)));
+    said.retain(|option| !unsaid.contains(option));
+    // The sort is stable.
+    said.sort_by_key(|(key, _)| {
+        let among = |keys: &[&str]| keys.iter().position(|other| other == key);
+        match (among(&FIRST), among(&LAST)) {
+            (Some(place), _) => place,
+            (None, None) => FIRST.len(),
+            (None, Some(place)) => FIRST.len() + 1 + place,
+        }
+    });
+    let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
+    let words = systems.chain(said.iter().map(|(key, value)| as_typed(key, value)));
+    Some(std::iter::once("assay compare".to_owned()).chain(words).collect::<Vec<_>>().join(" "))
+}
+
+/// A line of a study file for each value.
+pub(super) fn lines(values: &impl Serialize) -> String {
+    toml::to_string(values).expect("numbers, texts and lists of them are TOML")
+}
+
+/// Keys and values in their order; lists as a command has them.
+fn options(lines: &str) -> Vec<(String, String)> {
+    let Ok(document) = DeTable::parse(lines) else { return Vec::new() };
+    let mut entries: Vec<_> = document.get_ref().iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let texts =
+        entries.iter().map(|(key, value)| (key.get_ref().to_string(), text(value.get_ref())));
+    texts.collect()
+}
+
+fn text(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Array(values) => {
+            values.iter().map(|value| text(value.get_ref())).collect::<Vec<_>>().join(",")
+        }
+        other => other.type_str().to_owned(),
+    }
+}
+
+/// An option of `compare`. Most have the name of the key.
+fn as_typed(key: &str, value: &str) -> String {
+    match (key, value) {
+        ("statements", "text") => "--db-ps-mode disable".to_owned(),
+        ("id-key", "secondary") => "--secondary".to_owned(),
+        ("twin", "true") => "--twin".to_owned(),
+        ("twin", "false") => "--no-twin".to_owned(),
+        _ => format!("--{key} {}", shell_quoted(value)),
+    }
 }
 
 /// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.

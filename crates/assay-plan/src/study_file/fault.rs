@@ -5,9 +5,9 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use assay_model::{Hint, masked};
 
-use crate::Error;
+use crate::entry::{KEY, Mistake};
 
-/// Why a study file cannot be read: the message, the line of the file and a mark under the place.
+/// The reason why a study file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown}")]
 pub struct StudyFileError {
@@ -35,14 +35,15 @@ impl Fault {
         Self { message: message.into(), span: Some(span), hints: Vec::new() }
     }
 
-    /// Of the file as a whole.
+    /// In the file as a whole.
     pub(super) fn of_file(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None, hints: Vec::new() }
     }
 
-    /// What a part of the file means makes no sense.
-    pub(super) fn from_error(span: Range<usize>, error: &Error) -> Self {
-        Self { message: error.to_string(), span: Some(span), hints: error.hints() }
+    /// In the value of a key.
+    pub(super) fn of_value(span: Range<usize>, key: &str, mistake: Mistake) -> Self {
+        let message = mistake.message.replace(KEY, key);
+        Self { message, span: Some(span), hints: mistake.hints }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -50,7 +51,7 @@ impl Fault {
         self
     }
 
-    /// Passwords and tokens are shown neither in the file's line nor in what is said of it.
+    /// Shows neither passwords nor tokens, in the line of the file and in the message.
     pub(super) fn shown_in(self, name: &str, text: &str) -> StudyFileError {
         let text = &masked(text);
         let place: Element<'_> = match self.span {

@@ -1,18 +1,20 @@
 //! Study files: a [`Request`](crate::Request) as TOML, read with errors that point at the place, and written.
 //!
-//! The document is walked by hand over values that know their place in the file: so that every mistake, of whatever
-//! kind, can be shown with its line.
+//! Options and setups go through serde; systems and their options are walked, since their keys are free. Either way a
+//! mistake has its place in the file, so that its line can be shown.
 
 mod command;
 mod fault;
+mod places;
 mod read;
+mod systems;
 mod value;
 mod write;
 
 pub use fault::StudyFileError;
 pub use write::write_study;
 
-use crate::Request;
+use crate::request::Request;
 
 /// Reads a study file; `name` is what errors call it, `text` its content.
 ///

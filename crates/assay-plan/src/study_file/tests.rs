@@ -303,7 +303,7 @@ prop_compose! {
     }
 }
 
-/// What a study file can say: one system to a name, no two setups alike.
+/// Whether a study file can express a request: one system to a name, no two setups alike.
 fn is_sayable(request: &Request) -> bool {
     let systems = &request.systems;
     let clash =

@@ -1,18 +1,19 @@
-//! Values of a study file with their places, and tables that know their keys.
+//! Values of a study file with their places, for what serde does not see: systems, their options, and lists of tables.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::fault::Fault;
+use crate::entry::{KEY, Mistake, listed};
 use crate::nearest::nearest;
 
 /// A table of the file.
 #[derive(Clone, Copy)]
 pub(super) struct Table<'t> {
     source: &'t str,
-    entries: &'t DeTable<'t>,
+    pub(super) entries: &'t DeTable<'t>,
 }
 
 /// A value of the file, its key, and where both are.
@@ -64,11 +65,23 @@ impl<'t> Table<'t> {
         })
     }
 
-    fn value(
-        &self,
-        key: &'t Spanned<toml::de::DeString<'t>>,
-        value: &'t Spanned<DeValue<'t>>,
-    ) -> Value<'t> {
+    /// Reads values with serde. `skipped` are the keys that are read elsewhere.
+    pub(super) fn read<T: serde::Deserialize<'t>>(&self, skipped: &[&str]) -> Result<T, Fault> {
+        let entries = self.entries.clone().into_iter();
+        let kept: DeTable<'t> =
+            entries.filter(|(key, _)| !skipped.contains(&key.get_ref().as_ref())).collect();
+        let deserializer = toml::de::Deserializer::from(Spanned::new(0..0, kept));
+        T::deserialize(deserializer).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let holds =
+                |value: &Value<'_>| value.span.start <= span.start && span.end <= value.span.end;
+            let value = self.values().into_iter().find(holds);
+            let key = value.map(|value| value.key).unwrap_or_default();
+            Fault::of_value(span, key, Mistake::from_text(error.message()))
+        })
+    }
+
+    fn value(&self, key: &'t Spanned<DeString<'t>>, value: &'t Spanned<DeValue<'t>>) -> Value<'t> {
         Value {
             key: key.get_ref(),
             key_span: key.span(),
@@ -81,11 +94,11 @@ impl<'t> Table<'t> {
 
 impl<'t> Value<'t> {
     /// A mistake in the value as a whole.
-    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
-        Fault::at(self.span.clone(), message)
+    pub(super) fn fault(&self, mistake: impl Into<Mistake>) -> Fault {
+        Fault::of_value(self.span.clone(), self.key, mistake.into())
     }
 
-    /// Where a part of a text is in the file; the whole text where it is written with escapes.
+    /// The place of a part of a text in the file; that of the whole text if it is written with escapes.
     pub(super) fn span_of(&self, part: Range<usize>) -> Range<usize> {
         let (Some(written), Some(text)) = (self.source.get(self.span.clone()), self.value.as_str())
         else {
@@ -102,22 +115,13 @@ impl<'t> Value<'t> {
 
     /// `expected` says what the value is to be.
     pub(super) fn text(&self, expected: &str) -> Result<&'t str, Fault> {
-        self.value.as_str().ok_or_else(|| self.not(expected))
-    }
-
-    pub(super) fn flag(&self) -> Result<bool, Fault> {
-        self.value.as_bool().ok_or_else(|| self.not("`true` or `false`"))
-    }
-
-    /// A list, or a single value in its place.
-    pub(super) fn one_or_more(&self) -> Result<Vec<Self>, Fault> {
-        if self.value.is_array() { self.list("") } else { Ok(vec![self.clone()]) }
+        self.value.as_str().ok_or_else(|| self.fault(self.is_not(expected)))
     }
 
     pub(super) fn list(&self, expected: &str) -> Result<Vec<Self>, Fault> {
-        let entries = self.value.as_array().ok_or_else(|| self.not(expected))?;
+        let entries = self.value.as_array().ok_or_else(|| self.fault(self.is_not(expected)))?;
         if entries.is_empty() {
-            return Err(self.fault(format!("`{}` is empty", self.key)));
+            return Err(self.fault(format!("`{KEY}` is empty")));
         }
         let value = |entry: &'t Spanned<DeValue<'t>>| Self {
             span: entry.span(),
@@ -128,54 +132,8 @@ impl<'t> Value<'t> {
     }
 
     pub(super) fn table(&self, expected: &str) -> Result<Table<'t>, Fault> {
-        let entries = self.value.as_table().ok_or_else(|| self.not(expected))?;
+        let entries = self.value.as_table().ok_or_else(|| self.fault(self.is_not(expected)))?;
         Ok(Table { source: self.source, entries })
-    }
-
-    pub(super) fn number(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
-        let number = self.value.as_integer().ok_or_else(|| self.not("a whole number"))?;
-        u64::from_str_radix(number.as_str(), number.radix())
-            .ok()
-            .filter(|number| range.contains(number))
-            .ok_or_else(|| {
-                let (low, high) = (range.start(), range.end());
-                self.fault(format!("`{}` must lie between {low} and {high}", self.key))
-            })
-    }
-
-    pub(super) fn count(&self, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
-        let number = self.number(u64::from(*range.start())..=u64::from(*range.end()))?;
-        Ok(u32::try_from(number).unwrap_or(*range.end()))
-    }
-
-    /// A number that was read from a text.
-    pub(super) fn in_range(&self, number: u32, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
-        let (low, high) = (range.start(), range.end());
-        let wrong = || self.fault(format!("`{}` must lie between {low} and {high}", self.key));
-        if range.contains(&number) { Ok(number) } else { Err(wrong()) }
-    }
-
-    /// A number as it is written, or a text.
-    pub(super) fn text_or_number(&self, expected: &str) -> Result<String, Fault> {
-        match self.value {
-            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
-            DeValue::Float(number) => Ok(number.as_str().to_owned()),
-            _ => self.text(expected).map(str::to_owned),
-        }
-    }
-
-    /// The one of `all` whose word stands here.
-    pub(super) fn word<T: Copy>(&self, all: &[T], word: fn(T) -> &'static str) -> Result<T, Fault> {
-        let words: Vec<_> = all.iter().map(|&one| word(one)).collect();
-        let choice = listed(&words);
-        let text = self.text(&format!("one of {choice}"))?;
-        all.iter().copied().find(|&one| word(one) == text).ok_or_else(|| {
-            let fault = self.fault(format!("`{text}` is not a valid `{}`", self.key));
-            match nearest(text, words) {
-                Some(meant) => fault.hint(format!("did you mean `{meant}`")),
-                None => fault.hint(format!("it must be one of {choice}")),
-            }
-        })
     }
 
     /// A server option's value as the server takes it.
@@ -184,18 +142,20 @@ impl<'t> Value<'t> {
             DeValue::String(text) => Ok(text.clone().into_owned()),
             DeValue::Integer(number) => {
                 let value = i128::from_str_radix(number.as_str(), number.radix());
-                Ok(value.map_err(|_| self.not("a number"))?.to_string())
+                Ok(value.map_err(|_| self.fault(self.is_not("a number")))?.to_string())
             }
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(true) => Ok("ON".to_owned()),
             DeValue::Boolean(false) => Ok("OFF".to_owned()),
-            _ => Err(self
-                .not("a text, a number, `true` or `false`")
-                .hint("an option whose name has a dot is written in quotes: `\"group.option\"`")),
+            _ => {
+                Err(self.fault(self.is_not("a text, a number, `true` or `false`").hint(
+                    "an option whose name has a dot is written in quotes: `\"group.option\"`",
+                )))
+            }
         }
     }
 
-    fn not(&self, expected: &str) -> Fault {
+    fn is_not(&self, expected: &str) -> Mistake {
         let is = match self.value.type_str() {
             "string" => "text",
             "integer" | "float" => "a number",
@@ -204,16 +164,6 @@ impl<'t> Value<'t> {
             "array" => "a list",
             _ => "a table",
         };
-        let fault = self.fault(format!("`{}` must be {expected}, not {is}", self.key));
-        match self.value.as_str().map(str::trim) {
-            Some(text) if text.parse::<i64>().is_ok() || matches!(text, "true" | "false") => {
-                fault.hint(format!("write it without quotes: `{text}`"))
-            }
-            _ => fault,
-        }
+        Mistake::of_type(expected, is, self.value.as_str())
     }
-}
-
-fn listed(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -39,9 +39,12 @@ pub(crate) struct Content {
     pub(crate) valid_hours: i64,
     /// Zeros in the package, MiB; the index says nothing of them.
     pub(crate) zeros_mb: usize,
+    /// Whether there is an index of the unreleased suite, `sid`, which has expired.
+    pub(crate) has_expired_sid: bool,
 }
 
-pub(crate) const CONTENT: Content = Content { valid_hours: 24, zeros_mb: 0 };
+pub(crate) const CONTENT: Content =
+    Content { valid_hours: 24, zeros_mb: 0, has_expired_sid: false };
 
 /// A running mirror, and a machine whose apt is configured for it.
 pub(crate) struct Mirror {
@@ -55,8 +58,11 @@ impl Mirror {
     pub(crate) fn new(content: Content) -> Self {
         let home = TempDir::with_prefix("assay-mirror-").unwrap();
         let root = home.path().join("root");
-        fill(&root, content);
-        let keyring = sign(home.path(), &root.join("dists/bookworm"));
+        let mut suites = vec![fill(&root, "bookworm", content)];
+        if content.has_expired_sid {
+            suites.push(fill(&root, "sid", Content { valid_hours: -24, ..content }));
+        }
+        let keyring = sign(home.path(), &suites);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         configure(home.path(), "", port, &keyring);
@@ -119,29 +125,37 @@ impl Drop for Mirror {
     }
 }
 
-/// The package, its index, and the release file, not yet signed.
-fn fill(root: &Path, content: Content) {
+/// The package, its index, and the release file of a suite, not yet signed; gives the directory of the release file.
+fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
     let package = package(content);
     let pool = root.join("pool");
-    let dists = root.join("dists/bookworm");
+    let dists = root.join("dists").join(suite);
     let binary = dists.join("main/binary-amd64");
     fs::create_dir_all(&pool).unwrap();
     fs::create_dir_all(&binary).unwrap();
     fs::write(pool.join("server.deb"), &package).unwrap();
-    let index = format!(
-        "Package: mariadb-server-core\nVersion: 1:10.11.99-1\nArchitecture: amd64\n\
-         Maintainer: nobody <nobody@localhost>\nFilename: pool/server.deb\nSize: {}\n\
-         SHA256: {}\nDescription: a server for tests\n\n",
-        package.len(),
-        hex(&package)
-    );
+    let record = |name: &str| {
+        format!(
+            "Package: {name}\nVersion: 1:10.11.99-1\nArchitecture: amd64\n\
+             Maintainer: nobody <nobody@localhost>\nFilename: pool/server.deb\nSize: {}\n\
+             SHA256: {}\nDescription: a server for tests\n\n",
+            package.len(),
+            hex(&package)
+        )
+    };
+    let catalog: toml::Table = toml::from_str(include_str!("../../src/catalog.toml")).unwrap();
+    // The libraries without which no vendor's tarball is asked for.
+    let libraries = catalog["runtime"]["roots"].as_array().unwrap().iter();
+    let libraries = libraries.map(|name| record(name.as_str().unwrap()));
+    let index: String = std::iter::once(record("mariadb-server-core")).chain(libraries).collect();
     fs::write(binary.join("Packages"), &index).unwrap();
     let format = "%a, %d %b %Y %H:%M:%S UTC";
     let now = Timestamp::now();
     let date = |hours: i64| (now + Span::new().hours(hours)).strftime(format).to_string();
     let release = format!(
-        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: bookworm\nDate: {}\n\
+        "Origin: Debian\nLabel: Debian\nSuite: oldstable\nCodename: {}\nDate: {}\n\
          Valid-Until: {}\nArchitectures: amd64\nComponents: main\nSHA256:\n {} {} {}\n",
+        suite,
         date(-48),
         date(content.valid_hours),
         hex(index.as_bytes()),
@@ -149,6 +163,7 @@ fn fill(root: &Path, content: Content) {
         "main/binary-amd64/Packages",
     );
     fs::write(dists.join("Release"), release).unwrap();
+    dists
 }
 
 fn package(content: Content) -> Vec<u8> {
@@ -179,8 +194,8 @@ fn package(content: Content) -> Vec<u8> {
     archive.into_inner().unwrap()
 }
 
-/// Signs the release file with a key made for it, and gives the keyring.
-fn sign(home: &Path, dists: &Path) -> PathBuf {
+/// Signs the release files with a key made for them, and gives the keyring.
+fn sign(home: &Path, suites: &[PathBuf]) -> PathBuf {
     let gpg_home = home.join("gpg");
     fs::create_dir(&gpg_home).unwrap();
     let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o700);
@@ -189,12 +204,16 @@ fn sign(home: &Path, dists: &Path) -> PathBuf {
     let gpg = |arguments: &[&str]| {
         let mut command = Command::new("gpg");
         command.arg("--homedir").arg(&gpg_home).args(["--batch", "--quiet", "--yes"]);
-        let done = command.args(arguments).current_dir(dists).output();
+        let done = command.args(arguments).output();
         checked(done.expect("these tests sign an index: install gpg"));
     };
     gpg(&["--passphrase", "", "--quick-gen-key", "tests", "ed25519", "sign", "never"]);
     gpg(&["--output", keyring.to_str().unwrap(), "--export"]);
-    gpg(&["--output", "InRelease", "--clearsign", "Release"]);
+    for suite in suites {
+        let [signed, plain] = ["InRelease", "Release"].map(|name| suite.join(name));
+        let paths = [signed.to_str().unwrap(), plain.to_str().unwrap()];
+        gpg(&["--output", paths[0], "--clearsign", paths[1]]);
+    }
     keyring
 }
 

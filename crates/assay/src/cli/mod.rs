@@ -1,7 +1,7 @@
-//! The command line as typed. Words only: `request` gives what the plan needs.
+//! The command line as typed. `Compare::request` turns it into what the plan takes.
 
-mod habits;
 mod number;
+mod sysbench;
 mod tools;
 
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use assay_plan::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use habits::{option_hint, subcommand_hint};
 use number::{parse_number, parse_seed};
+pub(crate) use sysbench::{option_hint, subcommand_hint};
 pub(crate) use tools::{
     Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart,
     ServerStop, Tests,
@@ -184,7 +184,7 @@ pub(crate) struct RunFile {
     pub(crate) measuring: Measuring,
 }
 
-/// What replaces a part of a study file.
+/// Options that replace a part of a study file.
 #[derive(Debug, Args)]
 pub(crate) struct Instead {
     /// Run only the tests whose names match, instead of those in the file
@@ -223,7 +223,7 @@ pub(crate) struct Resume {
     pub(crate) measuring: Measuring,
 }
 
-/// Where servers come from.
+/// The source of servers.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArg {
     /// Take servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
@@ -232,7 +232,7 @@ pub(crate) struct SourceArg {
     pub(crate) source: Option<String>,
 }
 
-/// What all commands that measure share.
+/// Options of all commands that measure.
 #[derive(Debug, Args)]
 pub(crate) struct Measuring {
     /// Use only what is in the cache
@@ -301,7 +301,7 @@ pub(crate) enum ShapeWord {
     Json,
 }
 
-/// Where the ledger is.
+/// The place of the ledger.
 #[derive(Debug, Args)]
 pub(crate) struct LedgerArg {
     /// The file that keeps every slice [default: `ledger.db` in the user's data directory]
@@ -309,7 +309,7 @@ pub(crate) struct LedgerArg {
     pub(crate) file: Option<PathBuf>,
 }
 
-/// How and where the result is written.
+/// The shape and the place of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Format of the result [default: by the file extension of `--output`, else text]
@@ -388,7 +388,7 @@ fn counts(text: &str) -> Result<Counts, assay_plan::Error> {
     assay_plan::parse_clients(text).map(Counts)
 }
 
-/// What there is not: a time for each test.
+/// A time for each test, which assay does not have.
 #[derive(Debug, Clone)]
 enum NoTime {}
 

@@ -1,8 +1,8 @@
-//! Durations, counts and percentages as users write them.
+//! Times, counts and percentages as users write them.
 
 use jiff::SignedDuration;
 
-use crate::Error;
+use crate::error::Error;
 use crate::limits::CLIENTS;
 
 /// Longest duration, seconds: some thirty years.
@@ -12,9 +12,9 @@ const LONGEST_S: f64 = 1e9;
 /// follow each other: `90`, `100ms`, `10m`, `1h30m`, `30d`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is not a duration, [`Error::Bounds`] when it is not positive or too long.
+/// [`Error::Unreadable`] when it is not a duration, [`Error::Bounds`] when it is not positive or too long.
 pub fn parse_duration_s(text: &str) -> Result<f64, Error> {
-    let fail = || Error::Quantity {
+    let fail = || Error::Unreadable {
         value: text.to_owned(),
         what: "a time such as `90`, `10m` or `1h30m`; the units are `ms`, `s`, `m`, `h` and `d`, and a number \
                without unit is seconds",
@@ -46,16 +46,16 @@ fn with_units(text: &str) -> Option<f64> {
         return Some(days * 86400.0 + if rest.is_empty() { 0.0 } else { with_units(rest)? });
     }
     let duration: SignedDuration = text.parse().ok()?;
-    // One division, so that what is written as 5.403 s is that number.
+    // One division, so that `5.403 s` gives exactly that number.
     Some(duration.as_nanos() as f64 / 1e9)
 }
 
 /// Reads a count such as `100000`, `100_000`, `100k`, `1M` or `1.5M`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is not a whole number that 32 bits hold.
+/// [`Error::Unreadable`] when it is not a whole number that 32 bits hold.
 pub fn parse_count(text: &str) -> Result<u32, Error> {
-    let fail = || Error::Quantity {
+    let fail = || Error::Unreadable {
         value: text.to_owned(),
         what: "a count such as `100000`, `100k` or `1M`",
     };
@@ -79,13 +79,13 @@ pub fn parse_count(text: &str) -> Result<u32, Error> {
 /// Reads client counts: one, `8`, or all of a range, `1-8`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is neither.
+/// [`Error::Unreadable`] when it is neither.
 pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
-    let fail = || Error::Quantity {
+    let fail = || Error::Unreadable {
         value: text.to_owned(),
         what: "a number of clients from 1 to 1,024, such as `8`, or a range of them, such as `1-8`",
     };
-    // What is out of range is told as such by the plan.
+    // The plan refuses a number that is out of range, and says so.
     if let Ok(count) = text.parse() {
         return Ok(vec![count]);
     }
@@ -100,14 +100,14 @@ pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
 /// Reads a percentage such as `2%` or `0.5%`; gives the fraction, `0.02`.
 ///
 /// # Errors
-/// [`Error::Quantity`] when it is not a percentage, [`Error::NoPercentSign`] when it lacks the sign, [`Error::Bounds`]
-/// when it is not above 0 % and below 100 %.
+/// [`Error::Unreadable`] when it is not a percentage, [`Error::NoPercentSign`] when it lacks the sign,
+/// [`Error::Bounds`] when it is not above 0 % and below 100 %.
 pub fn parse_percent(text: &str) -> Result<f64, Error> {
-    let fail = || Error::Quantity { value: text.to_owned(), what: "a percentage such as `2%`" };
+    let fail = || Error::Unreadable { value: text.to_owned(), what: "a percentage such as `2%`" };
     let Some(digits) = text.trim().strip_suffix('%') else {
         return Err(without_sign(text).unwrap_or_else(fail));
     };
-    // Shifted as text: a division would round once more.
+    // Moves the decimal point in the text: a division would round once more.
     let share: f64 = format!("{}e-2", digits.trim()).parse().map_err(|_| fail())?;
     match share {
         share if share > 0.0 && share < 1.0 => Ok(share),
@@ -118,7 +118,7 @@ pub fn parse_percent(text: &str) -> Result<f64, Error> {
 
 const PERCENT: &str = "a percentage must be more than 0% and less than 100%";
 
-/// What was meant by a number alone: below 1 it may be a fraction.
+/// The error for a number without a percent sign; below 1 it may be meant as a fraction.
 fn without_sign(text: &str) -> Option<Error> {
     let value = text.trim().to_owned();
     let number = number(&value)?;

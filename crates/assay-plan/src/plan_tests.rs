@@ -1,6 +1,9 @@
-//! What words are planned as.
+//! Tests of requests and their plans.
+
+use assay_model::Preset;
 
 use super::*;
+use crate::request::SetupRequest;
 
 fn request() -> Request {
     Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])

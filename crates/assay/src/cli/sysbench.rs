@@ -1,18 +1,18 @@
-//! Options of sysbench that assay does not have, and what does their work here.
+//! Options and commands that users of sysbench and similar tools type by habit, and what to use instead.
 
-/// How long and how much: sysbench limits each run.
+/// Advice for limits, which sysbench sets for each run.
 const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
                     `--time 10`; the number of events cannot be limited";
 
-/// Where the server is.
+/// Advice for the place of the server.
 const SERVER: &str = "name a server that already runs by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
                       with the password in `ASSAY_PASSWORD`";
 
-/// What a test works on.
+/// Advice for the size of a range.
 const RANGE: &str = "the size of a range is part of the test's name, such as `read-only_range=100`; \
                      `assay tests --set 47` lists all tests";
 
-/// What to use instead of an option that a command, told by its usage, does not have.
+/// Advice for an option that a command does not have; `usage` is the usage of the command.
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let name = option.split('=').next()?.strip_prefix("--")?.replace('_', "-");
     Some(match name.as_str() {
@@ -25,17 +25,17 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     })
 }
 
-/// Listing, and what runs.
+/// Advice for listing.
 const LISTS: &str = "`assay server list` shows the running servers, `assay studies` the studies in the ledger, and \
                      `assay cache list` the contents of the cache";
 
-/// What servers are doing.
+/// Advice for the state of servers.
 const SERVERS: &str = "`assay server list` shows the running servers";
 
-/// Stopping everything.
+/// Advice for stopping everything.
 const ALL: &str = "name the servers to stop, as `assay server list` shows them";
 
-/// What to use instead of a command that there is not.
+/// Advice for a command that does not exist.
 pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
     Some(match word {
         "list" | "ls" => LISTS,

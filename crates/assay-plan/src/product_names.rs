@@ -1,61 +1,10 @@
-//! What users of sysbench and of containers type by habit, and what it is called here.
+//! The names that products have elsewhere, and the system name that somebody meant.
 
 use assay_model::Product;
 
 use crate::nearest::nearest;
-use crate::system_name::is_system_name;
 
-/// sysbench's own scripts whose work is that of a microbenchmark, with sysbench's defaults.
-const SCRIPTS: [(&str, &str); 8] = [
-    ("oltp_point_select", "point-query"),
-    ("oltp_read_only", "read-only_range=100"),
-    ("oltp_read_write", "read-write_range=100"),
-    ("oltp_write_only", "write-only"),
-    ("oltp_update_index", "update-index"),
-    ("oltp_update_non_index", "update-nonindex"),
-    ("oltp_delete", "delete"),
-    ("oltp_insert", "insert"),
-];
-
-/// Scripts whose work no microbenchmark does, and what comes near.
-const OTHERS: [(&str, &str); 3] = [
-    (
-        "select_random_points",
-        "no test reads random points by `k`; `random-points_range=10` reads them by `id`",
-    ),
-    (
-        "select_random_ranges",
-        "no test counts in several ranges; `read-only-count` counts in one, `range-covered-si` reads one by `k`",
-    ),
-    (
-        "bulk_insert",
-        "no test inserts in bulk; `assay load` reports how many rows per second it loaded",
-    ),
-];
-
-/// The script as sysbench calls it: without `.lua`, and `-` as good as `_`.
-fn script(word: &str) -> String {
-    word.strip_suffix(".lua").unwrap_or(word).replace('-', "_").to_ascii_lowercase()
-}
-
-/// The test that does what a script of sysbench's does.
-pub(crate) fn test_of_script(word: &str) -> Option<&'static str> {
-    let script = script(word);
-    SCRIPTS.into_iter().find(|(name, _)| *name == script).map(|(_, test)| test)
-}
-
-/// The names of the scripts that a test stands for, and those of assay's tests that they are.
-pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SCRIPTS.into_iter()
-}
-
-/// What to do for a script of sysbench's that no test stands for.
-pub(crate) fn script_hint(word: &str) -> Option<String> {
-    let script = script(word);
-    OTHERS.into_iter().find(|(name, _)| *name == script).map(|(_, hint)| hint.to_owned())
-}
-
-/// What products are called elsewhere.
+/// Names that products have elsewhere.
 const PRODUCTS: [(&str, Product); 9] = [
     ("maria", Product::MariaDb),
     ("mariadb-server", Product::MariaDb),
@@ -70,8 +19,8 @@ const PRODUCTS: [(&str, Product); 9] = [
 
 const PERCONA: [&str; 3] = ["percona", "percona-server", "ps"];
 
-/// What somebody meant whose words are no system name.
-pub(crate) fn system_hint(name: &str) -> Option<String> {
+/// A hint for a name that is not a system name; `is_system_name` checks what the hint suggests.
+pub(crate) fn system_hint(name: &str, is_system_name: fn(&str) -> bool) -> Option<String> {
     // The product ends where the version begins: `pg16`, `mariadb:10.11`, `mysql 8.0`.
     let at = name.find('@').or_else(|| name.find(|c: char| c.is_ascii_digit()));
     let (word, rest) = name.split_at(at.unwrap_or(name.len()));
@@ -98,7 +47,7 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
         Product::ALL.into_iter().find(|product| product.word() == word)
     };
     let product = known.or(elsewhere).or_else(near)?;
-    // All of a series is the series.
+    // `10.11.x` means the series.
     let any = [".x", ".X", ".*"].into_iter().find_map(|any| version.strip_suffix(any));
     let meant = format!("{product}@{}", any.unwrap_or(version));
     if meant != name && is_system_name(&meant) {
@@ -122,18 +71,7 @@ pub(crate) fn system_hint(name: &str) -> Option<String> {
 mod tests {
     use assay_model::Hint as _;
 
-    use super::*;
-    use crate::parse_system;
-
-    #[test]
-    fn scripts_stand_for_tests_that_exist() {
-        for (script, test) in SCRIPTS {
-            assert!(assay_workloads::test_by_name(test).is_some(), "{test}");
-            assert_eq!(test_of_script(&format!("{}.lua", script.replace('_', "-"))), Some(test));
-        }
-        assert_eq!(test_of_script("point-query"), None);
-        assert!(script_hint("bulk_insert").is_some());
-    }
+    use crate::system_name::parse_system;
 
     #[test]
     fn names_of_other_tools_are_answered_with_the_right_form() {

@@ -1,0 +1,222 @@
+//! Errors of a request that is not a valid study, and what to do instead.
+
+use std::ops::Range;
+
+use assay_model::{Hint, shortened, thousands};
+
+/// The reason why a request is not a valid study.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum Error {
+    /// A system name that cannot be read.
+    #[error("`{}` is not a system name: {why}", shortened(name))]
+    SystemName {
+        /// The text as typed.
+        name: String,
+        /// The part of it that is wrong, bytes.
+        at: Range<usize>,
+        /// The mistake in it.
+        why: String,
+        /// A guess at the name that was meant, or advice.
+        hint: Option<String>,
+    },
+    /// A comparison needs something to compare with.
+    #[error("a comparison needs a base and at least one other system")]
+    TooFewSystems,
+    /// A glob that selects nothing.
+    #[error("`{}` matches none of the {count} tests in set {count}", shortened(glob))]
+    NoSuchTest {
+        /// The text as typed.
+        glob: String,
+        /// Size of the set searched.
+        count: usize,
+        /// The nearest test name, or what to do instead.
+        hint: Option<String>,
+    },
+    /// A glob that cannot be read.
+    #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
+    Glob {
+        /// The text as typed.
+        glob: String,
+        /// The mistake in it.
+        why: String,
+    },
+    /// The URL of a server that cannot be read; its password is left out.
+    #[error("`{}` is not the URL of a server: {why}", shortened(url))]
+    Url {
+        /// The text as typed, without its password.
+        url: String,
+        /// The mistake in it.
+        why: String,
+    },
+    /// An option of a server that only assay sets, or a value of one that leads out of the server's directory.
+    #[error("option `{}` cannot be set: {}", shortened(option), told(.why))]
+    ReservedOption {
+        /// The option, as typed.
+        option: String,
+        /// The reason.
+        why: Refusal,
+    },
+    /// A number outside its range.
+    #[error("`{option} {}` is out of range: {why}", shortened(value))]
+    OutOfRange {
+        /// The option.
+        option: &'static str,
+        /// The text as typed.
+        value: String,
+        /// The allowed range.
+        why: String,
+    },
+    /// More of something than a study may have.
+    #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
+    TooMany {
+        /// The things, in the plural.
+        what: &'static str,
+        /// The number asked for.
+        count: usize,
+        /// The largest number allowed.
+        most: usize,
+        /// Advice on how to ask for fewer.
+        fewer: &'static str,
+    },
+    /// A time, a count or a percentage that cannot be read.
+    #[error("`{}` is not {what}", shortened(value))]
+    Unreadable {
+        /// The text as typed.
+        value: String,
+        /// The expected form, with an example.
+        what: &'static str,
+    },
+    /// A time or a percentage outside its range.
+    #[error("{0}")]
+    Bounds(&'static str),
+    /// A number where a percentage is wanted.
+    #[error("`{value}` is not a percentage: write {meant}")]
+    NoPercentSign {
+        /// The text as typed.
+        value: String,
+        /// The text to type instead.
+        meant: String,
+    },
+    /// The same database given twice.
+    #[error("the same database is named twice: `{0}`")]
+    SameDatabase(String),
+    /// A server that cannot take part as it is: it runs already, or its connections share threads.
+    #[error("`{}` cannot take part: {why}", shortened(name))]
+    CannotTakePart {
+        /// The system, without password.
+        name: String,
+        /// The reason.
+        why: &'static str,
+    },
+    /// The machine is too small.
+    #[error(
+        "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
+    )]
+    TooLittle {
+        /// Memory or disk.
+        what: &'static str,
+        /// The need of the plan, MB.
+        need_mb: u64,
+        /// The amount available, MB.
+        have_mb: u64,
+        /// Largest number of rows per table that would fit.
+        rows_that_fit: u64,
+    },
+}
+
+/// The reason why an option may not be passed to a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// Assay sets it.
+    Reserved,
+    /// It may be short for this one, which assay sets.
+    ShortFor(&'static str),
+    /// This value has a path that does not lie in the server's own directory.
+    LeadsAway(String),
+}
+
+/// Said of an address without a scheme.
+pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
+
+impl Error {
+    /// Whether the disk is too small.
+    #[must_use]
+    pub fn is_of_disk(&self) -> bool {
+        matches!(self, Self::TooLittle { what, .. } if *what == DISK)
+    }
+}
+
+/// Something that a machine may have too little of.
+pub(crate) const DISK: &str = "disk space";
+
+/// See [`DISK`].
+pub(crate) const MEMORY: &str = "memory";
+
+/// Advice for too little disk space.
+const MORE_DISK: &str = "`assay cache clean --unused 1h` frees everything not used for an hour, \
+                         `--cache-dir DIR` can name a directory on another disk, and fewer systems need less";
+
+/// Advice for too little memory.
+const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches if options set them, \
+                           such as `innodb_buffer_pool_size`";
+
+fn told(why: &Refusal) -> String {
+    match why {
+        Refusal::Reserved => "assay controls the server's paths, port, user and plugins".to_owned(),
+        Refusal::ShortFor(long) => {
+            format!(
+                "it may be short for `{long}`, and assay controls the server's paths, port, user and plugins"
+            )
+        }
+        Refusal::LeadsAway(value) => {
+            format!("`{}` leads out of the server's own directory", shortened(value))
+        }
+    }
+}
+
+impl Hint for Error {
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::SystemName { hint: Some(hint), .. } => vec![hint.clone()],
+            Self::SystemName { .. } => vec![
+                "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),
+            ],
+            Self::Url { why, .. } => {
+                let example = "for example `mysql://user@127.0.0.1:3306/sbtest` or \
+                               `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`";
+                let ours =
+                    (why == NO_SCHEME).then_some("`assay server list` shows the URLs of sandboxes");
+                [example].into_iter().chain(ours).map(str::to_owned).collect()
+            }
+            Self::SameDatabase(_) => vec![
+                "an A/A test needs a server that assay starts, such as `mysql@8.0 mysql@8.0`"
+                    .to_owned(),
+            ],
+            Self::TooFewSystems => {
+                vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
+            }
+            Self::NoSuchTest { hint, .. } => {
+                let all = "`assay tests --set 47` lists all tests".to_owned();
+                hint.iter().cloned().chain([all]).collect()
+            }
+            Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
+                "a plain name, such as `binlog` or `slow.log`, lies in the server's own directory"
+                    .to_owned(),
+            ],
+            Self::ReservedOption { why: Refusal::ShortFor(_), .. } => {
+                vec!["write the name in full if it means another option".to_owned()]
+            }
+            Self::ReservedOption { why: Refusal::Reserved, .. } => {
+                vec!["leave the option out".to_owned()]
+            }
+            Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
+            Self::TooLittle { what, rows_that_fit, .. } => {
+                let rows =
+                    (*rows_that_fit > 0).then(|| format!("`--rows {rows_that_fit}` would fit"));
+                let rest = if *what == DISK { MORE_DISK } else { MORE_MEMORY };
+                rows.into_iter().chain([rest.to_owned()]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Turns a request into a plan, checked for sense and against what the machine can hold.
+
+use std::collections::HashSet;
+
+use assay_model::{
+    CellId, Class, CpuPlacement, DataSet, Experiment, Login, Origin, PlannedCell, Setup, Study,
+    SystemSpec, Test, WORKLOAD_VERSION,
+};
+use assay_workloads::tests_of;
+
+use crate::config_file::asked;
+use crate::effort::{Effort, effort};
+use crate::error::Error;
+use crate::fits::{MachineFacts, check_machine, largest};
+use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
+use crate::request::{Request, SystemRequest, THRESHOLD};
+use crate::reserved::check_option;
+use crate::study_file::write_study;
+use crate::system_name::{parse_system, repository_login};
+use crate::tests_glob::select_of;
+use crate::url::{ServerUrl, parse_url};
+
+/// A checked study and the systems it wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The systems, the base first, the twin last.
+    pub systems: Vec<PlannedSystem>,
+    /// The only source that servers are taken from.
+    pub source: Option<String>,
+    /// The study, without identity and times.
+    pub study: Study,
+}
+
+/// A system of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSystem {
+    /// Name in every report.
+    pub name: String,
+    /// The system itself.
+    pub spec: SystemSpec,
+    /// The base a second time, to count false alarms.
+    pub is_twin: bool,
+    /// The address and login of a server that runs already, with its password; none for a server that assay starts.
+    pub url: Option<ServerUrl>,
+    /// The login of the repository that it is built from, if one was given.
+    pub login: Option<Login>,
+}
+
+/// Turns a request into a checked plan.
+///
+/// # Errors
+/// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
+pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
+    plan_of(request, machine, tests_of(request.set))
+}
+
+/// The same with tests of any definition: those that the request selects from `suite`, in their order.
+///
+/// # Errors
+/// The same as [`plan`].
+pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
+    let effort = effort(request, machine.cpus)?;
+    let systems = systems(request, effort.twin)?;
+    let tests = select_of(suite, &request.tests)?;
+    let setups = setups(request, &effort)?;
+    at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
+    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
+    at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
+    let largest = largest(&setups);
+    check_running(&systems, effort.experiment, request.placement)?;
+    let pooled = systems.iter().find(|system| shares_threads(&system.spec));
+    if let Some(system) = pooled
+        && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
+    {
+        let why = "its connections share threads, which cannot be confined for one of them";
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+    }
+    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
+    check_machine(largest, &setups, &specs, effort.experiment, machine)?;
+
+    // A server that others use is not pinned, and the rest is treated alike.
+    let is_attached = systems.iter().any(|system| system.url.is_some());
+    let request = &Request {
+        placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
+        systems: request.systems.iter().map(without_password).collect(),
+        ..request.clone()
+    };
+    let mut cells = cells(request, &effort, &tests, &setups);
+    if pooled.is_some() {
+        let by_connection =
+            |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
+        cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
+    }
+    let study = Study {
+        id: String::new(),
+        started_ms: 0,
+        preset: request.preset,
+        set: request.set,
+        seed: request.seed,
+        threshold: request.threshold.unwrap_or(THRESHOLD),
+        budget_s: match effort.experiment {
+            Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
+            Experiment::Sequential => sequential_s(&cells, systems.len()),
+        },
+        blocks: effort.blocks,
+        rounds: effort.rounds,
+        cells,
+        setups,
+        experiment: effort.experiment,
+        id_key: request.id_key,
+        statements: request.statements,
+        recipe: write_study(request),
+        workload_version: WORKLOAD_VERSION,
+        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Ok(Plan { systems, source: request.source.clone(), study })
+}
+
+/// The system in words that may be kept and shown: a URL without its password.
+fn without_password(system: &SystemRequest) -> SystemRequest {
+    let clean = |_| assay_model::address_without_login(&system.words);
+    let words = parse_url(&system.words).map_or_else(clean, |url| url.to_string());
+    SystemRequest { words, ..system.clone() }
+}
+
+/// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
+fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
+    // Checked first, because each of them is read.
+    at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
+    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
+    if request.systems.len() < 2 && !is_alone {
+        return Err(Error::TooFewSystems);
+    }
+    let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
+    let mut taken = HashSet::new();
+    for asked in &request.systems {
+        let mut spec = parse_system(&asked.words)?;
+        for (name, value) in &asked.options {
+            check_option(spec.product, name, value)?;
+        }
+        spec.overrides.extend(asked.options.iter().cloned());
+        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
+        let numbered = |number| format!("{given} #{number}");
+        let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
+        let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
+        taken.insert(name.clone());
+        let runs = matches!(spec.origin, Origin::Url(_));
+        let url = runs.then(|| parse_url(&asked.words)).transpose()?;
+        let login = repository_login(&asked.words);
+        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
+    }
+    // A server that runs already cannot take part twice.
+    let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
+    if request.twin.unwrap_or(by_preset)
+        && let Some(base) = systems.first().cloned()
+    {
+        let name = format!("{} (twin)", base.name);
+        systems.push(PlannedSystem { name, is_twin: true, ..base });
+    }
+    Ok(systems)
+}
+
+/// Refuses what servers that run already cannot do.
+fn check_running(
+    systems: &[PlannedSystem],
+    experiment: Experiment,
+    placement: Option<CpuPlacement>,
+) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    for system in systems.iter().filter(|system| system.url.is_some()) {
+        let why = if experiment == Experiment::Sequential {
+            "preset published starts its servers itself"
+        } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
+            "a server that already runs is not confined to a CPU"
+        } else if !system.spec.overrides.is_empty() {
+            "a server that already runs has its options"
+        } else if system.is_twin {
+            "`--twin` works only for systems that assay starts"
+        } else if !seen.insert(&system.spec.origin) {
+            return Err(Error::SameDatabase(system.spec.to_string()));
+        } else {
+            continue;
+        };
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+    }
+    Ok(())
+}
+
+/// Whether it asks for a pool of threads that serve all connections together.
+fn shares_threads(spec: &SystemSpec) -> bool {
+    let own = ["one-thread-per-connection", "0"];
+    asked(spec, "thread_handling")
+        .is_some_and(|it| !own.contains(&it.to_ascii_lowercase().as_str()))
+}
+
+fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
+    let mut setups = Vec::new();
+    for asked in &request.setups {
+        let tables = in_range("--tables", asked.tables.unwrap_or(effort.tables), &TABLES)?;
+        let rows = in_range("--rows", asked.rows.unwrap_or(effort.rows), &ROWS)?;
+        for &count in asked.clients.as_ref().unwrap_or(&effort.clients) {
+            let clients = in_range("--clients", count, &CLIENTS)?;
+            let setup = Setup { clients, tables, rows };
+            if !setups.contains(&setup) {
+                // Each of them is compared with all before it.
+                at_most("setups", setups.len() + 1, CELLS, "measure in several studies")?;
+                setups.push(setup);
+            }
+        }
+    }
+    if setups.is_empty() {
+        let why = "at least one client count is needed".to_owned();
+        return Err(Error::OutOfRange { option: "--clients", value: String::new(), why });
+    }
+    Ok(setups)
+}
+
+/// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
+/// reads that precede them.
+fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
+    let mut data: Vec<DataSet> = Vec::new();
+    for setup in setups {
+        if !data.contains(&setup.data()) {
+            data.push(setup.data());
+        }
+    }
+    let mut cells = Vec::with_capacity(tests.len() * setups.len());
+    for data in data {
+        for &test in tests {
+            let on_it = setups.iter().filter(|setup| setup.data() == data);
+            cells.extend(on_it.map(|&setup| planned_cell(test, setup, effort, request)));
+        }
+    }
+    cells
+}
+
+/// Seconds of the measured and the warm parts of a sequential study.
+fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
+    let once: f64 = cells.iter().map(|cell| f64::from(cell.warm_ms + cell.slice_ms)).sum();
+    once / 1000.0 * systems as f64
+}
+
+fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
+    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+    let is_write = test.class == Class::Write && !as_read;
+    let preset_ms = match (is_write, effort.experiment) {
+        (true, _) => effort.write_slice_ms,
+        (false, Experiment::Interleaved) => {
+            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
+        }
+        (false, Experiment::Sequential) => effort.slice_ms,
+    };
+    let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
+    PlannedCell {
+        id: CellId { test, setup },
+        warm_ms: effort.warm_ms,
+        slice_ms: asked_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
+        events: None,
+        placement: request.placement.unwrap_or(match effort.experiment {
+            Experiment::Interleaved => default_placement(test, setup),
+            // Nothing is pinned in the posts.
+            Experiment::Sequential => CpuPlacement::Free,
+        }),
+    }
+}
+
+/// Reads whose single event takes tens of milliseconds need longer slices than the rest.
+const LONG: u32 = 3;
+
+/// One connection on two CPUs measures the wake-up of an idle CPU, so one client shares a CPU with its server.
+fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
+    match (setup.clients, test.class) {
+        (1, Class::Read) => CpuPlacement::OneCpu,
+        (1, Class::Write) => CpuPlacement::ConnectionsOnOneCpu,
+        _ => CpuPlacement::Free,
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,131 @@
+//! The systems of a study file: `compare` and the tables that it names.
+
+use std::collections::BTreeMap;
+
+use assay_model::Product;
+
+use super::fault::Fault;
+use super::places::{SYSTEM_KEYS, in_setup, in_study};
+use super::value::{Table, Value};
+use crate::entry::Mistake;
+use crate::error::Error;
+use crate::nearest::nearest;
+use crate::request::SystemRequest;
+use crate::reserved::check_option;
+use crate::system_name::{parse_system, server_option};
+
+/// A value of the right type that makes no sense: marks the part of it that is known to be wrong.
+fn mistaken(value: &Value<'_>, error: Error) -> Fault {
+    let span = match &error {
+        Error::SystemName { at, .. } => value.span_of(at.clone()),
+        _ => value.span.clone(),
+    };
+    Fault::of_value(span, value.key, error.into())
+}
+
+/// The systems of `compare`; `with_twin` where one of them is enough.
+pub(super) fn systems(study: &Table<'_>, with_twin: bool) -> Result<Vec<SystemRequest>, Fault> {
+    let named = named_systems(study)?;
+    let Some(compare) = study.get("compare") else {
+        return Err(Fault::of_file("`compare`, the list of systems, is missing")
+            .hint("for example `compare = [\"mariadb@10.11\", \"mariadb@11.8\"]`"));
+    };
+    let systems = compare
+        .list("a list of systems such as `[\"mariadb@10.11\", \"mariadb@11.8\"]`")?
+        .iter()
+        .map(|value| system(value, &named))
+        .collect::<Result<Vec<_>, _>>()?;
+    if systems.len() < 2 && !with_twin {
+        return Err(compare
+            .fault(Mistake::new(Error::TooFewSystems.to_string()))
+            .hint("`twin = true` compares a system with itself"));
+    }
+    Ok(systems)
+}
+
+/// An entry of `compare`: the name of a table, or a system in words.
+fn system(
+    value: &Value<'_>,
+    named: &BTreeMap<String, SystemRequest>,
+) -> Result<SystemRequest, Fault> {
+    let words = value.text("a list of texts")?;
+    if let Some(system) = named.get(words) {
+        return Ok(system.clone());
+    }
+    if !words.contains('@') && !named.is_empty() {
+        let fault = value.fault(format!("no system is called `{words}`"));
+        return Err(match nearest(words, named.keys()) {
+            Some(meant) => fault.hint(format!("did you mean `{meant}`")),
+            None => fault.hint(format!("`[system.{words}]` must define it, with `is`")),
+        });
+    }
+    parse_system(words).map_err(|error| {
+        let fault = mistaken(value, error);
+        if is_name(words) { fault.hint(format!("or define `[system.{words}]`")) } else { fault }
+    })?;
+    Ok(SystemRequest::of(words))
+}
+
+fn named_systems(study: &Table<'_>) -> Result<BTreeMap<String, SystemRequest>, Fault> {
+    let Some(systems) = study.get("system") else { return Ok(BTreeMap::new()) };
+    let systems = systems.table("tables, each written `[system.NAME]`")?;
+    systems.values().iter().map(named_system).collect()
+}
+
+fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
+    let name = value.key;
+    if !is_name(name) {
+        return Err(Fault::at(value.key_span.clone(), format!("`{name}` cannot name a system"))
+            .hint("a name has letters, digits, `.`, `_` and `-`, and begins with one of the first two"));
+    }
+    let table = value.table(&format!("a table `[system.{name}]`"))?;
+    table.refuse_unknown(&SYSTEM_KEYS, &[in_study(), in_setup()])?;
+    let Some(is) = table.get("is") else {
+        return Err(Fault::at(
+            value.key_span.clone(),
+            format!("system `{name}` lacks `is`, which names the server"),
+        )
+        .hint("for example `is = \"mariadb@11.8\"`"));
+    };
+    let words = is.text("a system such as `\"mariadb@11.8\"`")?;
+    let spec = parse_system(words).map_err(|error| mistaken(&is, error))?;
+    let options = match table.get("options") {
+        Some(value) => options(&value, spec.product)?,
+        None => Vec::new(),
+    };
+    let config = table.get("config");
+    let config = config.map(|it| it.text("the path of a `my.cnf` or `postgresql.conf`, in quotes"));
+    let system = SystemRequest {
+        words: words.to_owned(),
+        name: Some(name.to_owned()),
+        config: config.transpose()?.map(str::to_owned),
+        options,
+    };
+    Ok((name.to_owned(), system))
+}
+
+/// Names appear in all reports, and must not be taken for a system in words.
+fn is_name(name: &str) -> bool {
+    name.starts_with(char::is_alphanumeric)
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+fn options(value: &Value<'_>, product: Product) -> Result<Vec<(String, String)>, Fault> {
+    let mut options: Vec<(String, String)> = Vec::new();
+    for value in value.table("a table such as `{ innodb_doublewrite = \"OFF\" }`")?.values() {
+        let setting = value.option_value()?;
+        let Some(option) = server_option(value.key, &setting) else {
+            let message = format!("`{}` cannot be passed to a server", value.key);
+            return Err(Fault::at(value.key_span.start..value.span.end, message)
+                .hint("an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line"));
+        };
+        let place = value.key_span.start..value.span.end;
+        check_option(product, &option.0, &option.1)
+            .map_err(|error| Fault::of_value(place, value.key, error.into()))?;
+        if options.iter().any(|(name, _)| *name == option.0) {
+            return Err(Fault::at(value.key_span, format!("`{}` is set twice", option.0)));
+        }
+        options.push(option);
+    }
+    Ok(options)
+}

@@ -1,0 +1,66 @@
+//! The scripts of sysbench, and the microbenchmarks that do the same work.
+
+/// Scripts that do the work of a microbenchmark, with sysbench's defaults.
+const SCRIPTS: [(&str, &str); 8] = [
+    ("oltp_point_select", "point-query"),
+    ("oltp_read_only", "read-only_range=100"),
+    ("oltp_read_write", "read-write_range=100"),
+    ("oltp_write_only", "write-only"),
+    ("oltp_update_index", "update-index"),
+    ("oltp_update_non_index", "update-nonindex"),
+    ("oltp_delete", "delete"),
+    ("oltp_insert", "insert"),
+];
+
+/// Scripts that no microbenchmark corresponds to, and what comes near.
+const OTHERS: [(&str, &str); 3] = [
+    (
+        "select_random_points",
+        "no test reads random points by `k`; `random-points_range=10` reads them by `id`",
+    ),
+    (
+        "select_random_ranges",
+        "no test counts in several ranges; `read-only-count` counts in one, `range-covered-si` reads one by `k`",
+    ),
+    (
+        "bulk_insert",
+        "no test inserts in bulk; `assay load` reports how many rows per second it loaded",
+    ),
+];
+
+/// The script as sysbench calls it: without `.lua`, and `-` as good as `_`.
+fn script(word: &str) -> String {
+    word.strip_suffix(".lua").unwrap_or(word).replace('-', "_").to_ascii_lowercase()
+}
+
+/// The test that does what a script of sysbench's does.
+pub(crate) fn test_of_script(word: &str) -> Option<&'static str> {
+    let script = script(word);
+    SCRIPTS.into_iter().find(|(name, _)| *name == script).map(|(_, test)| test)
+}
+
+/// The names of the scripts that a test stands for, and those of assay's tests that they are.
+pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCRIPTS.into_iter()
+}
+
+/// Advice for a script that no test stands for.
+pub(crate) fn script_hint(word: &str) -> Option<String> {
+    let script = script(word);
+    OTHERS.into_iter().find(|(name, _)| *name == script).map(|(_, hint)| hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_stand_for_tests_that_exist() {
+        for (script, test) in SCRIPTS {
+            assert!(assay_workloads::test_by_name(test).is_some(), "{test}");
+            assert_eq!(test_of_script(&format!("{}.lua", script.replace('_', "-"))), Some(test));
+        }
+        assert_eq!(test_of_script("point-query"), None);
+        assert!(script_hint("bulk_insert").is_some());
+    }
+}

@@ -1,0 +1,92 @@
+//! What to do next, as far as an error or any of its causes knows.
+
+use std::error::Error as StdError;
+
+use assay_model::Hint;
+
+use crate::{advice, attach, cache, compare, machine_lock, open_files, paths, report, study};
+
+/// The hints of one type of error.
+type Asked = fn(&(dyn StdError + 'static)) -> Vec<String>;
+
+fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<String> {
+    cause.downcast_ref::<E>().map(Hint::hints).unwrap_or_default()
+}
+
+/// Every error that implements [`Hint`]. The test below fails when one is missing.
+const ALL: [Asked; 25] = [
+    of::<advice::Advised>,
+    of::<assay_ledger::Error>,
+    of::<assay_load::Error>,
+    of::<assay_plan::ConfigFault>,
+    of::<assay_plan::Error>,
+    of::<assay_plan::StudyFileError>,
+    of::<assay_probe::Error>,
+    of::<assay_provision::Error>,
+    of::<assay_servers::Error>,
+    of::<cache::StillRunning>,
+    of::<compare::NoResume>,
+    of::<machine_lock::LockError>,
+    of::<open_files::TooFewFiles>,
+    of::<paths::NoHome>,
+    of::<paths::NotMade>,
+    of::<paths::OpenToAll>,
+    of::<paths::Unreadable>,
+    of::<paths::WrongPlace>,
+    of::<report::NoFormat>,
+    of::<report::NoPlace>,
+    of::<report::NotWritten>,
+    of::<study::Distrust>,
+    of::<study::NoRoom>,
+    of::<study::OtherMachine>,
+    of::<study::StillMeasured>,
+];
+
+/// The hints of an error and its causes.
+pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
+    let hints = |cause: &(dyn StdError + 'static)| {
+        let connection = cause.downcast_ref().and_then(attach::connection_hint);
+        ALL.iter().flat_map(|hints_of| hints_of(cause)).chain(connection).collect::<Vec<_>>()
+    };
+    error.chain().flat_map(hints).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The crate and the type of every `impl Hint for TYPE` below `folder`.
+    fn implemented(folder: &Path, of_crate: &str, found: &mut BTreeSet<String>) {
+        for entry in fs_err::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                implemented(&path, of_crate, found);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = fs_err::read_to_string(&path).unwrap();
+                let types = text.lines().filter_map(|line| line.strip_prefix("impl Hint for "));
+                found.extend(types.map(|it| format!("{of_crate} {}", it.trim_end_matches(" {"))));
+            }
+        }
+    }
+
+    #[test]
+    fn no_error_with_hints_is_forgotten() {
+        let mut found = BTreeSet::new();
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for entry in fs_err::read_dir(crates).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().replace('-', "_");
+            if path.join("src").is_dir() {
+                implemented(&path.join("src"), &name, &mut found);
+            }
+        }
+        let asked = include_str!("hints.rs").lines().filter_map(|line| {
+            let (module, name) =
+                line.strip_prefix("    of::<")?.strip_suffix(">,")?.split_once("::")?;
+            let of_crate = if module.starts_with("assay_") { module } else { "assay" };
+            Some(format!("{of_crate} {name}"))
+        });
+        assert_eq!(asked.collect::<BTreeSet<_>>(), found);
+    }
+}
