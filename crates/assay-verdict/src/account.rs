@@ -17,7 +17,7 @@ pub struct PerOp {
     pub time_us: f64,
     /// CPU of assay's clients; none when never measured.
     pub client_cpu_us: Option<f64>,
-    /// What the server used; none when never measured.
+    /// The server's share; none if it was never measured.
     pub server: Option<ServerPerOp>,
     /// Reads completed by the block device that holds the data; none when there is none that counts.
     pub reads: Option<f64>,
@@ -133,7 +133,7 @@ pub(crate) fn per_op<'a>(
         time_us,
         client_cpu_us,
         server,
-        // Of a server elsewhere the device is not this machine's.
+        // A server elsewhere does not use this machine's device.
         reads: (host.counts_device && server.is_some())
             .then(|| per_op(&|s| s.host.device_reads as f64)),
         read_kb: server.map(|_| per_op(&|s| s.server.read_bytes as f64 / 1024.0)),
@@ -141,7 +141,7 @@ pub(crate) fn per_op<'a>(
     })
 }
 
-/// What is known of an operation, microseconds.
+/// The measured terms of an operation, microseconds.
 struct Account {
     time_us: f64,
     /// CPU of its client.
@@ -153,7 +153,7 @@ struct Account {
 }
 
 impl Account {
-    /// What is counted twice, and what is left of the time; none where the thread was busier than the time allows.
+    /// The time counted twice, and the time left over; none where the thread was busier than the time allows.
     fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
         let excess = self.client_us + self.thread_us - self.time_us;
         // The thread's own states exclude each other, so only what its client used can be counted twice.

@@ -34,7 +34,7 @@ impl Quantity {
 }
 
 impl Quantity {
-    /// The estimate with its interval; without one where a single measurement tells nothing of its uncertainty.
+    /// The estimate with its interval; a single measurement has none, since its uncertainty is unknown.
     fn shown(&self, index: usize) -> Option<Estimate> {
         match (&self.effects[index], &self.reduced[index]) {
             (Some(effect), _) => Some(effect.shown()),
@@ -119,7 +119,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     Judgement { cells, groups, systems }
 }
 
-/// The verdict on a ratio of which less is better.
+/// The verdict on a ratio for which less is better.
 fn of_cost(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Faster => Verdict::Slower,
@@ -128,13 +128,13 @@ fn of_cost(verdict: Verdict) -> Verdict {
     }
 }
 
-/// What is told of all slices of a cell and system, judged or not.
+/// Counts over all slices of a cell and system, judged or not.
 #[derive(Default)]
 struct Counts {
     troubled: u32,
     troubled_by: TroubledBy,
     errors: u64,
-    /// The first reason for which one was broken off.
+    /// The first reason why a slice was broken off.
     failure: Option<String>,
 }
 
@@ -165,7 +165,7 @@ fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
     counts
 }
 
-/// What needs no statistics.
+/// The parts of a judgement that need no statistics.
 fn measured(
     record: &StudyRecord,
     slices: Option<&CellSlices<'_>>,
