@@ -1,8 +1,8 @@
 //! Files of a crate that import each other in a circle.
 //!
-//! A file imports another if it names a path in it, in a `use` or in full. A module that only declares its children and
-//! re-exports their names does not import them, and a re-exported name belongs to the file that defines it. Tests at the
-//! end of a file may import anything.
+//! A file imports another if it names a path in it, in a `use` or in full. A module that only declares its children
+//! and re-exports their names does not import them, and a re-exported name belongs to the file that defines it. Tests
+//! at the end of a file may import anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES
 ci    formatting, lints, tests and documentation tests with an empty server cache, as root also as a plain user:
       what must pass before anything lands
 test  the tests that need neither servers nor a network, in less than a minute once they are built
-tidy  rules of the code base: who may use whom, sizes, first lines, licences
+tidy  rules of the code base: who may use whom, circles of imports, sizes, first lines, licences
 fuzz  the fuzzers, one or all of them, a minute each unless said otherwise
 crash smoke studies killed at random moments and resumed, 100 times unless said otherwise
 servers  gets, starts and compares one server of each family and client, or all that can be had, and prints a table";
