@@ -1,6 +1,7 @@
 //! Rules of the code base, checked by a test, and tasks too long for `main`.
 
 pub mod ci;
+mod circles;
 pub mod fuzz;
 pub mod servers;
 pub mod tidy;

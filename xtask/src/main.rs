@@ -13,7 +13,7 @@ usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES
 ci    everything that must pass before a change lands: formatting, lints, tests and documentation tests, with an
       empty server cache; as root, some tests run again as a plain user
 test  the tests that need neither servers nor a network, in less than a minute once they are built
-tidy  the rules of the code base: dependencies between crates, sizes, first lines, licences
+tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server: preset quick, or small ones with faults at random; by default 1,000, from seed 1

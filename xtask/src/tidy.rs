@@ -1,4 +1,4 @@
-//! Rules with numbers: who may use whom, file sizes, first lines, READMEs, licences.
+//! Rules with numbers: who may use whom, circles of imports, file sizes, first lines, READMEs, licences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+
+use crate::circles;
 
 /// Allowed arrows: crate, and the crates of this workspace it may use. Everything else is an error.
 ///
@@ -98,9 +100,11 @@ pub fn check() -> Result<()> {
     let metadata = metadata(&root)?;
     let mut offences = arrows(&metadata)?;
     offences.extend(licences(&metadata)?);
-    for file in source_files(&root)? {
-        offences.extend(source(&root, &file)?);
+    let files = source_files(&root)?;
+    for file in &files {
+        offences.extend(source(&root, file)?);
     }
+    offences.extend(circles(&root, &files)?);
     offences.extend(readmes(&root)?);
     if offences.is_empty() {
         return Ok(());
@@ -224,6 +228,16 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
         for word in IMPURE_WORDS.iter().filter(|word| code.contains(**word)) {
             offences.push(format!("{shown}: `{word}` in a pure crate"));
         }
+    }
+    Ok(offences)
+}
+
+fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for entry in fs_err::read_dir(root.join("crates"))? {
+        let krate = entry?.path();
+        let files: Vec<&PathBuf> = files.iter().filter(|file| file.starts_with(&krate)).collect();
+        offences.extend(circles::check(&krate, &files)?);
     }
     Ok(offences)
 }

@@ -1,23 +1,20 @@
-//! Short names of systems for tables: a URL with the path of a socket is wider than what is told of the system.
+//! Labels: short names of systems for tables, where a URL with the path of a socket would be too wide.
 
-use assay_model::StudyRecord;
-
-/// Longest host that a label has in full.
+/// The longest host that a label has in full.
 const HOST: usize = 24;
 
-/// What a system is called where there is little room: its name, or of a URL the least of it that no other has.
-pub(crate) fn label(record: &StudyRecord, index: usize) -> String {
-    let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
-    of_names(&names, index)
+/// A label for each name, in their order: the name itself, or the shortest part of a URL that no other name shares.
+pub(crate) fn labels(names: &[&str]) -> Vec<String> {
+    (0..names.len()).map(|index| label(names, index)).collect()
 }
 
-fn of_names(names: &[&str], index: usize) -> String {
-    let Some(name) = names.get(index) else { return "?".to_owned() };
+fn label(names: &[&str], index: usize) -> String {
+    let name = names[index];
     let is_unique = |length: usize, short: &str| {
         let mut others = names.iter().enumerate().filter(|(other, _)| *other != index);
         others.all(|(_, name)| shortened(name, length).as_deref() != Some(short))
     };
-    // Longer and longer; the whole name where nothing shorter tells it apart.
+    // Try longer and longer parts, then the whole name.
     for length in 0.. {
         match shortened(name, length) {
             Some(short) if is_unique(length, &short) => return short,
@@ -25,11 +22,11 @@ fn of_names(names: &[&str], index: usize) -> String {
             None => break,
         }
     }
-    (*name).to_owned()
+    name.to_owned()
 }
 
-/// The URL without user: `mysql://host:3307/db`, `mysql://…/dir/socket`, what a study says of it (`(twin)`, `#2`) kept.
-/// The larger `length`, the more of it; none where the name is no URL or has no more.
+/// The URL without its user: `mysql://host:3307/db`, `mysql://…/dir/socket`. A suffix (`(twin)`, `#2`) is kept.
+/// A larger `length` keeps more; none where the name is no URL or has no more.
 fn shortened(name: &str, length: usize) -> Option<String> {
     let (scheme, rest) = name.split_once("://").filter(|(scheme, _)| !scheme.contains('@'))?;
     // A URL has no spaces.
@@ -69,20 +66,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn labels(names: &[&str], expected: &[&str]) {
-        let labels: Vec<String> = (0..names.len()).map(|index| of_names(names, index)).collect();
-        assert_eq!(labels, expected);
+    fn assert_labels(names: &[&str], expected: &[&str]) {
+        assert_eq!(labels(names), expected);
     }
 
     #[test]
     fn names_that_are_no_urls_stay() {
         let names = ["mariadb@11.8", "mysql@git:https://me@example.org/a#b", "mariadb@11.8 #2"];
-        labels(&names, &names);
+        assert_labels(&names, &names);
     }
 
     #[test]
     fn sockets_by_the_end_of_their_path_as_far_as_it_differs() {
-        labels(
+        assert_labels(
             &[
                 "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/box/assay/5e5c70d2f93d/s",
                 "mysql://root@/sbtest?socket=/home/me/.local/state/assay/servers/box/assay/5e5c70d2f93d/s (twin)",
@@ -102,7 +98,7 @@ mod tests {
 
     #[test]
     fn hosts_without_user_and_long_domain() {
-        labels(
+        assert_labels(
             &[
                 "postgres://root@127.0.0.1:33463/sbtest",
                 "mysql://me@[2001:db8::1]:3306/sbtest",
@@ -123,9 +119,9 @@ mod tests {
     #[test]
     fn what_nothing_shorter_tells_apart_keeps_its_name() {
         let names = ["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://b@h:3306/d #2"];
-        labels(&names, &["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://h:3306/d #2"]);
+        assert_labels(&names, &["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://h:3306/d #2"]);
         let sockets = ["mysql://a@/d?socket=/s", "mysql://a@/e?socket=/s"];
-        labels(&sockets, &sockets);
+        assert_labels(&sockets, &sockets);
     }
 
     #[test]
@@ -133,7 +129,7 @@ mod tests {
         for name in
             ["://", "mysql://", "mysql://@", "a://b@?socket=", "a://b@:", "a://b@é.é:é/é", " "]
         {
-            of_names(&[name, name], 0);
+            labels(&[name, name]);
         }
     }
 }

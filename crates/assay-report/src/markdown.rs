@@ -1,100 +1,70 @@
 //! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to do it again.
 
-use assay_model::{CellId, Group, Setup, StudyRecord};
-use assay_verdict::Judgement;
+use crate::lines;
+use crate::view::Report;
+use crate::view::again::Again;
+use crate::view::groups::GroupRow;
+use crate::view::tests::{TestRow, TestSection, Tests};
+use crate::words::{Symbol, title};
 
-use crate::doubt;
-use crate::headline::{self, compared};
-use crate::label::label;
-use crate::number::{NONE, median, rate, ratio};
-use crate::text::conditions;
-use crate::words::{base_index, causes, command, symbol};
-
-/// What the columns are.
+/// Explains the columns.
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
     Server CPU ratio: server CPU per operation divided by that of the base.";
 
 /// Renders the report.
-pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let answers = headline::answers(record, judgement);
+pub(crate) fn render(report: &Report) -> String {
+    let answers = report.answer_lines();
     let mut sections: Vec<String> =
         answers.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect();
-    let rest = headline::lines(record, judgement);
-    sections.extend(rest.iter().skip(answers.len()).map(|line| at_start(line.trim())));
-    let causes: Vec<String> = causes(record, judgement)
-        .into_iter()
-        .map(|(judged, name, why)| {
-            format!("- {} {}: {}", symbol(judged.verdict), escaped(&name), escaped(why))
-        })
-        .collect();
-    if !causes.is_empty() {
-        sections.push(unfolded("Why, the largest changes first", &causes.join("\n")));
-    }
-    let doubts: Vec<String> =
-        doubt::lines(record, judgement).iter().map(|line| format!("- {}", escaped(line))).collect();
-    if !doubts.is_empty() {
-        sections.push(folded("Undecided, and what would help", &doubts.join("\n")));
-    }
-    sections.extend(groups(record, judgement));
-    sections.extend(tests(record, judgement));
+    sections.extend(report.caveat_lines().iter().map(|line| at_start(line.trim())));
+    let causes = report.causes.iter().map(|cause| {
+        format!("{} {}: {}", cause.verdict.symbol(), escaped(&cause.name), escaped(cause.why))
+    });
+    sections.extend(list(causes).map(|list| unfolded("Why, the largest changes first", &list)));
+    let undecided = list(report.undecided.iter().map(|line| escaped(line)));
+    sections.extend(undecided.map(|list| folded("Undecided, and what would help", &list)));
+    sections.extend(groups(report));
+    sections.extend(report.tests.sections.iter().map(|section| tests(report, section)));
     sections.push(LEGEND.to_owned());
-    let conditions = conditions::list(record, judgement);
-    let items: Vec<String> =
-        conditions.iter().map(|line| format!("- {}", at_start(line.trim()))).collect();
-    sections.push(folded("Conditions", &items.join("\n")));
-    sections.push(again(record));
+    let conditions = lines::conditions(&report.conditions);
+    let conditions = list(conditions.iter().map(|line| at_start(line.text.trim())));
+    sections.extend(conditions.map(|list| folded("Conditions", &list)));
+    sections.push(again(&report.again));
     sections.retain(|section| !section.is_empty());
     sections.join("\n\n") + "\n"
 }
 
-/// What is long and seldom read stands behind its title.
+/// A list; none where there are no items.
+fn list(items: impl Iterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.map(|item| format!("- {item}")).collect();
+    (!items.is_empty()).then(|| items.join("\n"))
+}
+
+/// Long text that is seldom read, hidden behind its title.
 fn folded(title: &str, text: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{text}\n\n</details>")
 }
 
-/// What may be long, and is read.
+/// Text that may be long and is read, with a title that hides it.
 fn unfolded(title: &str, text: &str) -> String {
     folded(title, text).replacen("<details>", "<details open>", 1)
 }
 
-/// One table for each setup and group.
-fn tests(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let base = base_index(record);
-    let mut cells: Vec<(Setup, &'static Group, CellId)> = judgement
-        .cells
-        .iter()
-        .filter(|judged| judged.system == base)
-        .map(|judged| (judged.cell.setup, judged.group, judged.cell))
-        .collect();
-    cells.sort_by_key(|(setup, group, _)| (*setup, *group));
-    let several_setups = record.study.setups.len() > 1;
-    let columns = columns(record);
-    let of_group = |a: &(Setup, &'static Group, CellId), b: &(Setup, &'static Group, CellId)| {
-        (a.0, a.1) == (b.0, b.1)
+fn tests(report: &Report, section: &TestSection) -> String {
+    let of = if report.several_setups {
+        format!(", {} (clients × tables × rows)", section.setup)
+    } else {
+        String::new()
     };
-    cells
-        .chunk_by(of_group)
-        .filter_map(|cells| {
-            let (setup, group, _) = *cells.first()?;
-            let of = if several_setups {
-                format!(", {setup} (clients × tables × rows)")
-            } else {
-                String::new()
-            };
-            let rows = cells.iter().map(|(_, _, cell)| row(record, judgement, *cell));
-            let Group { word, title, .. } = group;
-            let name = if word == title { word.to_owned() } else { format!("{word}: {title}") };
-            Some(format!("### {name}{of}\n\n{}", table(&columns, rows)))
-        })
-        .collect()
+    let table = table(&columns(&report.tests), section.rows.iter().map(row));
+    format!("### {}{of}\n\n{table}", title(section.group))
 }
 
-fn columns(record: &StudyRecord) -> Vec<Column> {
+fn columns(tests: &Tests) -> Vec<Column> {
     let mut columns = vec![Column::left("test"), Column::right("base QPS")];
-    for system in compared(record) {
-        let name = label(record, system);
+    for system in &tests.systems {
         columns.extend([
-            Column::right(format!("{name} rQPS [95 %]")),
+            Column::right(format!("{} rQPS [95 %]", system.label)),
             Column::left("verdict"),
             Column::right("server CPU ratio"),
         ]);
@@ -102,51 +72,38 @@ fn columns(record: &StudyRecord) -> Vec<Column> {
     columns
 }
 
-fn row(record: &StudyRecord, judgement: &Judgement, cell: CellId) -> Vec<String> {
-    let base = judgement.cell(cell, base_index(record));
-    let mut row = vec![cell.test.name.clone(), rate(base.and_then(|base| base.qps))];
-    for system in compared(record) {
-        let judged = judgement.cell(cell, system);
-        row.push(ratio(judged.and_then(|judged| judged.rqps)));
-        row.push(judged.map_or_else(String::new, |judged| {
-            format!("{} {}", symbol(judged.verdict), judged.verdict.word())
-        }));
-        row.push(ratio(judged.and_then(|judged| judged.cpu_ratio)));
+fn row(test: &TestRow) -> Vec<String> {
+    let mut row = vec![test.test.to_owned(), test.base.qps.to_string()];
+    for other in &test.others {
+        row.push(other.rqps.to_string());
+        row.push(format!("{} {}", other.verdict.symbol(), other.verdict.word()));
+        row.push(other.cpu_ratio.to_string());
     }
     row
 }
 
-fn groups(record: &StudyRecord, judgement: &Judgement) -> Option<String> {
-    let systems = compared(record);
-    let (several_setups, several_systems) = (record.study.setups.len() > 1, systems.len() > 1);
+fn groups(report: &Report) -> Option<String> {
+    let (several_setups, several_systems) = (report.several_setups, report.several_systems());
     let mut columns = vec![Column::left("group")];
     columns.extend(several_setups.then(|| Column::left("clients × tables × rows")));
     columns.extend(several_systems.then(|| Column::left("system")));
     columns.extend(["n", "min", "max", "avg", "median [95 %]", "stddev"].map(Column::right));
-    let shown = judgement.groups.iter().filter(|summary| systems.contains(&summary.system));
-    let rows: Vec<Vec<String>> = shown
-        .map(|summary| {
-            let mut row = vec![summary.group.word.clone()];
-            row.extend(several_setups.then(|| summary.setup.to_string()));
-            row.extend(several_systems.then(|| label(record, summary.system)));
-            row.push(summary.n.to_string());
-            row.extend([summary.min, summary.max, summary.avg].map(|value| format!("{value:.2}")));
-            row.push(median(summary));
-            row.push(summary.stddev.map_or_else(|| NONE.to_owned(), |sd| format!("{sd:.3}")));
-            row
-        })
-        .collect();
-    let table = |rows: Vec<Vec<String>>| table(&columns, rows.into_iter());
-    (!rows.is_empty()).then(|| format!("### Relative QPS by group\n\n{}", table(rows)))
+    let rows = report.groups.iter().map(|row: &GroupRow| {
+        let mut cells = vec![row.group.word.clone()];
+        cells.extend(several_setups.then(|| row.setup.to_string()));
+        cells.extend(several_systems.then(|| row.system.to_owned()));
+        cells.extend([&row.n, &row.min, &row.max, &row.avg].map(String::clone));
+        cells.extend([row.median.to_string(), row.stddev.clone()]);
+        cells
+    });
+    let table = || table(&columns, rows);
+    (!report.groups.is_empty()).then(|| format!("### Relative QPS by group\n\n{}", table()))
 }
 
-fn again(record: &StudyRecord) -> String {
-    let (what, text) = match command(record) {
+fn again(again: &Again) -> String {
+    let (what, text) = match again.command {
         Some(command) => ("", command),
-        None => (
-            "With this as `study.toml`, run `assay run study.toml`:\n\n",
-            record.study.recipe.trim_end(),
-        ),
+        None => ("With this as `study.toml`, run `assay run study.toml`:\n\n", again.recipe),
     };
     if text.is_empty() {
         String::new()
@@ -165,23 +122,23 @@ fn fenced(text: &str) -> String {
 /// A column of a table.
 pub(crate) struct Column {
     header: String,
-    /// How GitHub is told to align it.
+    /// The mark of its alignment.
     rule: &'static str,
 }
 
 impl Column {
-    /// Of words.
+    /// A column of words.
     pub(crate) fn left(header: impl Into<String>) -> Self {
         Self { header: header.into(), rule: "---" }
     }
 
-    /// Of numbers.
+    /// A column of numbers.
     pub(crate) fn right(header: impl Into<String>) -> Self {
         Self { header: header.into(), rule: "---:" }
     }
 }
 
-/// A table of which no text is markup.
+/// A table in which no text is markup.
 pub(crate) fn table(columns: &[Column], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let safe = |cells: Vec<String>| line(cells.iter().map(|cell| escaped(cell)).collect());
@@ -190,7 +147,8 @@ pub(crate) fn table(columns: &[Column], rows: impl Iterator<Item = Vec<String>>)
     [header, rule].into_iter().chain(rows.map(safe)).collect::<Vec<_>>().join("\n")
 }
 
-/// Text as it is where a line or an item begins: `-`, `+`, `=` and numbers with a point would make lists and headings.
+/// Escapes text at the start of a line or item, where `-`, `+`, `=` and numbers with a point would make lists and
+/// headings.
 fn at_start(text: &str) -> String {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let (number, rest) = text.split_at(digits);
@@ -199,7 +157,7 @@ fn at_start(text: &str) -> String {
     format!("{number}{}{}", if is_mark { "\\" } else { "" }, escaped(rest))
 }
 
-/// Text as it is, whatever it holds: nothing in it is markup.
+/// Escapes text, so that nothing in it is markup.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';

@@ -3,24 +3,23 @@
 use std::fmt;
 
 use assay_model::Estimate;
-use assay_verdict::GroupSummary;
 
-/// What stands where nothing was measured.
+/// Shown where nothing was measured.
 pub(crate) const NONE: &str = "–";
 
-/// Digits that fractions carry, so that the last bits of an arithmetic do not change the bytes of a report.
+/// Significant digits of fractions, few enough that rounding errors do not change the bytes of a report.
 const SIGNIFICANT_DIGITS: usize = 8;
 
-/// An interval whose ends are further apart than this factor does not tell how large a ratio is.
-const UNTOLD: f64 = 4.0;
+/// An interval whose ends differ by more than this factor does not say how large a ratio is.
+const TOO_WIDE: f64 = 4.0;
 
-/// Half-width of an interval, percent, beyond which its ends tell nothing.
+/// Half-width of an interval, percent, beyond which its ends say nothing.
 const VAGUE: f64 = 1000.0;
 
 /// Below this a whole number is exact.
 const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
-/// A number as scripts get it.
+/// A number for scripts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Digits {
     /// Exact.
@@ -58,17 +57,102 @@ impl fmt::Display for Digits {
     }
 }
 
-/// A ratio with its interval: `0.93 [0.91, 0.95]`.
-pub(crate) fn ratio(estimate: Option<Estimate>) -> String {
-    match estimate {
-        None => NONE.to_owned(),
-        Some(e) if e.has_interval() => format!("{:.2} {}", e.value, interval(e)),
-        Some(e) => format!("{:.2} (no interval)", e.value),
+/// A number with the digits that scripts get; 0 where it is not finite.
+pub(crate) fn rounded(value: f64) -> f64 {
+    match Digits::of(value) {
+        Some(Digits::Whole(whole)) => whole as f64,
+        Some(Digits::Fraction(fraction)) => fraction,
+        None => 0.0,
     }
 }
 
+/// A ratio to the base, with its interval where one is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ratio(pub(crate) Option<Estimate>);
+
+impl Ratio {
+    /// `0.93`; a dash where nothing was measured.
+    pub(crate) fn value(self) -> String {
+        self.0.map_or_else(|| NONE.to_owned(), |e| format!("{:.2}", e.value))
+    }
+
+    /// The value for sorting; empty where nothing was measured.
+    pub(crate) fn key(self) -> String {
+        key(self.0)
+    }
+
+    /// `[0.91, 0.95]`.
+    pub(crate) fn interval(self) -> Option<String> {
+        self.0.filter(|e| e.has_interval()).map(interval)
+    }
+
+    /// `0.93 [0.91, 0.95]`, or the value alone.
+    pub(crate) fn value_with_interval(self) -> String {
+        let value = self.value();
+        self.interval().map_or_else(|| value.clone(), |interval| format!("{value} {interval}"))
+    }
+}
+
+/// `0.93 [0.91, 0.95]`, `0.93 (no interval)`.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.value_with_interval())?;
+        match self.0 {
+            Some(estimate) if !estimate.has_interval() => f.write_str(" (no interval)"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A rate per second, with its interval where one is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rate(pub(crate) Option<Estimate>);
+
+impl Rate {
+    /// `19,120`; a dash where nothing was measured.
+    pub(crate) fn value(self) -> String {
+        figure(self.0.map(|e| e.value))
+    }
+
+    /// The value for sorting; empty where nothing was measured.
+    pub(crate) fn key(self) -> String {
+        key(self.0)
+    }
+
+    /// The half-width of the interval, `±3 %`; a very wide interval as it is, `[4,100, 96,200]`.
+    pub(crate) fn spread(self) -> Option<String> {
+        let e = self.0.filter(|e| e.has_interval() && e.value > 0.0)?;
+        let half = 50.0 * (e.high - e.low) / e.value;
+        Some(if half <= 100.0 {
+            format!("±{half:.0} %")
+        } else if half <= VAGUE {
+            format!("[{}, {}]", quantity(e.low), quantity(e.high))
+        } else {
+            "±>1000 %".to_owned()
+        })
+    }
+}
+
+/// `19,120 ±3 %`.
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.value())?;
+        self.spread().map_or(Ok(()), |spread| write!(f, " {spread}"))
+    }
+}
+
+fn key(estimate: Option<Estimate>) -> String {
+    let value = estimate.map(|e| e.value).filter(|value| value.is_finite());
+    value.map_or_else(String::new, |value| format!("{value:.4}"))
+}
+
+/// A quantity; a dash where nothing was measured.
+pub(crate) fn figure(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or_else(|| NONE.to_owned(), quantity)
+}
+
 /// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
-pub(crate) fn interval(estimate: Estimate) -> String {
+fn interval(estimate: Estimate) -> String {
     // Where nothing is known to a factor of ten, decimals would be noise, and zero wrong.
     let end = |value: f64| match value {
         v if v < 0.005 => "<0.01".to_owned(),
@@ -79,32 +163,8 @@ pub(crate) fn interval(estimate: Estimate) -> String {
     format!("[{}, {}]", end(estimate.low), end(estimate.high))
 }
 
-/// The median of a group with its interval.
-pub(crate) fn median(summary: &GroupSummary) -> String {
-    ratio(Some(summary.median_interval.unwrap_or(Estimate::without_interval(summary.median))))
-}
-
-/// A rate with the half-width of its interval: `19,120 ±3 %`; a very wide one whole, `19,120 [4,100, 96,200]`.
-pub(crate) fn rate(estimate: Option<Estimate>) -> String {
-    let value = estimate.map_or_else(|| NONE.to_owned(), |e| quantity(e.value));
-    spread(estimate).map_or_else(|| value.clone(), |spread| format!("{value} {spread}"))
-}
-
-/// How wide the interval of a rate is; none where it is not known.
-pub(crate) fn spread(estimate: Option<Estimate>) -> Option<String> {
-    let e = estimate.filter(|e| e.has_interval() && e.value > 0.0)?;
-    let half = 50.0 * (e.high - e.low) / e.value;
-    Some(if half <= 100.0 {
-        format!("±{half:.0} %")
-    } else if half <= VAGUE {
-        format!("[{}, {}]", quantity(e.low), quantity(e.high))
-    } else {
-        "±>1000 %".to_owned()
-    })
-}
-
 /// Three or more significant digits, thousands separated.
-pub(crate) fn quantity(value: f64) -> String {
+fn quantity(value: f64) -> String {
     let size = value.abs();
     if size >= 100.0 {
         thousands(value)
@@ -139,20 +199,20 @@ fn change(ratio: f64, digits: usize) -> String {
 
 /// A ratio for a sentence, never without its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or in
 /// words alone where the interval is too wide for a number. None where nothing is known of the uncertainty.
-pub(crate) fn told(estimate: Estimate) -> Option<String> {
+pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
     if !estimate.has_interval() {
         return None;
     }
-    let is_untold = high > UNTOLD * low;
+    let is_too_wide = high > TOO_WIDE * low;
     Some(match (low, high) {
-        (low, high) if low <= 1.0 && high >= 1.0 && is_untold => {
+        (low, high) if low <= 1.0 && high >= 1.0 && is_too_wide => {
             "not known even roughly".to_owned()
         }
         (low, _) if low > 2.0 => format!("more than doubled {}", interval(estimate)),
         (_, high) if high < 0.5 => format!("less than half {}", interval(estimate)),
-        (low, _) if is_untold && low > 1.0 => "faster, by how much is not known".to_owned(),
-        _ if is_untold => "slower, by how much is not known".to_owned(),
+        (low, _) if is_too_wide && low > 1.0 => "faster, by how much is not known".to_owned(),
+        _ if is_too_wide => "slower, by how much is not known".to_owned(),
         _ => {
             let digits = usize::from(high - low < 0.02);
             let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
@@ -197,12 +257,12 @@ mod tests {
 
     #[test]
     fn rates_read_well_however_uncertain() {
-        let of = |low, high| rate(Some(Estimate { value: 20_000.0, low, high }));
+        let of = |low, high| Rate(Some(Estimate { value: 20_000.0, low, high })).to_string();
         assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3 %");
         assert_eq!(of(4100.0, 96_200.0), "20,000 [4,100, 96,200]");
         assert_eq!(of(1e-9, 1e30), "20,000 ±>1000 %");
-        assert_eq!(rate(Some(Estimate::without_interval(20_000.0))), "20,000");
-        assert_eq!(rate(None), "–");
+        assert_eq!(Rate(Some(Estimate::without_interval(20_000.0))).to_string(), "20,000");
+        assert_eq!(Rate(None).to_string(), "–");
     }
 
     #[test]
@@ -225,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_ratio_in_a_sentence_has_its_uncertainty_or_is_words() {
-        let of = |value, low, high| told(Estimate { value, low, high }).unwrap();
+        let of = |value, low, high| change_in_words(Estimate { value, low, high }).unwrap();
         assert_eq!(of(0.96, 0.949, 0.971), "−4 % [−5 %, −3 %]");
         assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
         assert_eq!(of(0.20, 0.001, 9.91), "not known even roughly");
@@ -233,6 +293,6 @@ mod tests {
         assert_eq!(of(3.0, 2.5, 3.5), "more than doubled [2.50, 3.50]");
         assert_eq!(of(0.4, 0.15, 0.8), "slower, by how much is not known");
         assert_eq!(of(2.4, 1.1, 5.0), "faster, by how much is not known");
-        assert_eq!(told(Estimate::without_interval(0.96)), None);
+        assert_eq!(change_in_words(Estimate::without_interval(0.96)), None);
     }
 }

@@ -2,27 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{StudySummary, printable, printable_json};
+use assay_model::{StudySummary, printable};
 use serde::Serialize;
 
-use crate::markdown::Column;
-use crate::number::{Digits, duration, thousands};
+use crate::data::{csv, json};
+use crate::format::{Format, TextOptions};
+use crate::markdown::{self, Column};
+use crate::number::{duration, rounded, thousands};
 use crate::text::paint;
 use crate::text::table::{left, plain_table, right, trimmed};
 use crate::words::{minute, rfc3339};
-use crate::{Format, TextOptions, csv, markdown};
 
-/// Raised when the shape below breaks.
+/// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    studies: Vec<StudyPart<'a>>,
+    studies: Vec<StudyRow<'a>>,
 }
 
+/// A study in JSON and CSV.
 #[derive(Serialize)]
-struct StudyPart<'a> {
+struct StudyRow<'a> {
     id: &'a str,
     started: Option<String>,
     preset: &'static str,
@@ -35,19 +37,49 @@ struct StudyPart<'a> {
     running: bool,
 }
 
-/// A study, and whether it is being measured at this moment.
+/// The columns of CSV, in order; new ones come last.
+const FIELDS: [csv::Column; 10] = [
+    ("id", "/id"),
+    ("started", "/started"),
+    ("preset", "/preset"),
+    ("set", "/set"),
+    ("systems", "/systems"),
+    ("cells", "/cells"),
+    ("slices", "/slices"),
+    ("elapsed_s", "/elapsed_s"),
+    ("finished", "/finished"),
+    ("running", "/running"),
+];
+
+/// A study, and whether it is being measured now.
 #[derive(Clone, Copy)]
 struct Listed<'a> {
     study: &'a StudySummary,
     running: bool,
 }
 
-impl Listed<'_> {
+impl<'a> Listed<'a> {
     fn state(self) -> &'static str {
         match self {
             Self { running: true, .. } => "running",
             Self { study, .. } if study.finished => "finished",
             _ => "unfinished",
+        }
+    }
+
+    fn row(self) -> StudyRow<'a> {
+        let Self { study, running } = self;
+        StudyRow {
+            id: &study.id,
+            started: rfc3339(study.started_ms),
+            preset: study.preset.word(),
+            set: study.set.len(),
+            systems: &study.systems,
+            cells: study.cells,
+            slices: study.slices,
+            elapsed_s: rounded(study.elapsed_s),
+            finished: study.finished,
+            running,
         }
     }
 }
@@ -64,8 +96,11 @@ pub fn studies(
     let listed = |study| Listed { study, running: is_running(study, running) };
     let newest_first = || list.iter().rev().map(listed);
     match format {
-        Format::Json => printable_json(&json(newest_first())).into_owned(),
-        Format::Csv => fields(newest_first()).map(|line| csv::joined(&line)).collect(),
+        Format::Json => {
+            let studies = newest_first().map(Listed::row).collect();
+            json::text(&Document { schema: SCHEMA, studies })
+        }
+        Format::Csv => csv::table(&FIELDS, newest_first().map(Listed::row)),
         Format::Markdown => {
             let column = |(name, is_number)| {
                 if is_number { Column::right(name) } else { Column::left(name) }
@@ -76,12 +111,12 @@ pub fn studies(
     }
 }
 
-/// One that has ended is not running, whoever says so.
+/// A finished study is not running, whatever `running` holds.
 fn is_running(study: &StudySummary, running: &BTreeSet<String>) -> bool {
     !study.finished && running.contains(&study.id)
 }
 
-/// What people are told of a study, and whether it is a number. The systems come last: they may be long.
+/// The columns for people, and whether they hold numbers. The systems come last: they may be long.
 const COLUMNS: [(&str, bool); 8] = [
     ("study", false),
     ("began (UTC)", false),
@@ -107,37 +142,6 @@ fn row(listed: Listed) -> Vec<String> {
     ]
 }
 
-/// A header and a line for each study, with the names and figures of JSON.
-fn fields<'a>(list: impl Iterator<Item = Listed<'a>>) -> impl Iterator<Item = Vec<String>> {
-    let header = [
-        "id",
-        "started",
-        "preset",
-        "set",
-        "systems",
-        "cells",
-        "slices",
-        "elapsed_s",
-        "finished",
-        "running",
-    ];
-    let lines = list.map(|Listed { study, running }| {
-        vec![
-            study.id.clone(),
-            rfc3339(study.started_ms).unwrap_or_default(),
-            study.preset.word().to_owned(),
-            study.set.len().to_string(),
-            study.systems.join(" vs "),
-            study.cells.to_string(),
-            study.slices.to_string(),
-            Digits::of(study.elapsed_s).map_or_else(String::new, |digits| digits.to_string()),
-            study.finished.to_string(),
-            running.to_string(),
-        ]
-    });
-    std::iter::once(header.map(str::to_owned).to_vec()).chain(lines)
-}
-
 fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> String {
     let list: Vec<Listed> = list.collect();
     if list.is_empty() {
@@ -151,7 +155,7 @@ fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> St
         table.add_row(cells.map(|((_, is_number), text)| aligned(is_number, text)));
     }
     let mut lines = trimmed(&table);
-    // What is being measured goes on by itself.
+    // A study that is being measured needs nobody to continue it.
     if let Some(listed) = list.iter().find(|it| !it.study.finished && !it.running) {
         let id = printable(&listed.study.id);
         lines.push(String::new());
@@ -161,27 +165,4 @@ fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> St
         paint::paint(&mut lines);
     }
     lines.join("\n") + "\n"
-}
-
-fn json<'a>(list: impl Iterator<Item = Listed<'a>>) -> String {
-    let studies = list
-        .map(|Listed { study, running }| StudyPart {
-            id: &study.id,
-            started: rfc3339(study.started_ms),
-            preset: study.preset.word(),
-            set: study.set.len(),
-            systems: &study.systems,
-            cells: study.cells,
-            slices: study.slices,
-            elapsed_s: match Digits::of(study.elapsed_s) {
-                Some(Digits::Fraction(seconds)) => seconds,
-                Some(Digits::Whole(seconds)) => seconds as f64,
-                None => 0.0,
-            },
-            finished: study.finished,
-            running,
-        })
-        .collect();
-    // Only maps with keys that are not strings and failing writers can fail; there are neither.
-    serde_json::to_string_pretty(&Document { schema: SCHEMA, studies }).unwrap_or_default() + "\n"
 }

@@ -3,19 +3,20 @@
 use assay_model::{Class, StartFrom, Test, TestSet};
 use serde::Serialize;
 
-use crate::TextOptions;
+use crate::data::json;
+use crate::format::TextOptions;
 use crate::text::paint;
 use crate::text::table::{left, plain_table, trimmed};
 
-/// Raised when the shape below breaks.
+/// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// A microbenchmark and what is known of its work.
+/// A microbenchmark and a description of its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTest {
-    /// Which.
+    /// The microbenchmark.
     pub test: Test,
-    /// What one event does, in a line.
+    /// The work of one event, in a line.
     pub does: String,
     /// The statements of one event.
     pub statements: Vec<String>,
@@ -25,11 +26,11 @@ pub struct ListedTest {
 struct Document<'a> {
     schema: u32,
     set: usize,
-    tests: Vec<TestPart<'a>>,
+    tests: Vec<TestRow<'a>>,
 }
 
 #[derive(Serialize)]
-struct TestPart<'a> {
+struct TestRow<'a> {
     test: &'a str,
     group: &'static str,
     class: Class,
@@ -42,15 +43,13 @@ struct TestPart<'a> {
 #[must_use]
 pub fn tests_json(set: TestSet, list: &[ListedTest]) -> String {
     let tests = list.iter().map(|listed| part(set, listed)).collect();
-    let document = Document { schema: SCHEMA, set: set.len(), tests };
-    // Only maps with keys that are not strings and failing writers can fail; there are neither.
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    json::text(&Document { schema: SCHEMA, set: set.len(), tests })
 }
 
-fn part(set: TestSet, listed: &ListedTest) -> TestPart<'_> {
+fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
     let ListedTest { test, does, statements } = listed;
     let (group, class) = (test.group(set).word.as_str(), test.class);
-    TestPart { test: &test.name, group, class, pre: is_pre(*test), does, statements }
+    TestRow { test: &test.name, group, class, pre: is_pre(*test), does, statements }
 }
 
 /// Whether it reads tables as loaded, before any write.
@@ -58,7 +57,7 @@ fn is_pre(test: Test) -> bool {
     test.class == Class::Read && test.start_from == StartFrom::Fresh
 }
 
-/// The tests as a table, and how they are asked for.
+/// The tests as a table, and how to choose some of them.
 #[must_use]
 pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> String {
     let mut table = plain_table();

@@ -60,22 +60,9 @@ fn markdown_of_two_systems() {
 
 /// The fields of the lines of a CSV text.
 fn csv_lines(text: &str) -> Vec<Vec<String>> {
-    let (mut lines, mut fields, mut field, mut quoted) = (vec![], vec![], String::new(), false);
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '"' if quoted && rest.next_if_eq(&'"').is_some() => field.push('"'),
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(std::mem::take(&mut field)),
-            '\r' if !quoted && rest.next_if_eq(&'\n').is_some() => {
-                fields.push(std::mem::take(&mut field));
-                lines.push(std::mem::take(&mut fields));
-            }
-            c => field.push(c),
-        }
-    }
-    assert!(field.is_empty() && !quoted, "the last line has no end");
-    lines
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let fields = |line: csv::StringRecord| line.iter().map(str::to_owned).collect();
+    reader.records().map(|line| fields(line.unwrap())).collect()
 }
 
 /// Where the field of a CSV column stands in a cell of JSON.

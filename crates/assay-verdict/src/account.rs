@@ -17,7 +17,7 @@ pub struct PerOp {
     pub time_us: f64,
     /// CPU of assay's clients; none when never measured.
     pub client_cpu_us: Option<f64>,
-    /// What the server used; none when never measured.
+    /// The server's share; none if it was never measured.
     pub server: Option<ServerPerOp>,
     /// Reads completed by the block device that holds the data; none when there is none that counts.
     pub reads: Option<f64>,
@@ -145,7 +145,7 @@ pub(crate) fn per_op<'a>(
     })
 }
 
-/// What is known of an operation, microseconds.
+/// The measured terms of an operation, microseconds.
 struct Account {
     time_us: f64,
     /// CPU of its client.
@@ -157,7 +157,7 @@ struct Account {
 }
 
 impl Account {
-    /// What is counted twice, and what is left of the time; none where the thread was busier than the time allows.
+    /// The time counted twice, and the time left over; none where the thread was busier than the time allows.
     fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
         let excess = self.client_us + self.thread_us - self.time_us;
         // The thread's own states exclude each other, so only what its client used can be counted twice.

@@ -39,7 +39,7 @@ pub(crate) struct Effect {
     se: f64,
     df: f64,
     pub(crate) blocks: u32,
-    /// What the spread within blocks explains of the squared standard error.
+    /// The part of the squared standard error that the spread within blocks explains.
     within: f64,
 }
 
@@ -69,7 +69,7 @@ impl Reduced {
     }
 }
 
-/// What the cells of a system know together.
+/// The estimates that the cells of a system share.
 struct Shared {
     prior: Option<Prior>,
     /// Variance between blocks that is common to the cells: an instance shifts nearly all tests together.
@@ -162,7 +162,7 @@ impl Effect {
         if is_of_use(alpha) { self.critical(alpha / 2.0) * self.se } else { f64::INFINITY }
     }
 
-    /// Whether it is the difference between fresh instances, rather than the noise of slices, that makes it uncertain.
+    /// Whether differences between fresh instances, rather than the noise of slices, dominate its uncertainty.
     pub(crate) fn is_between_blocks(&self) -> bool {
         self.within < 0.5 * self.se * self.se
     }

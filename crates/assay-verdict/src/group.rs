@@ -21,7 +21,7 @@ const NO_DISTANCE: f64 = 1e-9;
 
 /// A test of a group.
 struct Member<'a> {
-    /// As it is shown for itself.
+    /// The estimate that is shown for the cell alone.
     rqps: Estimate,
     reduced: &'a Reduced,
 }
@@ -36,8 +36,8 @@ pub(crate) fn summaries(
     let mut members: BTreeMap<(Setup, &'static Group, usize), Vec<Member<'_>>> = BTreeMap::new();
     for (judged, reduced) in cells.iter().zip(reduced) {
         let key = (judged.cell.setup, judged.group, judged.system);
-        let is_told = judged.system != base && judged.verdict != Verdict::Failed;
-        let member = judged.rqps.zip(reduced.as_ref()).filter(|_| is_told);
+        let counts = judged.system != base && judged.verdict != Verdict::Failed;
+        let member = judged.rqps.zip(reduced.as_ref()).filter(|_| counts);
         if let Some((rqps, reduced)) = member {
             members.entry(key).or_default().push(Member { rqps, reduced });
         }

@@ -11,7 +11,7 @@ use crate::samples::{Fitness, Quantity, Sample, Samples};
 use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
 
 impl Quantity {
-    /// The estimate with its interval; without one where a single measurement tells nothing of its uncertainty.
+    /// The estimate with its interval; a single measurement has none, since its uncertainty is unknown.
     fn shown(&self, index: usize) -> Option<Estimate> {
         match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
@@ -97,13 +97,13 @@ fn of_cost(verdict: Verdict) -> Verdict {
     }
 }
 
-/// What is told of all slices of a cell and system, judged or not.
+/// Counts over all slices of a cell and system, judged or not.
 #[derive(Default)]
 struct Counts {
     troubled: u32,
     troubled_by: TroubledBy,
     errors: u64,
-    /// The first reason for which one was broken off.
+    /// The first reason why a slice was broken off.
     failure: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Statistics, stop rule, diagnosis: what a study's slices say. Pure and seeded.
+//! Statistics, stop rule and diagnosis of a study's slices. Pure and seeded.
 //!
 //! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
 
@@ -26,7 +26,7 @@ pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
 pub use special::{digamma, trigamma, trigamma_inverse};
 
-/// Everything a study says.
+/// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
     /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
@@ -37,10 +37,10 @@ pub struct Judgement {
     pub systems: Vec<SystemSummary>,
 }
 
-/// What a study says about one system in one cell.
+/// The result for one system in one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellJudgement {
-    /// What was measured.
+    /// The cell: test, clients, tables and rows.
     pub cell: CellId,
     /// The published group of the test in the study's set.
     pub group: &'static Group,
@@ -60,7 +60,7 @@ pub struct CellJudgement {
     pub slices: u32,
     /// Slices in machine trouble: shown, and not judged unless the cell is disturbed.
     pub troubled: u32,
-    /// What troubled them.
+    /// The same slices by kind of trouble.
     pub troubled_by: TroubledBy,
     /// Whether too few slices were without machine trouble, so that those in trouble are judged too.
     pub is_disturbed: bool,
@@ -79,7 +79,7 @@ pub struct CellJudgement {
     /// Smallest relative change this cell would be called for in 4 of 5 studies like this one, its other cells being as
     /// they are; none where too few blocks were measured for any call.
     pub detectable: Option<f64>,
-    /// What keeps an undecided cell from being decided.
+    /// The reason why an undecided cell is undecided.
     pub doubt: Option<Doubt>,
     /// One sentence on the cause of a change.
     pub why: Option<String>,
@@ -101,7 +101,7 @@ pub struct TroubledBy {
 pub enum Doubt {
     /// There is no pair of slices to compare.
     Unmeasured,
-    /// A single pair tells nothing of its uncertainty.
+    /// There is a single pair of slices, whose uncertainty is unknown.
     SinglePair,
     /// Fewer blocks were measured than a verdict needs.
     FewBlocks {
@@ -118,7 +118,7 @@ pub enum Doubt {
     Wide {
         /// About how many times the measuring would narrow it enough, were the estimate right.
         times: f64,
-        /// Whether it is fresh instances that differ, rather than slices: then only more blocks help.
+        /// Whether fresh instances differ more than slices do; then only more blocks help.
         is_between_blocks: bool,
     },
 }
@@ -149,20 +149,20 @@ pub struct GroupSummary {
     pub median_interval: Option<Estimate>,
 }
 
-/// How a system compares with the base over all cells.
+/// A system against the base, over all cells.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SystemSummary {
     /// Index into the record's systems.
     pub system: usize,
-    /// Cells by verdict.
+    /// Cells with the verdict slower.
     pub slower: u32,
-    /// Cells by verdict.
+    /// Cells with the verdict faster.
     pub faster: u32,
-    /// Cells by verdict.
+    /// Cells with the verdict same.
     pub same: u32,
-    /// Cells by verdict.
+    /// Cells with the verdict undecided.
     pub undecided: u32,
-    /// Cells by verdict.
+    /// Cells with the verdict failed.
     pub failed: u32,
     /// Median of the relative QPS over all cells that did not fail, with its interval where there is one as of a group;
     /// none when no cell has a relative QPS.
@@ -172,7 +172,7 @@ pub struct SystemSummary {
 }
 
 impl SystemSummary {
-    /// All cells.
+    /// The number of cells, whatever their verdict.
     #[must_use]
     pub fn cells(&self) -> u32 {
         self.slower + self.faster + self.same + self.undecided + self.failed

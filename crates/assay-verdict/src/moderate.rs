@@ -9,7 +9,7 @@ const CELLS_MIN: usize = 3;
 /// Variances below this part of their median are lifted to it: a variance of zero says nothing.
 const VARIANCE_FLOOR: f64 = 1e-5;
 
-/// What the variances of all cells have in common: a scaled inverse chi-squared distribution.
+/// The common distribution of the variances of all cells: a scaled inverse chi-squared distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// Degrees of freedom; infinite when the variances do not differ by more than chance.

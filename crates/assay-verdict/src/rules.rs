@@ -1,4 +1,4 @@
-//! How verdicts are reached, and what keeps them from being reached.
+//! The rules for verdicts, and the reasons why a cell stays undecided.
 
 use assay_model::{Preset, Study, Verdict};
 
@@ -6,8 +6,8 @@ use crate::Doubt;
 use crate::effect::{Effect, is_of_use};
 use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level, shares};
 
-/// Blocks that a verdict needs, unless the study is planned with fewer: the largest claims shall not be those with the
-/// least replication.
+/// Blocks that a verdict needs, unless the study is planned with fewer, so that the largest claims are not those with
+/// the least replication.
 pub const BLOCKS_MIN: u32 = 4;
 
 /// In preset smoke no smaller change is called, whatever the threshold.
@@ -31,13 +31,13 @@ const LOOKS_MAX: u32 = 32;
 /// Part of the threshold: an estimate that is nearer to it than this lies at it.
 const NEAR: f64 = 0.2;
 
-/// What is decided on one effect.
+/// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
     pub(crate) verdict: Verdict,
     /// Smallest relative change that would be called; none where nothing would.
     pub(crate) detectable: Option<f64>,
-    /// What kept it from being decided, if it was.
+    /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
 }
 
@@ -141,7 +141,7 @@ impl Rules {
             return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
         let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
-        // What the half-width must keep within: to be called, or to be called the same.
+        // The half-width must stay within this room for the effect to be called, or to be called the same.
         let (half, room) = if effect.log < low || effect.log > high {
             (effect.half_width(strict), effect.log.abs())
         } else {

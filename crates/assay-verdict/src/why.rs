@@ -40,7 +40,7 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
     let cpu_changed =
         (cpu - 1.0).abs() > CHANGED.min(0.5 * (after.time_us / before.time_us - 1.0).abs());
     Some(match (cpu_changed, switches_changed) {
-        // What the CPU was used for is not known.
+        // The counters do not say what the CPU was used for.
         (true, false) => format!("{cpu_words}, {switch_words}"),
         (false, true) if switches > Some(1.0) => format!("{switch_words}, {cpu_words}: contention"),
         (false, true) => format!("{switch_words}, {cpu_words}: less contention"),

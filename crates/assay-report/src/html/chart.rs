@@ -6,15 +6,19 @@
 use std::fmt;
 
 use askama::filters::HtmlSafe;
-use assay_model::{Estimate, Verdict};
+use assay_model::Estimate;
 
-/// Where a scale may end and where it may be labelled.
+use crate::view::answer::TestRatio;
+use crate::view::groups::GroupRow;
+use crate::view::tests::Measured;
+
+/// The ratios at which a scale may end or have a label.
 const STEPS: [f64; 27] = [
     0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4,
     1.6, 1.8, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0,
 ];
 
-/// How far a scale reaches: at most so many times as far as nine of ten ends of intervals; the rest become arrows.
+/// A scale reaches at most this many times as far as nine of ten ends of intervals; ends beyond it become arrows.
 const STRETCH: f64 = 3.0;
 
 /// Room left and right of the scale's ends, percent of the width.
@@ -30,9 +34,10 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// Fits nearly all of the estimates and marks the band of ± `threshold` around 1.
-    pub(crate) fn fitting(estimates: impl Iterator<Item = Estimate>, threshold: f64) -> Self {
+    pub(crate) fn fitting(estimates: &[Estimate], threshold: f64) -> Self {
         let least = (3.0 * threshold).max(0.1).ln_1p();
         let sides: (Vec<f64>, Vec<f64>) = estimates
+            .iter()
             .flat_map(|e| [e.value, e.low, e.high])
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .map(f64::ln)
@@ -48,7 +53,28 @@ impl Scale {
         }
     }
 
-    /// Where a ratio lies, percent of the width; ends where the scale ends.
+    /// The relative QPS of a system in one test; empty where that failed.
+    pub(crate) fn test(&self, measured: &Measured) -> Strip {
+        let estimate = measured.rqps_unless_failed().0;
+        Strip { scale: *self, estimate, span: None, class: measured.verdict.word() }
+    }
+
+    /// The median of a group, before its span.
+    pub(crate) fn group(&self, row: &GroupRow) -> Strip {
+        let class = match row.median.0 {
+            Some(median) if median.high < 1.0 => "slower",
+            Some(median) if median.low > 1.0 => "faster",
+            _ => "same",
+        };
+        Strip { scale: *self, estimate: row.median.0, span: Some(row.span), class }
+    }
+
+    /// A dot for each test.
+    pub(crate) fn dots<'a>(&self, tests: &'a [TestRatio<'a>]) -> Dots<'a> {
+        Dots { scale: *self, tests }
+    }
+
+    /// Position of a ratio, percent of the width, clamped to the ends of the scale.
     fn x(&self, ratio: f64) -> f64 {
         let share = (ratio / self.low).ln() / (self.high / self.low).ln();
         MARGIN + (100.0 - 2.0 * MARGIN) * share.clamp(0.0, 1.0)
@@ -58,7 +84,7 @@ impl Scale {
         (self.low..=self.high).contains(&ratio)
     }
 
-    /// The labelled ratios: 1 and the ends first, then what there is room for.
+    /// The ratios with a label: 1 and the ends first, then those that there is room for.
     fn labels(&self, distance: f64) -> Vec<f64> {
         let mut labels = vec![1.0];
         for step in [self.low, self.high].into_iter().chain(STEPS) {
@@ -72,7 +98,7 @@ impl Scale {
     }
 }
 
-/// How far from 1 one side of a scale must reach.
+/// The distance from 1 that one side of a scale must reach.
 fn reach(logs: Vec<f64>) -> f64 {
     let mut distances: Vec<f64> = logs.into_iter().map(f64::abs).collect();
     distances.sort_by(f64::total_cmp);
@@ -82,7 +108,7 @@ fn reach(logs: Vec<f64>) -> f64 {
     furthest.min(most)
 }
 
-/// What all charts have behind their marks: the band of no interest and the line of no change.
+/// The background of all charts: the band of changes too small to matter and the line of no change.
 struct Ground(Scale);
 
 impl fmt::Display for Ground {
@@ -122,13 +148,13 @@ impl fmt::Display for Axis {
 /// One estimate with its interval.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Strip {
-    pub(crate) scale: Scale,
+    scale: Scale,
     /// None where nothing was measured.
-    pub(crate) estimate: Option<Estimate>,
+    estimate: Option<Estimate>,
     /// A wider span behind it, such as smallest and largest.
-    pub(crate) span: Option<(f64, f64)>,
+    span: Option<(f64, f64)>,
     /// Class of its marks.
-    pub(crate) class: &'static str,
+    class: &'static str,
 }
 
 impl HtmlSafe for Strip {}
@@ -184,35 +210,33 @@ const DOTS_HEIGHT: f64 = 72.0;
 const DOT_WIDTH: f64 = 1.2;
 
 /// Many ratios at once: one dot each, stacked where they are close.
-#[derive(Debug, Clone)]
-pub(crate) struct Dots {
-    pub(crate) scale: Scale,
-    /// Name of the test, ratio and verdict.
-    pub(crate) dots: Vec<(String, f64, Verdict)>,
+pub(crate) struct Dots<'a> {
+    scale: Scale,
+    tests: &'a [TestRatio<'a>],
 }
 
-impl HtmlSafe for Dots {}
+impl HtmlSafe for Dots<'_> {}
 
-impl fmt::Display for Dots {
+impl fmt::Display for Dots<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sorted: Vec<_> = self.dots.iter().collect();
-        sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut sorted: Vec<_> = self.tests.iter().collect();
+        sorted.sort_by(|a, b| a.ratio.total_cmp(&b.ratio));
         let columns: Vec<i64> = sorted
             .iter()
-            .map(|(_, ratio, _)| (self.scale.x(*ratio) / DOT_WIDTH).round() as i64)
+            .map(|test| (self.scale.x(test.ratio) / DOT_WIDTH).round() as i64)
             .collect();
         let highest = columns.chunk_by(|a, b| a == b).map(<[i64]>::len).max().unwrap_or(1);
         let step = ((DOTS_HEIGHT - 8.0) / highest as f64).min(8.0);
         let radius = (0.5 * step).clamp(2.2, 3.6);
         write!(f, r#"<svg class="dots" aria-hidden="true">{}"#, Ground(self.scale))?;
         let mut level = 0;
-        for (index, (name, ratio, verdict)) in sorted.into_iter().enumerate() {
+        for (index, TestRatio { test, ratio, verdict }) in sorted.into_iter().enumerate() {
             level = if index > 0 && columns[index] == columns[index - 1] { level + 1 } else { 0 };
             let x = columns[index] as f64 * DOT_WIDTH;
             let y = DOTS_HEIGHT - 5.0 - step * f64::from(level);
             let class = verdict.word();
             write!(f, r#"<circle class="{class}" cx="{x:.1}%" cy="{y:.0}" r="{radius:.1}">"#)?;
-            write!(f, "<title>{name} {ratio:.2}</title></circle>")?;
+            write!(f, "<title>{test} {ratio:.2}</title></circle>")?;
         }
         f.write_str("</svg>")
     }
@@ -232,14 +256,14 @@ mod tests {
 
     #[test]
     fn a_scale_without_estimates_surrounds_one() {
-        let scale = Scale::fitting(std::iter::empty(), 0.02);
+        let scale = Scale::fitting(&[], 0.02);
         assert!(scale.low < 1.0 && scale.high > 1.0);
         assert!(scale.labels(10.0).contains(&1.0));
     }
 
     #[test]
     fn a_factor_takes_the_same_width_everywhere() {
-        let scale = Scale::fitting([estimate(0.5, 0.5, 2.0)].into_iter(), 0.02);
+        let scale = Scale::fitting(&[estimate(0.5, 0.5, 2.0)], 0.02);
         let width = |low: f64, high: f64| scale.x(high) - scale.x(low);
         assert!((width(0.6, 0.66) - width(1.2, 1.32)).abs() < 1e-9);
         assert!((scale.x(1.0) - 50.0).abs() < 1e-9);
@@ -248,7 +272,7 @@ mod tests {
     #[test]
     fn labels_keep_their_distance() {
         for (low, high) in [(0.9, 1.1), (0.3, 1.02), (0.99, 9.0), (0.01, 100.0)] {
-            let scale = Scale::fitting([estimate(1.0, low, high)].into_iter(), 0.02);
+            let scale = Scale::fitting(&[estimate(1.0, low, high)], 0.02);
             let labels = scale.labels(19.0);
             assert!(labels.len() >= 2, "{labels:?}");
             for pair in labels.windows(2) {
@@ -259,7 +283,7 @@ mod tests {
 
     #[test]
     fn what_lies_beyond_the_scale_becomes_an_arrow() {
-        let scale = Scale::fitting([estimate(1.0, 0.9, 1.1)].into_iter(), 0.02);
+        let scale = Scale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
         assert!(!strip(scale, estimate(1.0, 0.95, 1.05)).contains("<path"));
         let both = strip(scale, estimate(1.0, 0.1, 9.0));
         assert_eq!(both.matches("<path").count(), 2);
@@ -269,7 +293,7 @@ mod tests {
 
     #[test]
     fn without_interval_the_dot_is_hollow_and_alone() {
-        let scale = Scale::fitting([estimate(1.0, 0.9, 1.1)].into_iter(), 0.02);
+        let scale = Scale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
         let alone = strip(scale, Estimate::without_interval(1.0));
         assert!(alone.contains(r#"<circle class="h""#) && !alone.contains(r#"class="i""#));
     }

@@ -1,30 +1,25 @@
-//! One HTML page: offline, nothing outside of it, readable without JavaScript.
+//! One HTML page: self-contained, works offline, readable without JavaScript.
 //!
-//! Each section is a module that turns the study into words; `templates/` gives them their form. The page's policy lets
-//! exactly this style and this script run, by their digests: whatever a name or a setting holds stays text.
+//! `templates/` gives the report its form. The modules add what only a page has: charts, keys for sorting, words for
+//! filters. The page's policy allows exactly this style and this script, by their digests, so text from names and
+//! settings can never run.
 
-mod answer;
 mod chart;
-mod conditions;
-mod figure;
-mod groups;
-mod tests;
+mod facts;
+mod rows;
 
 use askama::Template;
-use assay_model::StudyRecord;
-use assay_verdict::Judgement;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
 
-use crate::label::label;
-use crate::number::duration;
-use crate::words::{base_index, command, rfc3339};
-use answer::Answer;
+use crate::number::NONE;
+use crate::view::Report;
+use crate::view::caveats::Caveats;
+use crate::view::figure::Figure;
+use crate::words::{Separated, Symbol};
 use chart::{Axis, Scale};
-use conditions::Conditions;
-use groups::GroupRow;
-use tests::Tests;
+use rows::{Filters, rank, verdict_words};
 
 const STYLE: &str = include_str!("../../templates/page.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
@@ -35,68 +30,77 @@ struct Page<'a> {
     policy: String,
     style: &'static str,
     script: &'static str,
-    title: String,
-    base: String,
-    others: Vec<String>,
-    /// Date, preset, duration and machine in short.
+    report: &'a Report<'a>,
+    /// The systems in the table of tests. The twin is not among them; it has a line of its own.
+    others: Vec<&'a str>,
     about: Vec<String>,
-    answer: Answer,
-    groups: Vec<GroupRow>,
-    several_setups: bool,
+    caveats: Caveats,
+    scale: Scale,
     axis: Axis,
-    tests: Tests,
-    figures: &'static [(&'static str, &'static str)],
-    conditions: Conditions,
-    command: Option<&'a str>,
-    recipe: &'a str,
-    id: &'a str,
+    /// The axis of a column of a table.
+    column_axis: Axis,
+    /// Whether any system but the twin has a group with a relative QPS.
+    has_groups: bool,
+    filters: Filters<'a>,
+    figures: Vec<Figure>,
+    facts: Vec<(&'static str, String)>,
+    none: &'static str,
 }
 
 /// Renders the report.
-pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
-    let systems = record.systems.iter().enumerate();
-    let others: Vec<String> = systems
-        .filter(|(_, system)| !system.is_base && !system.is_twin)
-        .map(|(index, _)| label(record, index))
-        .collect();
-    let base = label(record, base_index(record));
-    let estimates = judgement.cells.iter().filter_map(|cell| cell.rqps);
-    let scale = Scale::fitting(estimates, record.study.threshold);
+pub(crate) fn render(report: &Report) -> String {
+    let systems = report.tests.systems.iter().filter(|system| !system.is_twin);
+    let scale = Scale::fitting(&report.ratios, report.threshold);
     let page = Page {
         policy: policy(),
         style: STYLE,
         script: SCRIPT,
-        title: format!("{base} against {}", others.join(", ")),
-        base,
-        others,
-        about: about(record),
-        answer: Answer::new(record, judgement, scale),
-        groups: groups::rows(record, judgement, scale),
-        several_setups: record.study.setups.len() > 1,
+        report,
+        others: systems.map(|system| system.label).collect(),
+        about: facts::about(&report.conditions),
+        caveats: sentences(report),
+        scale,
         axis: Axis { scale, distance: 12.0 },
-        tests: Tests::new(record, judgement, scale),
-        figures: &tests::FIGURES,
-        conditions: Conditions::new(record, judgement),
-        command: command(record),
-        recipe: record.study.recipe.trim_end(),
-        id: &record.study.id,
+        column_axis: Axis { scale, distance: 25.0 },
+        has_groups: report.groups.iter().any(|row| !row.is_twin),
+        filters: Filters::new(report),
+        figures: Figure::all().collect(),
+        facts: facts::facts(&report.conditions),
+        none: NONE,
     };
     let mut html = page.to_string();
     html.push('\n');
     html
 }
 
-fn about(record: &StudyRecord) -> Vec<String> {
-    let (study, host) = (&record.study, record.host());
-    let date = rfc3339(study.started_ms).map(|moment| moment.chars().take(10).collect());
-    let mut about: Vec<String> = date.into_iter().collect();
-    about.extend([
-        format!("study {}", study.id),
-        format!("preset {}", study.preset.word()),
-        duration(record.elapsed_s()),
-        format!("{} × {}", host.cpus, host.cpu),
-    ]);
-    about
+/// The caveats as sentences.
+fn sentences(report: &Report) -> Caveats {
+    let caveats = &report.caveats;
+    let mut warnings = caveats.warnings.clone();
+    let systems = report.conditions.systems.iter();
+    for system in systems.filter(|system| !system.is_twin && !system.is_released) {
+        warnings.push(format!("{} is from {}, no released channel", system.label, system.origin));
+    }
+    let sentences = |lines: &[String]| lines.iter().map(|line| sentence(line)).collect();
+    Caveats {
+        suspicious: caveats.suspicious.clone(),
+        twins: caveats.twins.iter().map(|twin| unbroken(&sentence(twin))).collect(),
+        warnings: sentences(&warnings),
+        notes: sentences(&caveats.notes),
+        basis: unbroken(&sentence(&caveats.basis)),
+    }
+}
+
+/// A line with a capital letter and a full stop.
+fn sentence(line: &str) -> String {
+    let mut letters = line.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// Keeps numbers and their unit on one line.
+fn unbroken(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 /// Forbids every load from outside and every script and style but the page's own.

@@ -8,7 +8,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-/// What is coloured wherever it stands.
+/// Phrases that are coloured wherever they stand.
 const PHRASES: [(&str, Style); 7] = [
     ("▲ faster", GREEN),
     ("▼ slower", RED),
@@ -19,7 +19,7 @@ const PHRASES: [(&str, Style); 7] = [
     ("warning:", YELLOW),
 ];
 
-/// What is coloured where a line begins with it: the list of causes.
+/// Symbols that are coloured at the start of a line, in the list of causes.
 const STARTS: [(&str, Style); 3] = [("▲", GREEN), ("▼", RED), ("✗", RED)];
 
 /// Adds colours: the first sentence and headings bold, verdicts in theirs.

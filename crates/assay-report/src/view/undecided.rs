@@ -1,19 +1,20 @@
-//! Why tests are undecided, and what would help, in words.
+//! Why tests are undecided and what would help, in words.
+
+use std::borrow::Cow;
 
 use assay_model::{StudyRecord, Verdict, counted};
-use assay_verdict::{CellJudgement, Doubt, Judgement, threshold};
+use assay_verdict::{CellJudgement, Doubt, threshold};
 
-use crate::headline::compared;
-use crate::label::label;
+use super::study::JudgedStudy;
 use crate::number::share;
 
-/// Names of tests that a line has at most.
+/// The most tests that a line names.
 const NAMES: usize = 5;
 
-/// More measuring than this many times as much is no advice.
+/// Beyond this factor, more measuring is no useful advice.
 const TIMES_MAX: f64 = 20.0;
 
-/// What is told of an undecided test. Those told the same stand together, in this order.
+/// Why a test is undecided. Tests with the same reason share a line, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reason {
     Slices,
@@ -111,56 +112,53 @@ fn blocks(doubts: &[Doubt]) -> String {
     }
 }
 
-/// Why one test is undecided; none where it is not.
-pub(crate) fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
+/// Why one test is undecided; none if it is decided.
+fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let doubt = cell.doubt?;
     Some(sentence(Reason::of(doubt), &[doubt], record))
 }
 
-/// One line for the tests that are undecided for the same reason: `3 tests: why: names`.
-pub(crate) fn lines(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
-    let systems = compared(record);
-    let mut doubted: Vec<(usize, Reason, Doubt, &CellJudgement)> = judgement
-        .cells
-        .iter()
-        .filter(|cell| cell.verdict == Verdict::Undecided && systems.contains(&cell.system))
+/// Why a cell failed, changed or is undecided.
+pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<Cow<'a, str>> {
+    let known = cell.failure.as_deref().or(cell.why.as_deref());
+    known.map(Cow::Borrowed).or_else(|| of_cell(record, cell).map(Cow::Owned))
+}
+
+/// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.
+pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
+    let is_undecided = |cell: &&CellJudgement| {
+        cell.verdict == Verdict::Undecided && study.compared.contains(&cell.system)
+    };
+    let undecided = study.judgement.cells.iter().filter(is_undecided);
+    let mut doubted: Vec<(usize, Reason, Doubt, &CellJudgement)> = undecided
         .filter_map(|cell| Some((cell.system, Reason::of(cell.doubt?), cell.doubt?, cell)))
         .collect();
-    // Stable: the tests stay in the order in which they run.
+    // A stable sort keeps the tests in the order in which they run.
     doubted.sort_by_key(|(system, reason, ..)| (*system, *reason));
-    let same = |a: &(usize, Reason, _, _), b: &(usize, Reason, _, _)| (a.0, a.1) == (b.0, b.1);
     let line = |cells: &[(usize, Reason, Doubt, &CellJudgement)]| {
         let (system, reason, ..) = *cells.first()?;
-        let of = if systems.len() > 1 {
-            format!(" of {}", label(record, system))
-        } else {
-            String::new()
+        let of_system = match study.compared.len() {
+            1 => String::new(),
+            _ => format!(" of {}", study.label(system)),
         };
         let doubts: Vec<Doubt> = cells.iter().map(|(_, _, doubt, _)| *doubt).collect();
         Some(format!(
-            "{}{of}: {} ({})",
+            "{}{of_system}: {} ({})",
             counted(cells.len() as u64, "test"),
-            sentence(reason, &doubts, record),
-            names(record, cells.iter().map(|(.., cell)| *cell))
+            sentence(reason, &doubts, study.record),
+            names(study, cells.iter().map(|(.., cell)| *cell))
         ))
     };
-    doubted.chunk_by(same).filter_map(line).collect()
+    doubted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter_map(line).collect()
 }
 
 /// The first tests by name, and how many more there are.
 fn names<'a>(
-    record: &StudyRecord,
+    study: &JudgedStudy,
     cells: impl ExactSizeIterator<Item = &'a CellJudgement>,
 ) -> String {
-    let several_setups = record.study.setups.len() > 1;
     let rest = cells.len().saturating_sub(NAMES);
-    let mut names: Vec<String> = cells
-        .take(NAMES)
-        .map(|cell| match several_setups {
-            true => format!("{} at {}", cell.cell.test, cell.cell.setup),
-            false => cell.cell.test.name.clone(),
-        })
-        .collect();
+    let mut names: Vec<String> = cells.take(NAMES).map(|cell| study.cell_name(cell.cell)).collect();
     if rest > 0 {
         names.push(format!("{rest} more"));
     }

@@ -1,36 +1,36 @@
-//! Machine trouble in words: which, how much, and what to do about it.
+//! Machine trouble in words: its kinds, how much of each, and what to do about it.
 
 use assay_model::{SliceOutcome, StudyRecord};
 use assay_verdict::{CellJudgement, Judgement, TroubledBy};
 
 use crate::number::{share, thousands};
 
-/// Part of the slices in one kind of trouble from which it stands among the warnings.
-const TOLD: f64 = 0.1;
+/// The share of slices in one kind of trouble from which it becomes a warning.
+const WARNED: f64 = 0.1;
 
-/// A kind of trouble: its name, what it is, and what to do about it.
-struct Kind {
+/// A kind of machine trouble: how many slices had it, its name, what it is, and what to do about it.
+struct TroubleWords {
     count: u32,
     name: &'static str,
     sentence: &'static str,
     remedy: &'static str,
 }
 
-fn kinds(by: TroubledBy) -> [Kind; 3] {
+fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
     [
-        Kind {
+        TroubleWords {
             count: by.other_process,
             name: "other processes",
             sentence: "other processes used the CPU in",
             remedy: "stop what else runs on this machine (see the events under conditions)",
         },
-        Kind {
+        TroubleWords {
             count: by.steal,
             name: "steal by the hypervisor",
             sentence: "the hypervisor took CPU time in",
             remedy: "measure when its other guests are quiet, or on a machine with CPUs of its own",
         },
-        Kind {
+        TroubleWords {
             count: by.clock_jump,
             name: "clock jumps",
             sentence: "the clock jumped in",
@@ -48,16 +48,16 @@ fn sum(judgement: &Judgement) -> TroubledBy {
     })
 }
 
-/// What troubled many of the slices, with what to do about it: one sentence each, the most frequent first.
+/// A sentence for each kind of trouble that many slices had, with its remedy; the most frequent first.
 pub(crate) fn warnings(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let finished =
         record.slices.iter().filter(|it| !matches!(it.outcome, SliceOutcome::Failed(_))).count();
-    let mut many: Vec<Kind> = kinds(sum(judgement))
+    let mut many: Vec<TroubleWords> = kinds(sum(judgement))
         .into_iter()
-        .filter(|kind| kind.count > 0 && f64::from(kind.count) >= TOLD * finished as f64)
+        .filter(|kind| kind.count > 0 && f64::from(kind.count) >= WARNED * finished as f64)
         .collect();
     many.sort_by_key(|kind| std::cmp::Reverse(kind.count));
-    let sentence = |kind: Kind| {
+    let sentence = |kind: TroubleWords| {
         let part = share((100.0 * f64::from(kind.count) / finished as f64).round() / 100.0);
         format!("{} {part} of the slices: {}", kind.sentence, kind.remedy)
     };

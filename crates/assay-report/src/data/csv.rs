@@ -1,0 +1,171 @@
+//! CSV (RFC 4180): one line per row, with the figures of the JSON.
+//!
+//! The field of a figure that was never measured is empty. A field that a spreadsheet would take for a formula gets an
+//! apostrophe in front, unless it is a number.
+
+use std::borrow::Cow;
+
+use assay_model::{StudyRecord, printable};
+use assay_verdict::Judgement;
+use csv::{Terminator, WriterBuilder};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::row::CellRow;
+use crate::number::Digits;
+use crate::words::rfc3339;
+
+/// The name of a column, and where JSON has its field.
+pub(crate) type Column = (&'static str, &'static str);
+
+/// The columns of a study, in order; new ones come last.
+const COLUMNS: [Column; 51] = [
+    ("study", "/study"),
+    ("started", "/started"),
+    ("test", "/test"),
+    ("group", "/group"),
+    ("clients", "/clients"),
+    ("tables", "/tables"),
+    ("rows", "/rows"),
+    ("system", "/system"),
+    ("is_base", "/is_base"),
+    ("is_twin", "/is_twin"),
+    ("qps", "/qps/value"),
+    ("qps_low", "/qps/low"),
+    ("qps_high", "/qps/high"),
+    ("rqps", "/rqps/value"),
+    ("rqps_low", "/rqps/low"),
+    ("rqps_high", "/rqps/high"),
+    ("verdict", "/verdict"),
+    ("slices", "/slices"),
+    ("troubled", "/troubled"),
+    ("disturbed", "/disturbed"),
+    ("blocks", "/blocks"),
+    ("ops", "/ops"),
+    ("errors", "/errors"),
+    ("latency_p50_us", "/latency_us/p50"),
+    ("latency_p95_us", "/latency_us/p95"),
+    ("latency_p99_us", "/latency_us/p99"),
+    ("latency_max_us", "/latency_us/max"),
+    ("time_us", "/per_op/time_us"),
+    ("client_cpu_us", "/per_op/client_cpu_us"),
+    ("server_cpu_us", "/per_op/server_cpu_us"),
+    ("server_user_us", "/per_op/server_user_us"),
+    ("server_sys_us", "/per_op/server_sys_us"),
+    ("runq_us", "/per_op/runq_us"),
+    ("disk_wait_us", "/per_op/disk_wait_us"),
+    ("other_wait_us", "/per_op/other_wait_us"),
+    ("background_cpu_us", "/per_op/background_cpu_us"),
+    ("cs", "/per_op/cs"),
+    ("reads", "/per_op/reads"),
+    ("read_kb", "/per_op/read_kb"),
+    ("write_kb", "/per_op/write_kb"),
+    ("cpu_ratio", "/cpu_ratio/value"),
+    ("cpu_ratio_low", "/cpu_ratio/low"),
+    ("cpu_ratio_high", "/cpu_ratio/high"),
+    ("cpu_verdict", "/cpu_verdict"),
+    ("detectable", "/detectable"),
+    ("why", "/why"),
+    ("workload_version", "/workload_version"),
+    ("troubled_steal", "/troubled_by/steal"),
+    ("troubled_other_process", "/troubled_by/other_process"),
+    ("troubled_clock_jump", "/troubled_by/clock_jump"),
+    ("overlap_us", "/per_op/overlap_us"),
+];
+
+/// A cell with what it needs of its study and system to stand alone.
+#[derive(Serialize)]
+struct Row<'a> {
+    study: &'a str,
+    started: Option<String>,
+    is_base: bool,
+    is_twin: bool,
+    workload_version: u32,
+    #[serde(flatten)]
+    cell: CellRow<'a>,
+}
+
+/// Renders the cells.
+pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
+    let study = &record.study;
+    let rows = judgement.cells.iter().map(|judged| {
+        let system = record.systems.get(judged.system);
+        Row {
+            study: &study.id,
+            started: rfc3339(study.started_ms),
+            is_base: system.is_some_and(|system| system.is_base),
+            is_twin: system.is_some_and(|system| system.is_twin),
+            workload_version: study.workload_version,
+            cell: CellRow::new(record, judged),
+        }
+    });
+    table(&COLUMNS, rows)
+}
+
+/// The columns of rows, below their names.
+pub(crate) fn table(columns: &[Column], rows: impl Iterator<Item = impl Serialize>) -> String {
+    let names = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let lines = rows.map(|row| {
+        let row = serde_json::to_value(row).unwrap_or_default();
+        columns.iter().map(|(_, place)| field(row.pointer(place))).collect()
+    });
+    written(std::iter::once(names).chain(lines))
+}
+
+/// A value as JSON writes it, without quotes; several are joined.
+fn field(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => {
+            values.iter().map(|value| field(Some(value))).collect::<Vec<_>>().join(" vs ")
+        }
+        Some(Value::Number(number)) if number.is_f64() => {
+            let digits = number.as_f64().and_then(Digits::of);
+            digits.map_or_else(String::new, |digits| digits.to_string())
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+/// The lines; no field holds a line end or is a formula.
+fn written(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    for line in lines {
+        let fields = line.iter().map(|field| no_formula(printable(field)).into_owned());
+        // Writing to memory cannot fail, and all lines have as many fields.
+        let _ = writer.write_record(fields);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+/// The characters that begin a formula, as Latin and East Asian scripts write them.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// Text that a spreadsheet shows instead of computing it.
+fn no_formula(text: Cow<'_, str>) -> Cow<'_, str> {
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if text.trim_start().starts_with(FORMULA) && !is_number() {
+        format!("'{text}").into()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_shown_and_numbers_stay() {
+        let line = |field: &str| written(std::iter::once(vec![field.to_owned(), "x".to_owned()]));
+        for field in ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "＝1", "-inf"] {
+            assert_eq!(line(field), format!("'{field},x\r\n"));
+        }
+        assert_eq!(line("\t=1"), "' =1,x\r\n");
+        assert_eq!(line("\r=1,\n2"), "\"' =1, 2\",x\r\n");
+        for field in ["-1.5", "+2", "-1e-7", "", "a=b", "mysql@8.0"] {
+            assert_eq!(line(field), format!("{field},x\r\n"));
+        }
+    }
+}

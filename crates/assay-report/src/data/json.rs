@@ -1,0 +1,214 @@
+//! JSON, schema 1. What was never measured is null.
+
+use std::collections::BTreeMap;
+
+use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, printable_json};
+use assay_verdict::{GroupSummary, Judgement, SystemSummary};
+use serde::Serialize;
+
+use super::row::{CellRow, Number, system_name};
+use crate::view::caveats::detectable;
+use crate::view::findings::Topic;
+use crate::words::{rfc3339, source};
+
+/// The version of the shape below; raised when it changes incompatibly.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    study: StudyRow<'a>,
+    host: &'a Host,
+    workload_version: u32,
+    systems: Vec<SystemRow<'a>>,
+    audit: Vec<AuditRow<'a>>,
+    cells: Vec<CellRow<'a>>,
+    groups: Vec<GroupRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    twin: Option<TwinRow<'a>>,
+    events: Vec<EventRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct StudyRow<'a> {
+    id: &'a str,
+    started: Option<String>,
+    preset: &'static str,
+    seed: u64,
+    threshold: Number,
+    budget_s: Number,
+    elapsed_s: Number,
+    finished: bool,
+}
+
+#[derive(Serialize)]
+pub(crate) struct SystemRow<'a> {
+    name: &'a str,
+    product: &'static str,
+    version: &'a str,
+    engine: &'static str,
+    build: &'a str,
+    source: String,
+    /// Null for a server that ran already: nothing is known of its files.
+    sha256: Option<&'a str>,
+    is_base: bool,
+    is_twin: bool,
+}
+
+#[derive(Serialize)]
+pub(crate) struct AuditRow<'a> {
+    setting: &'a str,
+    values: BTreeMap<&'a str, Option<&'a str>>,
+    class: AuditClass,
+    kind: Topic,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct GroupRow<'a> {
+    group: &'static str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    n: u32,
+    min: Number,
+    max: Number,
+    avg: Number,
+    median: Number,
+    stddev: Number,
+    median_low: Number,
+    median_high: Number,
+}
+
+/// The result of the base against itself; present only where a twin took part.
+#[derive(Serialize)]
+struct TwinRow<'a> {
+    system: &'a str,
+    false_calls: u32,
+    cells: u32,
+    /// Smallest relative change that would be called in half of the tests, and in all.
+    detectable_median: Number,
+    detectable_max: Number,
+}
+
+#[derive(Serialize)]
+struct EventRow<'a> {
+    when: Option<String>,
+    system: Option<&'a str>,
+    what: String,
+}
+
+/// Renders schema 1, indented, with a final line feed.
+pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
+    let study = &record.study;
+    let document = Document {
+        schema: SCHEMA,
+        study: StudyRow {
+            id: &study.id,
+            started: rfc3339(study.started_ms),
+            preset: study.preset.word(),
+            seed: study.seed,
+            threshold: study.threshold.into(),
+            budget_s: study.budget_s.into(),
+            elapsed_s: record.elapsed_s().into(),
+            finished: record.finished,
+        },
+        host: record.host(),
+        workload_version: study.workload_version,
+        systems: systems(&record.systems),
+        audit: audit(&record.systems, &record.audit),
+        cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
+        groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
+        events: events(record),
+    };
+    text(&document)
+}
+
+/// A document, indented, with a final line feed. No character in it commands a terminal.
+pub(crate) fn text(document: &impl Serialize) -> String {
+    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    let text = serde_json::to_string_pretty(document).unwrap_or_default();
+    printable_json(&text).into_owned() + "\n"
+}
+
+pub(crate) fn systems(systems: &[System]) -> Vec<SystemRow<'_>> {
+    systems
+        .iter()
+        .map(|system| SystemRow {
+            name: &system.name,
+            product: system.artifact.product().word(),
+            version: system.artifact.version(),
+            engine: system.spec.engine.word(),
+            build: system.artifact.package_version(),
+            source: source(system),
+            sha256: system.artifact.sha256(),
+            is_base: system.is_base,
+            is_twin: system.is_twin,
+        })
+        .collect()
+}
+
+pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> Vec<AuditRow<'a>> {
+    findings
+        .iter()
+        .map(|finding| AuditRow {
+            setting: &finding.setting,
+            values: systems
+                .iter()
+                .zip(&finding.values)
+                .map(|(system, value)| (system.name.as_str(), value.as_deref()))
+                .collect(),
+            class: finding.class,
+            kind: Topic::of(finding),
+            why: &finding.why,
+        })
+        .collect()
+}
+
+fn group<'a>(record: &'a StudyRecord, summary: &GroupSummary) -> GroupRow<'a> {
+    GroupRow {
+        group: summary.group.word.as_str(),
+        clients: summary.setup.clients,
+        tables: summary.setup.tables,
+        rows: summary.setup.rows,
+        system: system_name(record, summary.system),
+        n: summary.n,
+        min: summary.min.into(),
+        max: summary.max.into(),
+        avg: summary.avg.into(),
+        median: summary.median.into(),
+        stddev: Number(summary.stddev),
+        median_low: Number(summary.median_interval.map(|interval| interval.low)),
+        median_high: Number(summary.median_interval.map(|interval| interval.high)),
+    }
+}
+
+fn twin<'a>(
+    record: &'a StudyRecord,
+    judgement: &Judgement,
+    summary: &SystemSummary,
+) -> Option<TwinRow<'a>> {
+    let detectable = detectable(judgement, &[summary.system]);
+    let is_twin = record.systems.get(summary.system).is_some_and(|system| system.is_twin);
+    is_twin.then(|| TwinRow {
+        system: system_name(record, summary.system),
+        false_calls: summary.slower + summary.faster,
+        cells: summary.cells(),
+        detectable_median: Number(detectable.map(|(half, _)| half)),
+        detectable_max: Number(detectable.map(|(_, all)| all)),
+    })
+}
+
+fn events(record: &StudyRecord) -> Vec<EventRow<'_>> {
+    record
+        .events
+        .iter()
+        .map(|event| EventRow {
+            when: rfc3339(event.when_ms),
+            system: event.system.map(|system| system_name(record, system)),
+            what: event.what.to_string(),
+        })
+        .collect()
+}

@@ -1,0 +1,5 @@
+//! The same figures for scripts: JSON and CSV of one row type.
+
+pub(crate) mod csv;
+pub(crate) mod json;
+mod row;

@@ -1,0 +1,174 @@
+//! The row of a cell and system, which JSON and CSV share.
+
+use std::borrow::Cow;
+
+use assay_model::{Estimate, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, PerOp};
+use serde::{Serialize, Serializer};
+
+use crate::number::Digits;
+use crate::view::undecided::why;
+
+/// A finite number, or null. Whole numbers stay exact.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Number(pub(crate) Option<f64>);
+
+impl From<f64> for Number {
+    fn from(value: f64) -> Self {
+        Self(Some(value))
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.and_then(Digits::of) {
+            // Whole numbers without a fraction, as people write them.
+            Some(Digits::Whole(value)) => serializer.serialize_i64(value),
+            Some(Digits::Fraction(value)) => serializer.serialize_f64(value),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Interval {
+    value: Number,
+    low: Number,
+    high: Number,
+}
+
+impl From<Estimate> for Interval {
+    fn from(estimate: Estimate) -> Self {
+        Self { value: estimate.value.into(), low: estimate.low.into(), high: estimate.high.into() }
+    }
+}
+
+/// The result for one system in one cell.
+#[derive(Serialize)]
+pub(crate) struct CellRow<'a> {
+    test: &'a str,
+    group: &'static str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    qps: Option<Interval>,
+    rqps: Option<Interval>,
+    verdict: &'static str,
+    slices: u32,
+    troubled: u32,
+    troubled_by: TroubledRow,
+    disturbed: bool,
+    blocks: u32,
+    ops: Number,
+    errors: u64,
+    latency_us: Option<LatencyRow>,
+    per_op: Option<PerOpRow>,
+    cpu_ratio: Option<Interval>,
+    cpu_verdict: Option<&'static str>,
+    detectable: Option<Number>,
+    why: Option<Cow<'a, str>>,
+}
+
+/// Troubled slices by kind; one may be of several.
+#[derive(Serialize)]
+struct TroubledRow {
+    steal: u32,
+    other_process: u32,
+    clock_jump: u32,
+}
+
+#[derive(Serialize)]
+struct LatencyRow {
+    p50: Number,
+    p95: Number,
+    p99: Number,
+    max: Number,
+}
+
+#[derive(Serialize, Default)]
+struct PerOpRow {
+    time_us: Number,
+    client_cpu_us: Number,
+    server_cpu_us: Number,
+    server_user_us: Number,
+    server_sys_us: Number,
+    runq_us: Number,
+    disk_wait_us: Number,
+    other_wait_us: Number,
+    /// Counted both in `client_cpu_us` and in the server's terms.
+    overlap_us: Number,
+    background_cpu_us: Number,
+    cs: Number,
+    reads: Number,
+    read_kb: Number,
+    write_kb: Number,
+}
+
+impl<'a> CellRow<'a> {
+    pub(crate) fn new(record: &'a StudyRecord, judged: &'a CellJudgement) -> Self {
+        let setup = judged.cell.setup;
+        Self {
+            test: &judged.cell.test.name,
+            group: judged.group.word.as_str(),
+            clients: setup.clients,
+            tables: setup.tables,
+            rows: setup.rows,
+            system: system_name(record, judged.system),
+            qps: judged.qps.map(Into::into),
+            rqps: judged.rqps.map(Into::into),
+            verdict: judged.verdict.word(),
+            slices: judged.slices,
+            troubled: judged.troubled,
+            troubled_by: TroubledRow {
+                steal: judged.troubled_by.steal,
+                other_process: judged.troubled_by.other_process,
+                clock_jump: judged.troubled_by.clock_jump,
+            },
+            disturbed: judged.is_disturbed,
+            blocks: judged.blocks,
+            ops: judged.ops.into(),
+            errors: judged.errors,
+            latency_us: judged.latency.map(|latency| LatencyRow {
+                p50: latency.p50.into(),
+                p95: latency.p95.into(),
+                p99: latency.p99.into(),
+                max: latency.max.into(),
+            }),
+            per_op: judged.per_op.map(per_op),
+            cpu_ratio: judged.cpu_ratio.map(Into::into),
+            cpu_verdict: judged.cpu_verdict.map(Verdict::word),
+            detectable: judged.detectable.map(Into::into),
+            why: why(record, judged),
+        }
+    }
+}
+
+fn per_op(per_op: PerOp) -> PerOpRow {
+    let common = PerOpRow {
+        time_us: per_op.time_us.into(),
+        client_cpu_us: Number(per_op.client_cpu_us),
+        reads: Number(per_op.reads),
+        read_kb: Number(per_op.read_kb),
+        write_kb: Number(per_op.write_kb),
+        ..PerOpRow::default()
+    };
+    let Some(server) = per_op.server else { return common };
+    PerOpRow {
+        server_cpu_us: server.cpu_us.into(),
+        server_user_us: server.user_us.into(),
+        server_sys_us: server.sys_us.into(),
+        runq_us: server.runq_us.into(),
+        disk_wait_us: Number(server.disk_wait_us),
+        other_wait_us: Number(server.other_wait_us),
+        overlap_us: Number(server.overlap_us),
+        background_cpu_us: server.background_cpu_us.into(),
+        cs: server.cs.into(),
+        ..common
+    }
+}
+
+/// The whole name of a system.
+pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
+    record.systems.get(index).map_or("?", |system| &system.name)
+}

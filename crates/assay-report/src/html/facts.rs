@@ -1,0 +1,49 @@
+//! The conditions as names and values.
+
+use crate::number::{NONE, thousands};
+use crate::view::conditions::Conditions;
+use crate::words::Separated;
+
+/// Date, study, preset, duration and machine, below the title.
+pub(crate) fn about(conditions: &Conditions) -> Vec<String> {
+    let study = &conditions.study;
+    let date = study.started.as_ref().map(|moment| moment.chars().take(10).collect());
+    let rest = [
+        format!("study {}", study.id),
+        format!("preset {}", study.preset.word()),
+        study.took.clone(),
+        conditions.machine.cpus.clone(),
+    ];
+    date.into_iter().chain(rest).collect()
+}
+
+/// Machine, study and slices.
+pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
+    let (machine, study) = (&conditions.machine, &conditions.study);
+    let setups: Vec<String> = study.setups.iter().map(Separated::separated).collect();
+    let runs = match conditions.runs {
+        1 => "one run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    vec![
+        ("Processor", machine.processor.clone()),
+        ("Memory", machine.memory.clone()),
+        ("System", machine.platform.clone()),
+        ("Study", format!("{}, preset {}", study.id, study.preset.word())),
+        ("Clients × tables × rows", setups.join("; ")),
+        ("Experiment", study.experiment.word().to_owned()),
+        ("Statements", study.statements.word().to_owned()),
+        ("Key of id", study.id_key.word().to_owned()),
+        ("Data", conditions.data.join("; ")),
+        ("Placement", study.placements.clone()),
+        ("Seed", study.seed.to_string()),
+        ("Threshold", study.threshold.clone()),
+        ("Started", study.started.clone().unwrap_or_else(|| NONE.to_owned())),
+        ("Took", format!("{} of a budget of {}, in {runs}", study.took, study.budget)),
+        ("Slices", conditions.slices.clone()),
+        ("Servers started", conditions.servers_started.to_string()),
+        ("Retried errors", thousands(conditions.retried_errors as f64)),
+        ("Workload version", study.workload_version.to_string()),
+        ("assay", study.assay_version.to_owned()),
+    ]
+}

@@ -1,0 +1,56 @@
+//! Sorting and filtering of the table of tests.
+
+use assay_model::Verdict;
+
+use crate::view::Report;
+use crate::view::tests::TestRow;
+use crate::words::Separated;
+
+/// The words that the table can be filtered by.
+pub(crate) struct Filters<'a> {
+    pub(crate) groups: Vec<&'a str>,
+    /// Empty where there is one setup.
+    pub(crate) setups: Vec<String>,
+    /// The verdicts that occur.
+    pub(crate) verdicts: Vec<&'static str>,
+}
+
+/// In the order in which a column of verdicts is sorted.
+const VERDICTS: [Verdict; 5] =
+    [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::Undecided, Verdict::Failed];
+
+impl<'a> Filters<'a> {
+    pub(crate) fn new(report: &'a Report<'a>) -> Self {
+        let sections = &report.tests.sections;
+        let mut groups: Vec<&str> = sections.iter().map(|it| it.group.word.as_str()).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let mut setups: Vec<_> = sections.iter().map(|section| section.setup).collect();
+        setups.dedup();
+        let setups = if setups.len() > 1 { setups } else { Vec::new() };
+        let rows = || sections.iter().flat_map(|section| &section.rows);
+        let occurs = |verdict: &&Verdict| rows().any(|row| verdicts(row).any(|it| it == **verdict));
+        Self {
+            groups,
+            setups: setups.iter().map(Separated::separated).collect(),
+            verdicts: VERDICTS.iter().filter(occurs).map(|verdict| verdict.word()).collect(),
+        }
+    }
+}
+
+fn verdicts(row: &TestRow) -> impl Iterator<Item = Verdict> {
+    row.others.iter().filter(|other| !other.is_twin).map(|other| other.verdict)
+}
+
+/// The words of the verdicts on a test, separated by spaces.
+pub(crate) fn verdict_words(row: &TestRow) -> String {
+    let mut words: Vec<&str> = verdicts(row).map(Verdict::word).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.join(" ")
+}
+
+/// The place of a verdict in a sorted column.
+pub(crate) fn rank(verdict: &Verdict) -> usize {
+    VERDICTS.iter().position(|it| it == verdict).unwrap_or(0)
+}

@@ -1,0 +1,119 @@
+//! The conditions as lines of words, for formats that have no better form for them.
+
+use assay_model::{AuditClass, IdKey, StatementMode, counted};
+
+use crate::view::conditions::{Audit, Conditions, StudyFacts, SystemFacts};
+use crate::view::findings::{Topic, TopicFindings};
+
+/// A line below a heading.
+pub(crate) struct Line {
+    /// 1 for a line of its own, 2 for a detail of the line above it.
+    pub(crate) depth: usize,
+    pub(crate) text: String,
+}
+
+/// Machine, systems, study, data, slices, audit and events.
+pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
+    let line = |text| Line { depth: 1, text };
+    let machine = &conditions.machine;
+    let mut lines = vec![line(format!(
+        "host: {}, {}, {}",
+        machine.processor, machine.memory, machine.platform
+    ))];
+    lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
+    lines.push(line(study(&conditions.study)));
+    lines.extend(runs(conditions).map(line));
+    lines.extend(conditions.data.iter().map(|data| line(format!("data {data}"))));
+    lines.push(line(format!(
+        "slices: {}; {} started; {}",
+        conditions.slices,
+        counted(conditions.servers_started as u64, "server"),
+        counted(conditions.retried_errors, "retried error"),
+    )));
+    lines.extend(audit(&conditions.audit));
+    lines.extend(conditions.events.iter().map(|event| match event.system {
+        Some(system) => line(format!("event: {system}: {}", event.what)),
+        None => line(format!("event: {}", event.what)),
+    }));
+    lines
+}
+
+fn detail(text: String) -> Line {
+    Line { depth: 2, text }
+}
+
+fn system(system: &SystemFacts) -> Vec<Line> {
+    let SystemFacts { label, version, engine, package, origin, binaries, .. } = system;
+    let role = if system.is_base { " (base)" } else { "" };
+    let name = system.whole_name.map_or_else(String::new, |name| format!("{name}, "));
+    let text = format!(
+        "{label}{role}: {name}{version}, {engine}, package {package} from {origin}, binaries {binaries}"
+    );
+    let mut lines = vec![Line { depth: 1, text }];
+    if !system.is_released {
+        lines.push(detail(format!("warning: {origin} is no released channel")));
+    }
+    lines.extend(system.notes.iter().map(|note| detail(format!("note: {note}"))));
+    lines
+}
+
+fn study(study: &StudyFacts) -> String {
+    let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
+    let mut parts = vec![
+        format!("study {}: preset {}", study.id, study.preset.word()),
+        format!("{} (clients × tables × rows)", setups.join(", ")),
+    ];
+    if study.id_key != IdKey::default() {
+        parts.push("a secondary index on id in place of the primary key".to_owned());
+    }
+    parts.push(match study.statements {
+        StatementMode::Prepared => "prepared statements".to_owned(),
+        StatementMode::Text => "statements as text".to_owned(),
+    });
+    parts.extend([
+        format!("placement {}", study.placements),
+        format!("seed {}", study.seed),
+        format!("threshold {}", study.threshold),
+        format!("workload version {}", study.workload_version),
+        format!("assay {}", study.assay_version),
+        format!("started {}", study.started.as_deref().unwrap_or("at an unknown time")),
+        format!("took {} of {}", study.took, study.budget),
+    ]);
+    parts.join(", ")
+}
+
+/// The pauses of a study that was interrupted.
+fn runs(conditions: &Conditions) -> Option<String> {
+    let moment = |moment: &Option<String>| moment.clone().unwrap_or("an unknown time".to_owned());
+    let pauses = conditions.pauses.iter();
+    let pauses: Vec<String> =
+        pauses.map(|[from, to]| format!("{} and {}", moment(from), moment(to))).collect();
+    let (runs, pauses) = (conditions.runs, pauses.join(", between "));
+    (runs > 1).then(|| format!("measured in {runs} runs; interrupted (UTC) between {pauses}"))
+}
+
+fn audit(audit: &Audit) -> Vec<Line> {
+    let mut lines = vec![Line { depth: 1, text: format!("audit: {}", audit.counts) }];
+    let of_class = |class| audit.topics.iter().filter(move |group| group.class == class);
+    let of = |group: &TopicFindings| if group.topic == Topic::Plans { "plan of " } else { "" };
+    for group in of_class(AuditClass::Expected) {
+        for finding in &group.findings {
+            let what = format!("{}{} = {}", of(group), finding.name(), finding.values());
+            lines.push(detail(match finding.is_asked() {
+                true => format!("asked for: {what}"),
+                false => format!("expected: {what}: {}", finding.why()),
+            }));
+        }
+    }
+    for group in of_class(AuditClass::Suspicious) {
+        for finding in &group.findings {
+            let (name, values, why) = (finding.name(), finding.values(), finding.why());
+            lines.push(detail(format!("suspicious: {}{name} = {values}: {why}", of(group))));
+        }
+        let remedy = group
+            .remedy()
+            .map(|remedy| detail(format!("to do about {}: {remedy}", group.topic.title())));
+        lines.extend(remedy);
+    }
+    lines
+}

@@ -1,0 +1,160 @@
+//! The answer for each system, in words and counts.
+
+use assay_model::{Setup, Verdict, counted};
+use assay_verdict::{CellJudgement, SystemSummary};
+
+use super::study::JudgedStudy;
+use crate::number::{Ratio, change_in_words};
+
+/// The number of largest changes that are named.
+const LARGEST: usize = 4;
+
+/// One system against the base.
+pub(crate) struct SystemAnswer<'a> {
+    pub(crate) system: &'a str,
+    /// The answer as a line of its own: `B is slower than A in 3 of 5 tests, same in 2`.
+    pub(crate) sentence: String,
+    /// The same below the system's name: `Slower than A in 3 of 5 tests, same in 2.`
+    pub(crate) sentence_below_name: String,
+    /// The direction of most called changes; `same` where there are as many of both.
+    pub(crate) tendency: Verdict,
+    /// Tests by verdict, from slower to failed, without those that no test has.
+    pub(crate) counts: Vec<(Verdict, u32)>,
+    /// The tests that have a relative QPS.
+    pub(crate) tests: Vec<TestRatio<'a>>,
+    /// The largest called changes, the largest first.
+    pub(crate) largest: Vec<Change<'a>>,
+}
+
+/// The relative QPS of one test.
+pub(crate) struct TestRatio<'a> {
+    pub(crate) test: &'a str,
+    pub(crate) ratio: f64,
+    pub(crate) verdict: Verdict,
+}
+
+/// A called change.
+pub(crate) struct Change<'a> {
+    /// Number of the cell in the study, from 1.
+    pub(crate) cell: usize,
+    pub(crate) test: &'a str,
+    pub(crate) setup: Setup,
+    pub(crate) verdict: Verdict,
+    pub(crate) ratio: Ratio,
+    pub(crate) why: Option<&'a str>,
+}
+
+/// One answer for each system but the base and its twin.
+pub(crate) fn answers<'a>(study: &'a JudgedStudy<'a>) -> Vec<SystemAnswer<'a>> {
+    let others = study.judgement.systems.iter().filter(|other| !study.is_twin(other.system));
+    others.map(|summary| answer(study, summary)).collect()
+}
+
+fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnswer<'a> {
+    let cells: Vec<&CellJudgement> =
+        study.judgement.cells.iter().filter(|cell| cell.system == summary.system).collect();
+    let tests = cells.iter().filter_map(|cell| {
+        let (test, ratio) = (cell.cell.test.name.as_str(), cell.rqps?.value);
+        Some(TestRatio { test, ratio, verdict: cell.verdict })
+    });
+    let counts = counts(summary);
+    let (name, base) = (study.label(summary.system), study.label(study.base));
+    SystemAnswer {
+        system: name,
+        sentence: sentence(name, base, summary),
+        sentence_below_name: sentence_below_name(base, summary),
+        tendency: match summary.slower.cmp(&summary.faster) {
+            std::cmp::Ordering::Greater => Verdict::Slower,
+            std::cmp::Ordering::Less => Verdict::Faster,
+            std::cmp::Ordering::Equal => Verdict::Same,
+        },
+        counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+        tests: tests.collect(),
+        largest: largest(study, &cells),
+    }
+}
+
+fn counts(summary: &SystemSummary) -> [(Verdict, u32); 5] {
+    [
+        (Verdict::Slower, summary.slower),
+        (Verdict::Same, summary.same),
+        (Verdict::Faster, summary.faster),
+        (Verdict::Undecided, summary.undecided),
+        (Verdict::Failed, summary.failed),
+    ]
+}
+
+/// The verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other.
+fn in_order(summary: &SystemSummary) -> impl Iterator<Item = (Verdict, u32)> {
+    let mut found: Vec<(Verdict, u32)> =
+        counts(summary).into_iter().filter(|it| it.1 > 0).collect();
+    found.sort_by_key(|(verdict, count)| {
+        let is_called = matches!(verdict, Verdict::Slower | Verdict::Faster);
+        (!is_called, if is_called { u32::MAX - count } else { 0 })
+    });
+    found.into_iter()
+}
+
+fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>) -> String {
+    verdicts.map(|(verdict, number)| format!(", {} in {number}", verdict.word())).collect()
+}
+
+fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {
+    let tests = counted(summary.cells(), "test");
+    let mut found = in_order(summary);
+    let Some((verdict, number)) = found.next() else {
+        return format!("{name} was not compared with {base}");
+    };
+    let word = verdict.word();
+    let first = match verdict {
+        Verdict::Slower | Verdict::Faster => {
+            format!("{name} is {word} than {base} in {number} of {tests}")
+        }
+        Verdict::Same => format!("{name} is the same as {base} in {number} of {tests}"),
+        _ => format!("{name} against {base}: {word} in {number} of {tests}"),
+    };
+    let median = median(summary).map_or_else(String::new, |it| format!(" ({it})"));
+    format!("{first}{}{median}", rest(found))
+}
+
+fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
+    let tests = counted(summary.cells(), "test");
+    let mut found = in_order(summary);
+    let Some((verdict, number)) = found.next() else {
+        return format!("Not compared with {base}.");
+    };
+    let first = match verdict {
+        Verdict::Slower => "Slower than",
+        Verdict::Faster => "Faster than",
+        Verdict::Same => "The same as",
+        Verdict::Undecided => "Undecided against",
+        Verdict::Failed => "Failed against",
+    };
+    let median = median(summary).map_or_else(String::new, |it| format!("; {it}"));
+    format!("{first} {base} in {number} of {tests}{}{median}.", rest(found))
+}
+
+/// The median over tests in words; none where a single test is the answer, or where its uncertainty is unknown.
+fn median(summary: &SystemSummary) -> Option<String> {
+    Some(format!(
+        "median over tests: {}",
+        change_in_words(summary.median.filter(|_| summary.cells() > 1)?)?
+    ))
+}
+
+fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<Change<'a>> {
+    let size = |cell: &CellJudgement| cell.rqps.map_or(0.0, |ratio| ratio.value.ln().abs());
+    let is_called =
+        |cell: &&&CellJudgement| matches!(cell.verdict, Verdict::Slower | Verdict::Faster);
+    let mut called: Vec<&CellJudgement> = cells.iter().filter(is_called).copied().collect();
+    called.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let change = |cell: &'a CellJudgement| Change {
+        cell: study.number_of(cell.cell),
+        test: &cell.cell.test.name,
+        setup: cell.cell.setup,
+        verdict: cell.verdict,
+        ratio: Ratio(cell.rqps),
+        why: cell.why.as_deref(),
+    };
+    called.into_iter().take(LARGEST).map(change).collect()
+}

@@ -1,0 +1,42 @@
+//! Why cells changed or failed, the most important first.
+
+use assay_model::Verdict;
+use assay_verdict::CellJudgement;
+
+use super::study::JudgedStudy;
+
+/// A cell with its explanation.
+pub(crate) struct Cause<'a> {
+    pub(crate) verdict: Verdict,
+    /// The test, its setup where there are several, and its system where that is not clear.
+    pub(crate) name: String,
+    pub(crate) why: &'a str,
+}
+
+/// Failures first, then the largest changes.
+pub(crate) fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<Cause<'a>> {
+    let mut causes: Vec<(f64, Cause)> =
+        study.judgement.cells.iter().filter_map(|cell| cause(study, cell)).collect();
+    causes.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    causes.into_iter().map(|(_, cause)| cause).collect()
+}
+
+/// The explanation of a cell and the size of its change.
+fn cause<'a>(study: &JudgedStudy, cell: &'a CellJudgement) -> Option<(f64, Cause<'a>)> {
+    let has_failed = cell.failure.is_some();
+    let why = cell.failure.as_deref().or(cell.why.as_deref())?;
+    // A twin has no changes to explain, but its failure matters.
+    if !has_failed && !study.compared.contains(&cell.system) {
+        return None;
+    }
+    let mut name = study.cell_name(cell.cell);
+    if study.compared.len() > 1 || has_failed {
+        name += &format!(" {}", study.label(cell.system));
+    }
+    let size = match cell.rqps {
+        _ if has_failed => f64::INFINITY,
+        Some(rqps) => rqps.value.ln().abs(),
+        None => 0.0,
+    };
+    Some((size, Cause { verdict: cell.verdict, name, why }))
+}

@@ -1,0 +1,194 @@
+//! Caveats: everything that a reader must know before believing the answer, and its basis.
+
+use std::collections::BTreeSet;
+
+use assay_model::{DataContent, Experiment, Origin, System, Verdict, counted};
+use assay_verdict::{Judgement, SystemSummary, threshold};
+
+use super::study::JudgedStudy;
+use super::{findings, trouble};
+use crate::number::{duration, share};
+use crate::words::origin;
+
+/// Sentences without a capital letter and a full stop.
+pub(crate) struct Caveats {
+    /// Settings that matter and differ without anybody having asked for it.
+    pub(crate) suspicious: Vec<String>,
+    /// The false calls of each A/A twin.
+    pub(crate) twins: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+    /// Differences that need no caution.
+    pub(crate) notes: Vec<String>,
+    /// The amount of measuring behind the answer.
+    pub(crate) basis: String,
+}
+
+impl Caveats {
+    pub(crate) fn new(study: &JudgedStudy) -> Self {
+        let twins = study.judgement.systems.iter().filter(|it| study.is_twin(it.system));
+        Self {
+            suspicious: findings::suspicious(&study.record.audit),
+            twins: twins.map(|twin| twin_line(study, twin)).collect(),
+            warnings: warnings(study),
+            notes: notes(study),
+            basis: basis(study),
+        }
+    }
+}
+
+fn twin_line(study: &JudgedStudy, twin: &SystemSummary) -> String {
+    let base = study.label(study.base);
+    let calls = counted(twin.slower + twin.faster, "false call");
+    let tests = counted(twin.cells(), "test");
+    let smallest = smallest_change(study.judgement, &[twin.system])
+        .map_or_else(String::new, |words| format!("; {words}"));
+    format!("A/A twin: {calls} in {tests} of {base} against itself{smallest}")
+}
+
+fn warnings(study: &JudgedStudy) -> Vec<String> {
+    let record = study.record;
+    let mut warnings: Vec<String> = makers(study).into_iter().collect();
+    warnings.extend(data_differ(study));
+    warnings.extend(trouble::warnings(record, study.judgement));
+    let cells = study.judgement.cells.iter();
+    let disturbed: BTreeSet<_> =
+        cells.filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
+    if !disturbed.is_empty() {
+        warnings.push(format!(
+            "the machine was busy all the time in {} of {}: all slices were disturbed, so disturbed slices count",
+            disturbed.len(),
+            counted(record.study.cells.len() as u64, "test")
+        ));
+    }
+    if record.running {
+        warnings.push("the study is still running; verdicts rest on what there is".into());
+    } else if !record.finished {
+        warnings.push("the study has not run to its end; verdicts rest on what there is".into());
+    }
+    warnings
+}
+
+/// Data sets that are not the same on all systems.
+fn data_differ(study: &JudgedStudy) -> Option<String> {
+    let data = &study.record.data;
+    let differs = |one: &DataContent| {
+        data.iter().any(|other| {
+            (other.data, other.start_from) == (one.data, one.start_from)
+                && (other.rows, &other.checksum) != (one.rows, &one.checksum)
+        })
+    };
+    let differing = data.iter().filter(|content| differs(content));
+    let systems: BTreeSet<&str> = differing.map(|content| study.label(content.system)).collect();
+    let names: Vec<&str> = systems.into_iter().collect();
+    (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
+}
+
+/// The smallest change that the study could have seen of these systems, in words.
+fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Option<String> {
+    let (half, all) = detectable(judgement, systems)?;
+    // A larger number would be of no use.
+    let is_blind = |part: f64| part > 1.0;
+    let seen = "the smallest change this study could have seen is";
+    let [of_half, of_all] = [half, all].map(share);
+    Some(match (is_blind(half), is_blind(all)) {
+        (true, _) => {
+            "in half of the tests this study could not have seen even a doubling".to_owned()
+        }
+        (false, true) => {
+            format!("{seen} {of_half} in half of the tests, more than a doubling in some")
+        }
+        (false, false) if of_half == of_all => format!("{seen} {of_all}"),
+        (false, false) => format!("{seen} {of_half} in half of the tests, {of_all} in all"),
+    })
+}
+
+/// The smallest relative change of these systems that would be called in half of the tests, and in all.
+pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f64, f64)> {
+    let mut detectable: Vec<f64> = judgement
+        .cells
+        .iter()
+        .filter(|cell| systems.contains(&cell.system))
+        .filter_map(|cell| cell.detectable)
+        .collect();
+    detectable.sort_by(f64::total_cmp);
+    Some((*detectable.get(detectable.len() / 2)?, *detectable.last()?))
+}
+
+/// Differences that nobody asked for and that need no caution: releases of one maker, and settings that no option
+/// changes.
+fn notes(study: &JudgedStudy) -> Vec<String> {
+    let what = findings::unremovable(&study.record.audit);
+    let unremovable = (!what.is_empty()).then(|| {
+        format!("differs between the versions, and no option changes it: {}", what.join(", "))
+    });
+    releases(study).into_iter().chain(unremovable).collect()
+}
+
+/// The maker of a build and the release it was built for: compiler and libraries come with them.
+fn builder(system: &System) -> (&str, &str) {
+    let artifact = &system.artifact;
+    (artifact.source(), artifact.channel().split('-').next().unwrap_or_default())
+}
+
+/// Builds of several makers call for caution.
+fn makers(study: &JudgedStudy) -> Option<String> {
+    let what = "compilers and flags change too, so the comparison is not of versions alone";
+    (!is_one_maker(&study.record.systems)).then(|| builds_differ(study, what))
+}
+
+/// Builds of several releases of one maker do not: every user who upgrades gets them.
+fn releases(study: &JudgedStudy) -> Option<String> {
+    let systems = &study.record.systems;
+    let first = builder(systems.first()?);
+    let differ = systems.iter().any(|system| builder(system) != first);
+    let what = "compiler and libraries change together with the version";
+    (differ && is_one_maker(systems)).then(|| builds_differ(study, what))
+}
+
+fn is_one_maker(systems: &[System]) -> bool {
+    let mut makers = systems.iter().map(|system| builder(system).0);
+    let first = makers.next();
+    makers.all(|maker| Some(maker) == first)
+}
+
+fn builds_differ(study: &JudgedStudy, what: &str) -> String {
+    let systems = study.record.systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
+    let each: Vec<String> = systems
+        .map(|(index, system)| format!("{} from {}", study.label(index), origin(system)))
+        .collect();
+    format!("the builds differ ({}): {what}", each.join(", "))
+}
+
+fn basis(study: &JudgedStudy) -> String {
+    let (record, cells) = (study.record, &study.judgement.cells);
+    let blocks = cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
+    let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
+    let called = cells.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));
+    let false_alarms =
+        if called { "; of the calls at most 5 % are expected to be false" } else { "" };
+    let has_twin = record.systems.iter().any(|system| system.is_twin);
+    let smallest = smallest_change(study.judgement, &study.compared).filter(|_| !has_twin);
+    let smallest = smallest.map_or_else(String::new, |words| format!("; {words}"));
+    let how = match record.study.experiment {
+        Experiment::Interleaved => {
+            format!("in {}{}", counted(blocks, "block"), of_servers(&record.systems))
+        }
+        Experiment::Sequential => "one system after the other, each test once".to_owned(),
+    };
+    format!(
+        "{} {how}, {}; changes under {} do not count{smallest}{false_alarms}",
+        counted(slices, "slice"),
+        duration(record.elapsed_s()),
+        share(threshold(&record.study)),
+    )
+}
+
+/// The servers of each block. A server that runs already is the same in all blocks; only its tables are loaded again.
+fn of_servers(systems: &[System]) -> &'static str {
+    let is_running = |system: &&System| matches!(system.spec.origin, Origin::Url(_));
+    match systems.iter().filter(is_running).count() {
+        0 => " of fresh servers",
+        some if some < systems.len() => " of fresh servers, or fresh data where one runs already",
+        _ => " of fresh data on servers that run already",
+    }
+}

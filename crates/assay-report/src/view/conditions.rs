@@ -1,0 +1,238 @@
+//! The conditions of the measurement: machine, systems, study, data, audit and events.
+
+use assay_model::{
+    AuditClass, DataContent, Experiment, Host, IdKey, Preset, Setup, StartFrom, StatementMode,
+    StudyRecord, counted,
+};
+
+use super::findings::{self, TopicFindings};
+use super::study::JudgedStudy;
+use super::trouble;
+use crate::number::{duration, share};
+use crate::words::{binaries, minute, origin, rfc3339};
+
+/// The conditions of the measurement.
+pub(crate) struct Conditions<'a> {
+    pub(crate) machine: Machine,
+    /// All systems, the twin among them.
+    pub(crate) systems: Vec<SystemFacts<'a>>,
+    pub(crate) study: StudyFacts<'a>,
+    /// Number of runs in which the study was measured.
+    pub(crate) runs: usize,
+    /// Beginning and end of each pause between the runs; none where a time is unknown.
+    pub(crate) pauses: Vec<[Option<String>; 2]>,
+    /// A line for each data set and state.
+    pub(crate) data: Vec<String>,
+    /// Slices by outcome, in words.
+    pub(crate) slices: String,
+    pub(crate) servers_started: usize,
+    pub(crate) retried_errors: u64,
+    pub(crate) audit: Audit<'a>,
+    pub(crate) events: Vec<Event<'a>>,
+}
+
+/// The machine.
+pub(crate) struct Machine {
+    /// Number and model of the CPUs.
+    pub(crate) cpus: String,
+    /// The same, and the hypervisor.
+    pub(crate) processor: String,
+    pub(crate) memory: String,
+    /// Operating system, kernel and file system.
+    pub(crate) platform: String,
+}
+
+/// One system.
+pub(crate) struct SystemFacts<'a> {
+    pub(crate) label: &'a str,
+    /// The whole name, where the label is shorter. People find it nowhere else.
+    pub(crate) whole_name: Option<&'a str>,
+    pub(crate) is_base: bool,
+    pub(crate) is_twin: bool,
+    /// Product and version.
+    pub(crate) version: String,
+    pub(crate) engine: &'static str,
+    pub(crate) package: &'a str,
+    pub(crate) origin: String,
+    /// The beginning of the checksum of the binaries.
+    pub(crate) binaries: &'a str,
+    /// Whether the build is from a channel of releases.
+    pub(crate) is_released: bool,
+    pub(crate) notes: &'a [String],
+    pub(crate) options: &'a [String],
+}
+
+/// The study as it was planned, and when it ran.
+pub(crate) struct StudyFacts<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) preset: Preset,
+    pub(crate) setups: &'a [Setup],
+    pub(crate) experiment: Experiment,
+    pub(crate) statements: StatementMode,
+    pub(crate) id_key: IdKey,
+    pub(crate) placements: String,
+    pub(crate) seed: u64,
+    pub(crate) threshold: String,
+    pub(crate) workload_version: u32,
+    pub(crate) assay_version: &'a str,
+    /// RFC 3339; none where it is unknown.
+    pub(crate) started: Option<String>,
+    pub(crate) took: String,
+    pub(crate) budget: String,
+}
+
+/// The differences between the systems.
+pub(crate) struct Audit<'a> {
+    /// Number and label of each system but the twin.
+    pub(crate) systems: Vec<(usize, &'a str)>,
+    /// Differences by class, in words.
+    pub(crate) counts: String,
+    /// The suspicious ones, then the expected ones.
+    pub(crate) topics: Vec<TopicFindings<'a>>,
+    pub(crate) harmless: Vec<TopicFindings<'a>>,
+}
+
+/// An event of the study.
+pub(crate) struct Event<'a> {
+    /// RFC 3339; none where it is unknown.
+    pub(crate) when: Option<String>,
+    pub(crate) system: Option<&'a str>,
+    pub(crate) what: String,
+}
+
+impl<'a> Conditions<'a> {
+    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
+        let (record, judgement) = (study.record, study.judgement);
+        let events = record.events.iter().map(|event| Event {
+            when: rfc3339(event.when_ms),
+            system: event.system.map(|system| study.label(system)),
+            what: event.what.to_string(),
+        });
+        Self {
+            machine: machine(record.host()),
+            systems: (0..record.systems.len()).map(|index| system(study, index)).collect(),
+            study: study_facts(record),
+            runs: record.runs.len(),
+            pauses: pauses(record),
+            data: data(study),
+            slices: trouble::slices(record, judgement),
+            servers_started: record.instances.len(),
+            retried_errors: judgement.cells.iter().map(|cell| cell.errors).sum(),
+            audit: audit(study),
+            events: events.collect(),
+        }
+    }
+}
+
+fn machine(host: &Host) -> Machine {
+    let hypervisor =
+        host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
+    let cpus = format!("{} × {}", host.cpus, host.cpu);
+    Machine {
+        processor: format!("{cpus}{hypervisor}"),
+        cpus,
+        memory: format!("{:.0} GiB", host.memory_kb as f64 / f64::from(1 << 20)),
+        platform: format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem),
+    }
+}
+
+fn system<'a>(study: &'a JudgedStudy<'a>, index: usize) -> SystemFacts<'a> {
+    let system = &study.record.systems[index];
+    let (label, artifact) = (study.label(index), &system.artifact);
+    SystemFacts {
+        label,
+        whole_name: Some(system.name.as_str()).filter(|name| *name != label),
+        is_base: system.is_base,
+        is_twin: system.is_twin,
+        version: format!("{} {}", artifact.product(), artifact.version()),
+        engine: system.spec.engine.word(),
+        package: artifact.package_version(),
+        origin: origin(system),
+        binaries: binaries(artifact),
+        is_released: artifact.is_released(),
+        notes: artifact.notes(),
+        options: &system.options,
+    }
+}
+
+fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
+    let study = &record.study;
+    let mut placements: Vec<&str> = study.cells.iter().map(|cell| cell.placement.word()).collect();
+    placements.sort_unstable();
+    placements.dedup();
+    StudyFacts {
+        id: &study.id,
+        preset: study.preset,
+        setups: &study.setups,
+        experiment: study.experiment,
+        statements: study.statements,
+        id_key: study.id_key,
+        placements: placements.join(" and "),
+        seed: study.seed,
+        threshold: share(study.threshold),
+        workload_version: study.workload_version,
+        assay_version: &study.assay_version,
+        started: rfc3339(study.started_ms),
+        took: duration(record.elapsed_s()),
+        budget: duration(study.budget_s),
+    }
+}
+
+/// When nothing was measured, between the runs of an interrupted study.
+fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
+    let ends = record
+        .runs
+        .windows(2)
+        .filter_map(|pair| Some([pair.first()?.updated_ms, pair.last()?.started_ms]));
+    ends.map(|ends| ends.map(minute)).collect()
+}
+
+/// The data, and whether they were the same on all systems.
+fn data(study: &JudgedStudy) -> Vec<String> {
+    let content = &study.record.data;
+    let key = |content: &DataContent| (content.data, content.start_from);
+    let is_first = |(index, one): &(usize, &DataContent)| {
+        content[..*index].iter().all(|other| key(other) != key(one))
+    };
+    let sets = content.iter().enumerate().filter(is_first);
+    sets.map(|(_, one)| {
+        data_line(study, &content.iter().filter(|it| key(it) == key(one)).collect::<Vec<_>>())
+    })
+    .collect()
+}
+
+/// One data set in one state, on all systems.
+fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
+    let Some(first) = contents.first() else { return String::new() };
+    let equal = contents.iter().all(|it| (it.rows, &it.checksum) == (first.rows, &first.checksum));
+    let state = match first.start_from {
+        StartFrom::Fresh => "as loaded",
+        StartFrom::Aged => "after the aging writes",
+    };
+    let several = study.record.study.setups.iter().any(|setup| setup.data() != first.data);
+    let of = if several { format!(" of {}", first.data) } else { String::new() };
+    if equal {
+        let rows = counted(first.rows, "row");
+        let on = if contents.len() > 1 { "the same on all systems" } else { "on one system" };
+        return format!("{state}{of}: {rows}, checksum {}, {on}", first.checksum);
+    }
+    let each = contents.iter().map(|it| {
+        let (name, rows) = (study.label(it.system), counted(it.rows, "row"));
+        format!("{name} has {rows}, checksum {}", it.checksum)
+    });
+    format!("{state}{of}, differing: {}", each.collect::<Vec<_>>().join("; "))
+}
+
+fn audit<'a>(study: &'a JudgedStudy<'a>) -> Audit<'a> {
+    let audit = &study.record.audit;
+    let systems = (0..study.record.systems.len()).filter(|&index| !study.is_twin(index));
+    Audit {
+        systems: systems.map(|index| (index, study.label(index))).collect(),
+        counts: findings::counts(audit),
+        topics: [AuditClass::Suspicious, AuditClass::Expected]
+            .into_iter()
+            .flat_map(|class| findings::by_topic(audit, class))
+            .collect(),
+        harmless: findings::by_topic(audit, AuditClass::Harmless),
+    }
+}

@@ -1,0 +1,130 @@
+//! The figures of a system in one test: their names, what they mean, and how they are read.
+
+use assay_verdict::CellJudgement;
+
+use crate::number::{NONE, Ratio, figure, share, thousands};
+
+/// A figure of a system in one test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Figure {
+    Qps,
+    CpuRatio,
+    ServerCpu,
+    BackgroundCpu,
+    ClientCpu,
+    CpuWait,
+    OtherWait,
+    ContextSwitches,
+    Reads,
+    WriteKb,
+    LatencyP50,
+    LatencyP95,
+    LatencyP99,
+    Slices,
+    Blocks,
+    Errors,
+    Detectable,
+}
+
+/// Each figure with a heading that fits a narrow column, and what it is, in the order in which readers want them.
+const WORDS: [(Figure, &str, &str); 17] = [
+    (Figure::Qps, "QPS", "operations per second"),
+    (
+        Figure::CpuRatio,
+        "CPU ×",
+        "server CPU per operation divided by that of the base, with 95 % interval",
+    ),
+    (
+        Figure::ServerCpu,
+        "server µs/o",
+        "CPU time of the server per operation, threads that serve the connections",
+    ),
+    (Figure::BackgroundCpu, "backgr. µs/o", "CPU time of the server's other threads per operation"),
+    (Figure::ClientCpu, "client µs/o", "CPU time of assay's clients per operation"),
+    (
+        Figure::CpuWait,
+        "CPU wait µs/o",
+        "those threads in line for a CPU, without the time in which their own client had it",
+    ),
+    (
+        Figure::OtherWait,
+        "other wait µs/o",
+        "all other waiting: locks, network, waking up, the disk; – where the counters do not tell",
+    ),
+    (Figure::ContextSwitches, "cs/o", "context switches of the server per operation"),
+    (Figure::Reads, "reads/o", "reads completed by the block device per operation"),
+    (Figure::WriteKb, "wKB/o", "KiB sent towards block devices per operation"),
+    (Figure::LatencyP50, "p50 µs", "median latency of events"),
+    (Figure::LatencyP95, "p95 µs", "95th percentile of the latency of events"),
+    (Figure::LatencyP99, "p99 µs", "99th percentile of the latency of events"),
+    (
+        Figure::Slices,
+        "slices",
+        "good slices; with + those in machine trouble, shown but not judged",
+    ),
+    (Figure::Blocks, "blocks", "sets of fresh servers"),
+    (Figure::Errors, "errors", "retried errors"),
+    (
+        Figure::Detectable,
+        "would see",
+        "smallest change that 4 of 5 studies like this one would call",
+    ),
+];
+
+impl Figure {
+    /// All figures, in the order in which readers want them.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        WORDS.iter().map(|(figure, ..)| *figure)
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        let words = WORDS.iter().find(|(figure, ..)| *figure == self);
+        words.map_or(("", ""), |(_, heading, explanation)| (*heading, *explanation))
+    }
+
+    /// A heading that fits a narrow column.
+    pub(crate) fn heading(self) -> &'static str {
+        self.words().0
+    }
+
+    /// An explanation of the figure.
+    pub(crate) fn explanation(self) -> &'static str {
+        self.words().1
+    }
+
+    /// The figure as a quantity; none where it was not measured or is no plain quantity.
+    pub(crate) fn quantity(self, cell: &CellJudgement) -> Option<f64> {
+        let per_op = cell.per_op;
+        let server = per_op.and_then(|it| it.server);
+        match self {
+            Self::Qps => cell.qps.map(|qps| qps.value),
+            Self::ServerCpu => server.map(|it| it.cpu_us),
+            Self::BackgroundCpu => server.map(|it| it.background_cpu_us),
+            Self::ClientCpu => per_op.and_then(|it| it.client_cpu_us),
+            Self::CpuWait => server.and_then(|it| it.cpu_wait_us()),
+            Self::OtherWait => {
+                server.and_then(|it| Some(it.other_wait_us? + it.disk_wait_us.unwrap_or(0.0)))
+            }
+            Self::ContextSwitches => server.map(|it| it.cs),
+            Self::Reads => per_op.and_then(|it| it.reads),
+            Self::WriteKb => per_op.and_then(|it| it.write_kb),
+            Self::LatencyP50 => cell.latency.map(|it| it.p50),
+            Self::LatencyP95 => cell.latency.map(|it| it.p95),
+            Self::LatencyP99 => cell.latency.map(|it| it.p99),
+            Self::CpuRatio | Self::Slices | Self::Blocks | Self::Errors | Self::Detectable => None,
+        }
+    }
+
+    /// The figure as people read it; a dash where it was not measured.
+    pub(crate) fn text(self, cell: &CellJudgement) -> String {
+        match self {
+            Self::CpuRatio => Ratio(cell.cpu_ratio).value_with_interval(),
+            Self::Slices if cell.troubled > 0 => format!("{} + {}", cell.slices, cell.troubled),
+            Self::Slices => cell.slices.to_string(),
+            Self::Blocks => cell.blocks.to_string(),
+            Self::Errors => thousands(cell.errors as f64),
+            Self::Detectable => cell.detectable.map_or_else(|| NONE.to_owned(), share),
+            _ => figure(self.quantity(cell)),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Findings of the audit, grouped by topic so that long lists stay readable.
+
+use std::collections::BTreeMap;
+
+use assay_model::{AuditClass, AuditFinding, counted};
+use serde::Serialize;
+
+/// The topic of a finding; JSON calls it `kind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Topic {
+    Builds,
+    Data,
+    Tables,
+    Session,
+    Settings,
+    Plans,
+}
+
+impl Topic {
+    /// The word before the dot of a finding's name says it.
+    pub(crate) fn of(finding: &AuditFinding) -> Self {
+        match finding.setting.split_once('.').map_or("", |(word, _)| word) {
+            "build" => Self::Builds,
+            "data" => Self::Data,
+            "table" | "schema" | "database" => Self::Tables,
+            "session" => Self::Session,
+            "plan" => Self::Plans,
+            _ => Self::Settings,
+        }
+    }
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Builds => "builds",
+            Self::Data => "data",
+            Self::Tables => "tables",
+            Self::Session => "the measured session",
+            Self::Settings => "settings",
+            Self::Plans => "plans",
+        }
+    }
+
+    /// The remedy for suspicious findings.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Builds => {
+                "take versions that one source has (`assay server list --available PRODUCT`), or build them alike: \
+                 else read the verdicts as of builds, not versions"
+            }
+            Self::Data => "load the data again, after `assay cache clean --all`",
+            Self::Tables | Self::Session | Self::Settings => {
+                "give all systems one value with `+NAME=VALUE` in their names, or ask for the difference there"
+            }
+            Self::Plans => "look at the statement with `EXPLAIN` in `assay server start`",
+        }
+    }
+}
+
+/// Findings of one class and topic.
+pub(crate) struct TopicFindings<'a> {
+    pub(crate) class: AuditClass,
+    pub(crate) topic: Topic,
+    pub(crate) findings: Vec<MergedFinding<'a>>,
+}
+
+impl TopicFindings<'_> {
+    /// The word for their class.
+    pub(crate) fn class_word(&self) -> &'static str {
+        word(self.class)
+    }
+
+    /// The remedy; none where nothing needs to be done.
+    pub(crate) fn remedy(&self) -> Option<&'static str> {
+        (self.class == AuditClass::Suspicious).then(|| self.topic.remedy())
+    }
+}
+
+/// One finding, or several plans that differ in the same way.
+pub(crate) struct MergedFinding<'a> {
+    finding: &'a AuditFinding,
+    settings: Vec<&'a str>,
+}
+
+impl<'a> MergedFinding<'a> {
+    /// Whether a user asked for the difference, by a system's name, options or engine.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.finding.is_asked
+    }
+
+    /// The name of a setting, or the names of the tests whose plans differ.
+    pub(crate) fn name(&self) -> String {
+        let names = self.settings.iter().map(|it| it.strip_prefix("plan.").unwrap_or(it));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Why it is in its class.
+    pub(crate) fn why(&self) -> &'a str {
+        &self.finding.why
+    }
+
+    /// The value on a system; none where it has none.
+    pub(crate) fn value(&self, system: &usize) -> Option<&'a str> {
+        self.finding.values.get(*system)?.as_deref().map(shown)
+    }
+
+    /// The values on all systems: `fsync → O_DIRECT`.
+    pub(crate) fn values(&self) -> String {
+        let values = self.finding.values.iter().map(|it| it.as_deref().map_or("none", shown));
+        values.collect::<Vec<_>>().join(" → ")
+    }
+}
+
+fn shown(value: &str) -> &str {
+    if value.is_empty() { "(empty)" } else { value }
+}
+
+/// The word for a class.
+pub(crate) fn word(class: AuditClass) -> &'static str {
+    match class {
+        AuditClass::Expected => "expected",
+        AuditClass::Harmless => "harmless",
+        AuditClass::Suspicious => "suspicious",
+    }
+}
+
+/// `3 differences: 1 suspicious, 0 expected, 2 harmless`.
+pub(crate) fn counts(findings: &[AuditFinding]) -> String {
+    let of_class = |class| {
+        let count = findings.iter().filter(|finding| finding.class == class).count();
+        format!("{count} {}", word(class))
+    };
+    format!(
+        "{}: {}, {}, {}",
+        counted(findings.len() as u64, "difference"),
+        of_class(AuditClass::Suspicious),
+        of_class(AuditClass::Expected),
+        of_class(AuditClass::Harmless),
+    )
+}
+
+/// The findings of one class by topic, in the order of the topics.
+pub(crate) fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<TopicFindings<'_>> {
+    let mut topics: BTreeMap<Topic, Vec<MergedFinding>> = BTreeMap::new();
+    for finding in findings.iter().filter(|finding| finding.class == class) {
+        let topic = Topic::of(finding);
+        let merged = topics.entry(topic).or_default();
+        let same = |other: &&mut MergedFinding| {
+            topic == Topic::Plans
+                && (&other.finding.values, &other.finding.why) == (&finding.values, &finding.why)
+        };
+        match merged.iter_mut().find(same) {
+            Some(other) => other.settings.push(&finding.setting),
+            None => merged.push(MergedFinding { finding, settings: vec![&finding.setting] }),
+        }
+    }
+    topics.into_iter().map(|(topic, findings)| TopicFindings { class, topic, findings }).collect()
+}
+
+/// The suspicious settings, in few enough words for a first line.
+pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
+    let mut words = Vec::new();
+    for TopicFindings { topic, findings, .. } in by_topic(findings, AuditClass::Suspicious) {
+        match topic {
+            Topic::Plans => words.extend(plans(findings.iter())),
+            _ => words.extend(findings.iter().map(MergedFinding::name)),
+        }
+    }
+    words
+}
+
+/// The most settings that a note names.
+const NAMES: usize = 4;
+
+/// The differences that nobody asked for and no option removes. Builds are left out: the report names them anyway.
+pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
+    let mut words = Vec::new();
+    for TopicFindings { topic, findings, .. } in by_topic(findings, AuditClass::Expected) {
+        let unasked: Vec<&MergedFinding> = findings.iter().filter(|it| !it.is_asked()).collect();
+        match topic {
+            Topic::Builds => {}
+            Topic::Plans => words.extend(plans(unasked.iter().copied())),
+            _ => {
+                words.extend(unasked.iter().take(NAMES).map(|it| it.name()));
+                let rest = unasked.len().saturating_sub(NAMES);
+                words.extend((rest > 0).then(|| format!("{rest} more")));
+            }
+        }
+    }
+    words
+}
+
+/// The tests whose plans differ: the name of one, the number of several.
+fn plans<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>> + Clone) -> Option<String> {
+    let tests: usize = findings.clone().map(|finding| finding.settings.len()).sum();
+    let name = findings.map(MergedFinding::name).next()?;
+    Some(match tests {
+        1 => format!("the plan of {name}"),
+        _ => format!("the plans of {tests} tests"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(setting: &str, value: &str) -> AuditFinding {
+        AuditFinding {
+            setting: setting.to_owned(),
+            values: vec![Some("a".to_owned()), Some(value.to_owned())],
+            class: AuditClass::Suspicious,
+            why: "it matters".to_owned(),
+            is_asked: false,
+        }
+    }
+
+    #[test]
+    fn plans_that_differ_alike_are_one_entry_and_settings_never() {
+        let findings = [
+            finding("plan.scan", "b"),
+            finding("sql_mode", "b"),
+            finding("plan.read-only-sum", "b"),
+            finding("autocommit", "b"),
+            finding("plan.point-query", "c"),
+            finding("build.source", "c"),
+        ];
+        let groups = by_topic(&findings, AuditClass::Suspicious);
+        let names: Vec<(Topic, Vec<String>)> = (groups.iter())
+            .map(|group| (group.topic, group.findings.iter().map(MergedFinding::name).collect()))
+            .collect();
+        let of = |topic, names: &[&str]| (topic, names.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(
+            names,
+            [
+                of(Topic::Builds, &["build.source"]),
+                of(Topic::Settings, &["sql_mode", "autocommit"]),
+                of(Topic::Plans, &["scan, read-only-sum", "point-query"]),
+            ]
+        );
+        assert_eq!(
+            suspicious(&findings),
+            ["build.source", "sql_mode", "autocommit", "the plans of 3 tests"]
+        );
+    }
+}

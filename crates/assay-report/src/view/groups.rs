@@ -1,0 +1,52 @@
+//! Relative QPS by group, as in the published tables.
+
+use assay_model::{Estimate, Group, Setup};
+use assay_verdict::GroupSummary;
+
+use super::study::JudgedStudy;
+use crate::number::{NONE, Ratio};
+
+/// A group under a setup, of a system against the base.
+pub(crate) struct GroupRow<'a> {
+    pub(crate) group: &'static Group,
+    pub(crate) setup: Setup,
+    /// Number of the system in the study.
+    pub(crate) system_number: usize,
+    pub(crate) system: &'a str,
+    pub(crate) is_twin: bool,
+    /// Tests that have a relative QPS.
+    pub(crate) n: String,
+    pub(crate) min: String,
+    pub(crate) max: String,
+    pub(crate) avg: String,
+    pub(crate) stddev: String,
+    pub(crate) median: Ratio,
+    /// Smallest and largest, for a chart.
+    pub(crate) span: (f64, f64),
+}
+
+/// One row for each setup, group and compared system, in this order.
+pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
+    let groups = study.judgement.groups.iter();
+    let compared = groups.filter(|summary| study.compared.contains(&summary.system));
+    compared.map(|summary| row(study, summary)).collect()
+}
+
+fn row<'a>(study: &'a JudgedStudy<'a>, summary: &GroupSummary) -> GroupRow<'a> {
+    let median = summary.median_interval.unwrap_or(Estimate::without_interval(summary.median));
+    let [min, max, avg] = [summary.min, summary.max, summary.avg].map(|it| format!("{it:.2}"));
+    GroupRow {
+        group: summary.group,
+        setup: summary.setup,
+        system_number: summary.system,
+        system: study.label(summary.system),
+        is_twin: study.is_twin(summary.system),
+        n: summary.n.to_string(),
+        min,
+        max,
+        avg,
+        stddev: summary.stddev.map_or_else(|| NONE.to_owned(), |it| format!("{it:.3}")),
+        median: Ratio(Some(median)),
+        span: (summary.min, summary.max),
+    }
+}

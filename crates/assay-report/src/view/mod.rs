@@ -1,0 +1,122 @@
+//! The report as data: every sentence, table and figure, before any format gives it a form.
+//!
+//! [`Report::new`] reads the study and its judgement once and decides what to say. Text, Markdown and HTML lay it out:
+//! they see no slice, estimate nothing and decide nothing about the result.
+
+pub(crate) mod again;
+pub(crate) mod answer;
+pub(crate) mod causes;
+pub(crate) mod caveats;
+pub(crate) mod conditions;
+pub(crate) mod figure;
+pub(crate) mod findings;
+pub(crate) mod groups;
+pub(crate) mod study;
+pub(crate) mod tests;
+pub(crate) mod trouble;
+pub(crate) mod undecided;
+
+use assay_model::{Estimate, StudyRecord};
+use assay_verdict::Judgement;
+
+use again::Again;
+use answer::SystemAnswer;
+use causes::Cause;
+use caveats::Caveats;
+use conditions::Conditions;
+use groups::GroupRow;
+use study::JudgedStudy;
+use tests::Tests;
+
+/// Everything a report says, section by section.
+pub(crate) struct Report<'a> {
+    /// The label of the base.
+    pub(crate) base: &'a str,
+    /// One answer for each system but the base and its twin.
+    pub(crate) answers: Vec<SystemAnswer<'a>>,
+    /// Everything that a reader must know before believing the answers.
+    pub(crate) caveats: Caveats,
+    /// The cells that failed or have an explanation, the most important first.
+    pub(crate) causes: Vec<Cause<'a>>,
+    /// A line for the cells that are undecided for the same reason.
+    pub(crate) undecided: Vec<String>,
+    /// Relative QPS by group.
+    pub(crate) groups: Vec<GroupRow<'a>>,
+    /// Every test.
+    pub(crate) tests: Tests<'a>,
+    /// Machine, systems, study, data, audit and events.
+    pub(crate) conditions: Conditions<'a>,
+    /// The way to measure the same again.
+    pub(crate) again: Again<'a>,
+    /// Every relative QPS of the study, for a scale that all charts share.
+    pub(crate) ratios: Vec<Estimate>,
+    /// The smallest change of practical interest, as a fraction.
+    pub(crate) threshold: f64,
+    /// Whether the study has more than one combination of clients, tables and rows.
+    pub(crate) several_setups: bool,
+}
+
+impl<'a> Report<'a> {
+    fn new(study: &'a JudgedStudy<'a>) -> Self {
+        Self {
+            base: study.label(study.base),
+            answers: answer::answers(study),
+            caveats: Caveats::new(study),
+            causes: causes::causes(study),
+            undecided: undecided::lines(study),
+            groups: groups::rows(study),
+            tests: Tests::new(study),
+            conditions: Conditions::new(study),
+            again: Again::new(study.record),
+            ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
+            threshold: study.record.study.threshold,
+            several_setups: study.several_setups(),
+        }
+    }
+
+    /// Whether more than one system is compared with the base.
+    pub(crate) fn several_systems(&self) -> bool {
+        self.tests.systems.len() > 1
+    }
+
+    /// The answer: a line for each system, or the false calls of a base that is compared with itself alone. The first
+    /// is stamped where the audit is suspicious.
+    pub(crate) fn answer_lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = if self.answers.is_empty() {
+            self.caveats.twins.clone()
+        } else {
+            self.answers.iter().map(|answer| answer.sentence.clone()).collect()
+        };
+        if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
+            *first = format!("[suspicious audit] {first}");
+        }
+        lines
+    }
+
+    /// The lines below the answer: the twin, warnings, notes, and the basis of the answer.
+    pub(crate) fn caveat_lines(&self) -> Vec<String> {
+        let caveats = &self.caveats;
+        let mut lines = Vec::new();
+        if !caveats.suspicious.is_empty() {
+            let settings = caveats.suspicious.join(", ");
+            lines.push(format!("suspicious: settings that matter differ: {settings}"));
+        }
+        if !self.answers.is_empty() {
+            lines.extend(caveats.twins.iter().cloned());
+        }
+        lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
+        lines.extend(caveats.notes.iter().map(|it| format!("note: {it}")));
+        lines.push(caveats.basis.clone());
+        lines
+    }
+}
+
+/// Lays a report out: `layout` gets the view of the study.
+pub(crate) fn with_report<T>(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    layout: impl FnOnce(&Report) -> T,
+) -> T {
+    let study = JudgedStudy::new(record, judgement);
+    layout(&Report::new(&study))
+}

@@ -1,0 +1,180 @@
+//! The table of tests: one row per test and setup, grouped as published.
+
+use assay_model::{CellId, Group, Setup, Verdict};
+use assay_verdict::{CellJudgement, threshold};
+
+use super::figure::Figure;
+use super::study::JudgedStudy;
+use super::{trouble, undecided};
+use crate::number::{Rate, Ratio, share};
+
+/// Every test, in sections, and what a table of them needs to know.
+pub(crate) struct Tests<'a> {
+    /// The systems compared with the base, as in the rows.
+    pub(crate) systems: Vec<ComparedSystem<'a>>,
+    /// By setup, then by group.
+    pub(crate) sections: Vec<TestSection<'a>>,
+    /// The figures for a table, the most important first.
+    pub(crate) figures: Vec<Figure>,
+    /// The figures in which no test differs by more than the threshold.
+    pub(crate) alike: Vec<Figure>,
+    /// The smallest change that counts: `2 %`.
+    pub(crate) threshold: String,
+    /// Whether some undecided test has an interval that excludes 1, which readers would take for a verdict.
+    pub(crate) has_undecided_beyond_one: bool,
+}
+
+/// A system that is compared with the base.
+pub(crate) struct ComparedSystem<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) is_twin: bool,
+}
+
+/// The tests of one group under one setup.
+pub(crate) struct TestSection<'a> {
+    pub(crate) setup: Setup,
+    pub(crate) group: &'static Group,
+    pub(crate) rows: Vec<TestRow<'a>>,
+}
+
+/// One test.
+pub(crate) struct TestRow<'a> {
+    /// Number of the cell in the study, from 1.
+    pub(crate) cell: usize,
+    pub(crate) test: &'a str,
+    pub(crate) base: Measured<'a>,
+    /// The other systems, in the order of [`Tests::systems`].
+    pub(crate) others: Vec<Measured<'a>>,
+}
+
+/// The measurements of a system in one test.
+pub(crate) struct Measured<'a> {
+    cell: &'a CellJudgement,
+    pub(crate) system: &'a str,
+    pub(crate) is_twin: bool,
+    pub(crate) verdict: Verdict,
+    pub(crate) qps: Rate,
+    pub(crate) rqps: Ratio,
+    pub(crate) cpu_ratio: Ratio,
+    /// Whether it takes less or more CPU time per operation; none where neither was called.
+    pub(crate) cpu_change: Option<Verdict>,
+    /// The reasons why it failed, changed or is undecided, and its machine trouble.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Measured<'_> {
+    /// A figure as people read it.
+    pub(crate) fn figure(&self, figure: &Figure) -> String {
+        figure.text(self.cell)
+    }
+
+    /// The relative QPS, where it belongs to a verdict.
+    pub(crate) fn rqps_unless_failed(&self) -> Ratio {
+        if self.verdict == Verdict::Failed { Ratio(None) } else { self.rqps }
+    }
+}
+
+impl TestRow<'_> {
+    /// The base, then the other systems.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = &Measured<'_>> {
+        std::iter::once(&self.base).chain(&self.others)
+    }
+}
+
+/// The figures that a narrow table has room for, the most important first.
+const FIGURES: [Figure; 5] =
+    [Figure::Qps, Figure::CpuRatio, Figure::ServerCpu, Figure::ClientCpu, Figure::ContextSwitches];
+
+impl<'a> Tests<'a> {
+    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
+        let cells = &study.judgement.cells;
+        let systems = study.compared.iter().map(|&system| ComparedSystem {
+            label: study.label(system),
+            is_twin: study.is_twin(system),
+        });
+        let is_measured = |figure: &Figure| cells.iter().any(|cell| has(*figure, cell));
+        let (figures, alike) =
+            FIGURES.into_iter().filter(is_measured).partition(|figure| differs(*figure, study));
+        Self {
+            systems: systems.collect(),
+            sections: sections(study),
+            figures,
+            alike,
+            threshold: share(threshold(&study.record.study)),
+            has_undecided_beyond_one: cells.iter().any(is_undecided_beyond_one),
+        }
+    }
+}
+
+fn sections<'a>(study: &'a JudgedStudy<'a>) -> Vec<TestSection<'a>> {
+    let of_base = study.judgement.cells.iter().filter(|cell| cell.system == study.base);
+    let mut cells: Vec<&CellJudgement> = of_base.collect();
+    // A stable sort keeps the tests of a group in the order in which they run.
+    cells.sort_by_key(|cell| (cell.cell.setup, cell.group));
+    let section = |cells: &[&'a CellJudgement]| {
+        let first = cells.first()?;
+        let rows = cells.iter().map(|cell| row(study, cell)).collect();
+        Some(TestSection { setup: first.cell.setup, group: first.group, rows })
+    };
+    let same =
+        |a: &&CellJudgement, b: &&CellJudgement| (a.cell.setup, a.group) == (b.cell.setup, b.group);
+    cells.chunk_by(same).filter_map(section).collect()
+}
+
+fn row<'a>(study: &'a JudgedStudy<'a>, base: &'a CellJudgement) -> TestRow<'a> {
+    let CellId { test, .. } = base.cell;
+    let others = study.compared.iter();
+    let others = others.filter_map(|&system| study.judgement.cell(base.cell, system));
+    TestRow {
+        cell: study.number_of(base.cell),
+        test: &test.definition().name,
+        base: measured(study, base),
+        others: others.map(|cell| measured(study, cell)).collect(),
+    }
+}
+
+fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured<'a> {
+    let why = undecided::why(study.record, cell).map(std::borrow::Cow::into_owned);
+    Measured {
+        cell,
+        system: study.label(cell.system),
+        is_twin: cell.system != study.base && study.is_twin(cell.system),
+        verdict: cell.verdict,
+        qps: Rate(cell.qps),
+        rqps: Ratio(cell.rqps),
+        cpu_ratio: Ratio(cell.cpu_ratio),
+        cpu_change: cell
+            .cpu_verdict
+            .filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),
+        notes: why.into_iter().chain(trouble::of_cell(cell)).collect(),
+    }
+}
+
+/// Whether the figure was measured in the cell.
+fn has(figure: Figure, cell: &CellJudgement) -> bool {
+    match figure {
+        Figure::CpuRatio => cell.cpu_ratio.is_some(),
+        _ => figure.quantity(cell).is_some(),
+    }
+}
+
+/// Whether some test differs in the figure by more than the threshold. Otherwise a column of it would say nothing.
+fn differs(figure: Figure, study: &JudgedStudy) -> bool {
+    if matches!(figure, Figure::Qps | Figure::CpuRatio) {
+        return true;
+    }
+    let least = threshold(&study.record.study).ln_1p();
+    let cells = study.judgement.cells.iter();
+    cells.filter(|cell| study.compared.contains(&cell.system)).any(|other| {
+        let base = study.judgement.cell(other.cell, study.base);
+        let base = base.and_then(|base| figure.quantity(base));
+        base.zip(figure.quantity(other)).is_none_or(|(base, other)| {
+            base.min(other) <= 0.0 && base != other || (other / base).ln().abs() > least
+        })
+    })
+}
+
+fn is_undecided_beyond_one(cell: &CellJudgement) -> bool {
+    let excludes_one = cell.rqps.is_some_and(|rqps| rqps.low > 1.0 || rqps.high < 1.0);
+    cell.verdict == Verdict::Undecided && excludes_one
+}
