@@ -1,5 +1,5 @@
-//! The counters of a slice as columns: each field of a counter struct under a prefix. The columns of a group that was not
-//! read are NULL.
+//! The counters of a slice as columns: each field of a counter struct under a prefix. Where a group was not read, its
+//! columns are NULL.
 
 use assay_model::{
     DeviceCounters, HostCounters, ServerCounters, Slice, TaskCounters, WorkCounters,

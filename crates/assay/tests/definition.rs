@@ -8,7 +8,8 @@ use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
     Artifact, Class, Definition, Distribution, Fill, Group, Habits, Host, Pacing, Product, Role,
-    Schema, Script, Slice, SliceOutcome, StartFrom, Step, System, Table, Test, Unit,
+    Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table, Test,
+    Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -43,6 +44,39 @@ fn count_by_k() -> Test {
         habits: Habits::default(),
         digest: String::new(),
     })
+}
+
+/// Measures the only cell of a study four times on every system, and reads what the ledger has of it.
+fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRecord {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger.db");
+    let mut ledger = Ledger::open(&path).unwrap();
+    ledger.create_study(study, &Host::default(), systems).unwrap();
+    for (block, round) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        for system in 0..systems.len() {
+            let slice = Slice {
+                system,
+                cell: study.cells[0].id,
+                run: 0,
+                block,
+                round,
+                position: system as u32,
+                started_ms: 1_795_000_000_000,
+                outcome: SliceOutcome::Good,
+                trouble: Vec::new(),
+                work: session.run(0, Bound::Events(50)).unwrap(),
+                client: None,
+                server: None,
+                host: None,
+            };
+            assert_eq!((slice.work.read, slice.work.rows), (100, 100));
+            ledger.add_slice(&study.id, &slice).unwrap();
+        }
+    }
+    ledger.finish(&study.id, Duration::from_secs(1)).unwrap();
+    drop(ledger);
+
+    Ledger::open_read_only(&path).unwrap().read(&study.id).unwrap()
 }
 
 #[test]
@@ -90,35 +124,7 @@ fn a_test_is_defined_in_one_place() {
             options: Vec::new(),
         })
         .collect();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("ledger.db");
-    let mut ledger = Ledger::open(&path).unwrap();
-    ledger.create_study(&study, &Host::default(), &systems).unwrap();
-    for (block, round) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        for system in 0..systems.len() {
-            let slice = Slice {
-                system,
-                cell,
-                run: 0,
-                block,
-                round,
-                position: system as u32,
-                started_ms: 1_795_000_000_000,
-                outcome: SliceOutcome::Good,
-                trouble: Vec::new(),
-                work: session.run(0, Bound::Events(50)).unwrap(),
-                client: None,
-                server: None,
-                host: None,
-            };
-            assert_eq!((slice.work.read, slice.work.rows), (100, 100));
-            ledger.add_slice(&study.id, &slice).unwrap();
-        }
-    }
-    ledger.finish(&study.id, Duration::from_secs(1)).unwrap();
-    drop(ledger);
-
-    let record = Ledger::open_read_only(&path).unwrap().read(&study.id).unwrap();
+    let record = recorded(&study, &systems, &mut session);
     assert_eq!(record.study.cells[0].id.test, test);
     assert_eq!(record.study.cells[0].id.test.definition(), test.definition());
     let judgement = assay_verdict::judge(&record);

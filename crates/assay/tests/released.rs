@@ -1,5 +1,4 @@
-//! A ledger that a released assay wrote, read by this one: every number, verdict and word of the formats that scripts read
-//! is the same.
+//! A ledger that a released assay wrote, read by this one: what scripts read, JSON and CSV, is the same byte for byte.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
