@@ -4,12 +4,13 @@ use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Build, Layout, Prefix, Product};
-use assay_wire::{Address, ConnectOptions, Control, Protocol};
+use assay_wire::{Address, ConnectOptions, Connection, Protocol};
 use fs_err as fs;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
 
-use crate::{Error, threads};
+use crate::error::Error;
+use crate::threads;
 
 /// What its part in a comparison lacks, for reports.
 const LIMITS: [&str; 2] = [
@@ -33,7 +34,7 @@ impl Attached {
     /// # Errors
     /// When it does not let the client in.
     pub fn connect(options: ConnectOptions) -> Result<Self, Error> {
-        let control = Control::connect(&options)?;
+        let control = Connection::connect(&options)?;
         let version = control.server_version();
         let product = match options.protocol {
             Protocol::Postgres => Product::Postgres,
@@ -68,7 +69,7 @@ impl Attached {
     /// # Errors
     /// When the server cannot be asked.
     pub fn identity(&self) -> Result<String, Error> {
-        let mut control = Control::connect(&self.options)?;
+        let mut control = Connection::connect(&self.options)?;
         let found = control.query_catalog(match self.options.protocol {
             Protocol::MySql => {
                 "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, DATABASE())"

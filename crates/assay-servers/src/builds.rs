@@ -8,7 +8,8 @@ use fs_err as fs;
 use procfs::process::{MMPermissions, MMapPath, Process};
 
 use crate::audit::Settings;
-use crate::{Error, binary};
+use crate::binary;
+use crate::error::Error;
 
 /// The package whose version is that of a Debian release's compiler.
 const OF_COMPILER: &str = "libstdc++6";

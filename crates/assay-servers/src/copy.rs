@@ -10,7 +10,7 @@ use fs_err as fs;
 use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Bytes that are copied between two looks at whether somebody asks to stop.
 const AT_ONCE: u64 = 64 << 20;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use assay_model::Hint;
 
-use crate::supervise::{Ending, NO_NAMESPACE};
+use crate::supervise::namespace::REFUSED as NO_NAMESPACE;
+use crate::supervise::protocol::Ending;
 
 /// Why a server could not be set up, controlled or asked.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,11 @@ use std::time::Duration;
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
-use crate::server::log_tail;
+use crate::error::Error;
+use crate::server_log::log_tail;
+use crate::site::Site;
 use crate::supervise::{Ending, Sandbox, unique_name};
-use crate::{Error, Site, mysql, postgres, refused};
+use crate::{mysql, postgres, refused};
 
 /// What the name of a data directory begins with while it is made.
 pub const UNFINISHED: &str = ".new-";

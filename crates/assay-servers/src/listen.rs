@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use fs_err as fs;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Where a server listens, besides its unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

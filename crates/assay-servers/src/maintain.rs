@@ -2,36 +2,24 @@
 
 use std::time::Duration;
 
-use assay_wire::Control;
+use assay_wire::{Connection, Protocol};
 
-use crate::{Error, mysql, postgres};
-
-/// What was left to do when a server came to rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drained {
-    /// Whether it came to rest within the time allowed.
-    pub is_complete: bool,
-    /// Transactions whose old row versions are not purged yet, of Postgres dead rows that are still there; none where
-    /// the version cannot tell.
-    pub history_length: Option<u64>,
-    /// Pages of the buffer pool that are not written yet.
-    pub dirty_pages: u64,
-    /// How long it took.
-    pub took: Duration,
-}
+use crate::drained::Drained;
+use crate::error::Error;
+use crate::{mysql, postgres};
 
 /// Takes the statistics of `tables` (of the connection's database) and drains the server.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
 pub fn maintain(
-    control: &mut Control,
+    control: &mut Connection,
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
-    match control {
-        Control::MySql(_) => mysql::maintain(control, tables, limit),
-        Control::Postgres(_) => postgres::maintain(control, tables, limit),
+    match control.protocol() {
+        Protocol::MySql => mysql::maintain(control, tables, limit),
+        Protocol::Postgres => postgres::maintain(control, tables, limit),
     }
 }
 
@@ -40,10 +28,10 @@ pub fn maintain(
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
-pub fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
-    match control {
-        Control::MySql(_) => mysql::take_statistics(control, tables),
-        Control::Postgres(_) => postgres::clean(control, tables),
+pub fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
+    match control.protocol() {
+        Protocol::MySql => mysql::take_statistics(control, tables),
+        Protocol::Postgres => postgres::clean(control, tables),
     }
 }
 
@@ -51,9 +39,9 @@ pub fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), E
 ///
 /// # Errors
 /// When the server cannot be asked.
-pub fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
-    match control {
-        Control::MySql(_) => mysql::drain(control, limit),
-        Control::Postgres(_) => postgres::drain(control, limit),
+pub fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
+    match control.protocol() {
+        Protocol::MySql => mysql::drain(control, limit),
+        Protocol::Postgres => postgres::drain(control, limit),
     }
 }

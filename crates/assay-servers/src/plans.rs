@@ -1,9 +1,9 @@
 //! How a server carries out a statement: `EXPLAIN`, reduced to what can be compared between versions.
 
 use assay_model::Product;
-use assay_wire::{Control, ResultSet};
+use assay_wire::{Connection, ResultSet};
 
-use crate::Error;
+use crate::error::Error;
 
 /// What `Extra` may say that means other work, and what it is called here. Estimates, and what says the statement
 /// again (`Using where`), are left out.
@@ -36,7 +36,7 @@ const EXTRA: &[(&str, &str)] = &[
 /// # Errors
 /// When the connection is lost.
 pub fn explain(
-    control: &mut Control,
+    control: &mut Connection,
     product: Product,
     sql: &str,
 ) -> Result<Option<String>, Error> {

@@ -5,8 +5,9 @@ use std::time::Duration;
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
+use crate::error::Error;
 use crate::supervise::{Job, Sandbox};
-use crate::{Error, mysql, postgres};
+use crate::{mysql, postgres};
 
 /// How long a server may take to list its options.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -4,17 +4,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix, Product};
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::kept::{self, Kept};
+use crate::copy::copy_tree;
+use crate::error::Error;
+use crate::kept::{self, KeptServer};
 use crate::listen::{Listen, new_password};
+use crate::server_log::log_tail;
+use crate::server_paths::{SOCKET_DIR, ServerPaths};
+use crate::site::Site;
 use crate::supervise::{
-    Ending, Job, RunAs, Sandbox, below, create_own, hand_over, is_called_for, unique_name,
+    Ending, Job, RunAs, Sandbox, below, create_own, is_called_for, unique_name,
 };
-use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
+use crate::{mysql, postgres, refused, run_root, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -24,9 +29,6 @@ const STOP_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two attempts to connect to a server that starts.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
-
-/// Longest path of a unix socket, bytes, without the zero that ends it.
-const SOCKET_PATH_MAX: usize = 107;
 
 /// A server process under its supervisor. Dropping it kills the process and removes its data.
 #[derive(Debug)]
@@ -40,35 +42,6 @@ pub struct Server {
     cpus: CpuSet,
     /// Of the user `root`, where others can knock.
     password: Option<String>,
-}
-
-/// Where the files of one server are.
-pub(crate) struct Places {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) tmp_dir: PathBuf,
-    /// Directory of what the server makes while it runs: its socket, its process id.
-    pub(crate) socket_dir: PathBuf,
-    pub(crate) log: PathBuf,
-}
-
-/// In the run directory, the rest of which is not the server's to write to.
-const SOCKET_DIR: &str = "u";
-
-impl Places {
-    /// Makes all that the server writes to its own, before it runs as another user.
-    fn hand_over(&self) -> std::io::Result<()> {
-        [&self.data_dir, &self.tmp_dir, &self.socket_dir]
-            .into_iter()
-            .try_for_each(|it| hand_over(it))
-    }
-}
-
-/// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
-pub(crate) fn socket_fits(run_root: &Path) -> bool {
-    // The longest that any product gives it.
-    let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
-    let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
-    longest.as_os_str().len() <= SOCKET_PATH_MAX
 }
 
 impl Server {
@@ -101,7 +74,7 @@ impl Server {
         template: &Path,
         listen: Listen,
     ) -> Result<Self, Error> {
-        if !socket_fits(&site.run_root) {
+        if !run_root::socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
         }
         listen.check()?;
@@ -110,7 +83,7 @@ impl Server {
         let instance_dir = site.data_root.join(&name);
         let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let run_dir = sandbox.run_dir().to_owned();
-        let places = Places {
+        let places = ServerPaths {
             data_dir: instance_dir.join("data"),
             tmp_dir: instance_dir.join("tmp"),
             socket_dir: run_dir.join(SOCKET_DIR),
@@ -184,7 +157,7 @@ impl Server {
     ///
     /// # Errors
     /// When the supervisor cannot stay.
-    pub fn keep(mut self, kept: &Kept) -> Result<(), Error> {
+    pub fn keep(mut self, kept: &KeptServer) -> Result<(), Error> {
         kept::record(self.sandbox.run_dir(), kept)?;
         self.sandbox.stay()
     }
@@ -193,7 +166,7 @@ impl Server {
         let deadline = Instant::now() + START_LIMIT;
         let options = self.connect_options();
         loop {
-            let answer = Control::connect(&options).and_then(|mut it| it.query("SELECT 1"));
+            let answer = Connection::connect(&options).and_then(|mut it| it.query("SELECT 1"));
             if answer.is_ok() {
                 return Ok(());
             }
@@ -239,8 +212,8 @@ impl Server {
     ///
     /// # Errors
     /// When the server does not take it.
-    pub fn connect(&self) -> Result<Control, Error> {
-        Ok(Control::connect(&self.connect_options())?)
+    pub fn connect(&self) -> Result<Connection, Error> {
+        Ok(Connection::connect(&self.connect_options())?)
     }
 
     /// The last lines of its log, empty when there are none.
@@ -388,7 +361,7 @@ impl Server {
     }
 }
 
-fn socket_in(product: Product, places: &Places, listen: Listen) -> PathBuf {
+fn socket_in(product: Product, places: &ServerPaths, listen: Listen) -> PathBuf {
     match product {
         Product::MariaDb | Product::MySql => mysql::socket_in(&places.socket_dir),
         Product::Postgres => postgres::socket_in(&places.socket_dir, listen),
@@ -398,7 +371,7 @@ fn socket_in(product: Product, places: &Places, listen: Listen) -> PathBuf {
 /// The job that runs a server, as whoever starts it, or as `nobody`.
 fn job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     is_nobody: bool,
@@ -417,40 +390,4 @@ fn job(
 
 fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
-}
-
-/// What matters of a log, indented: the last errors in it, or what it ends with where it has none; empty when there is
-/// nothing. What follows the errors of a server that gives up is long and tells little.
-pub(crate) fn log_tail(log: &Path) -> String {
-    tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
-}
-
-fn tail_of(text: &str) -> String {
-    const ERRORS: usize = 4;
-    const LINES: usize = 12;
-    let is_error = |line: &&str| ["[ERROR]", "FATAL:", "PANIC:"].iter().any(|it| line.contains(it));
-    let last = |lines: Vec<&str>, most: usize| {
-        let from = lines.len().saturating_sub(most);
-        let told = lines.into_iter().skip(from).map(|line| format!("  {line}"));
-        told.collect::<Vec<_>>().join("\n")
-    };
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let errors: Vec<_> = lines.clone().filter(is_error).collect();
-    if errors.is_empty() { last(lines.collect(), LINES) } else { last(errors, ERRORS) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tail_of;
-
-    #[test]
-    fn a_log_is_told_by_its_errors() {
-        let noise = "[Note] tidying up\n".repeat(20);
-        let text = format!("[ERROR] no memory\n{noise}[ERROR] aborting\n");
-        assert_eq!(tail_of(&text), "  [ERROR] no memory\n  [ERROR] aborting");
-        assert_eq!(tail_of(&noise).lines().count(), 12);
-        let crash = format!("[ERROR] error 28\n[ERROR] mysqld got signal 6\n{noise}");
-        assert_eq!(tail_of(&crash), "  [ERROR] error 28\n  [ERROR] mysqld got signal 6");
-        assert_eq!(tail_of(""), "");
-    }
 }

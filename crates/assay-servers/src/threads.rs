@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use assay_model::Product;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use procfs::process::Process;
 use rustix::process::Pid;
 
-use crate::Error;
+use crate::error::Error;
 use crate::supervise::below;
 
 /// Round trips that a connection is asked for.
@@ -37,7 +37,7 @@ pub(crate) fn of_connections<E: From<Error>>(
 ) -> Result<Option<Vec<i32>>, E> {
     let said = match product {
         Product::MariaDb | Product::MySql => {
-            let mut control = Control::connect(options).map_err(Error::from)?;
+            let mut control = Connection::connect(options).map_err(Error::from)?;
             if are_shared(&mut control)? {
                 return Ok(None);
             }
@@ -62,13 +62,13 @@ pub(crate) fn of_connections<E: From<Error>>(
 }
 
 /// Whether a pool of threads serves all connections together.
-fn are_shared(control: &mut Control) -> Result<bool, Error> {
+fn are_shared(control: &mut Connection) -> Result<bool, Error> {
     let handling = control.query("SELECT @@thread_handling")?.first_string().unwrap_or_default();
     Ok(handling != "one-thread-per-connection")
 }
 
 /// Threads by the connections that they serve, as MariaDB says.
-fn of_process_list(control: &mut Control) -> Result<BTreeMap<u64, i32>, Error> {
+fn of_process_list(control: &mut Connection) -> Result<BTreeMap<u64, i32>, Error> {
     let found = control.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
     let pair = |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
     Ok((0..found.rows.len()).filter_map(pair).collect())

@@ -5,7 +5,7 @@ use assay_model::{AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec}
 use assay_servers::audit::{Audited, Facts, Plan, compare};
 use assay_servers::{build_facts, effective_settings, explain, mapped_files};
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
-use assay_wire::{Control, Hot};
+use assay_wire::Connection;
 
 assay_testkit::supervisor_entry!();
 
@@ -24,7 +24,7 @@ fn spec(overrides: &[(&str, &str)]) -> SystemSpec {
     }
 }
 
-fn fill(control: &mut Control) {
+fn fill(control: &mut Connection) {
     for sql in [
         "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120)) ENGINE = InnoDB",
         "INSERT INTO sbtest1 SELECT seq, seq, seq FROM seq_1_to_2000",
@@ -35,7 +35,7 @@ fn fill(control: &mut Control) {
     }
 }
 
-fn facts_of(server: &TestServer, version: &str, control: &mut Control) -> Facts {
+fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Facts {
     let mut settings = effective_settings(control).unwrap();
     settings.extend(build_facts(server.pid(), &prefix(version)).unwrap());
     let plan = explain(control, Product::MariaDb, RANGE).unwrap().unwrap();
@@ -220,33 +220,6 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
         assert!(settings["build.c-library"].contains("GLIBC 2."), "{settings:?}");
         assert!(settings["build.c++-library"].starts_with("libstdc++.so.6.0."), "{settings:?}");
     }
-}
-
-/// What the audit reads of its own session holds of those that are measured: their connections are made alike, and
-/// every session variable is the same in both.
-#[test]
-fn the_measured_session_is_as_the_one_that_is_asked() {
-    let server = mariadb_version("11.8", &[]);
-    let options = server.connect_options();
-    let (mut control, mut hot) = (server.connect(), Hot::connect(&options).unwrap());
-    let of = |session: Option<&assay_wire::mysql::Session>| {
-        session.map(|it| (it.capabilities(), it.auth_plugin().to_owned(), it.charset())).unwrap()
-    };
-    assert_eq!(of(control.mysql_session()), of(hot.mysql_session()));
-    // The measured kind of connection keeps no rows: the server writes them down.
-    let noted = "CREATE TABLE hot_session AS SELECT VARIABLE_NAME, VARIABLE_VALUE \
-                 FROM information_schema.SESSION_VARIABLES";
-    hot.query(noted.as_bytes()).unwrap();
-    let differing = control
-        .query(
-            "SELECT VARIABLE_NAME, h.VARIABLE_VALUE, c.VARIABLE_VALUE FROM hot_session h \
-             JOIN information_schema.SESSION_VARIABLES c USING (VARIABLE_NAME) \
-             WHERE h.VARIABLE_VALUE <> c.VARIABLE_VALUE AND VARIABLE_NAME NOT IN \
-             ('PSEUDO_THREAD_ID', 'TIMESTAMP', 'RAND_SEED1', 'RAND_SEED2', 'IN_TRANSACTION')",
-        )
-        .unwrap();
-    let names: Vec<_> = (0..differing.rows.len()).map(|row| differing.text(row, 0)).collect();
-    assert!(names.is_empty(), "{names:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use assay_servers::{
     maintain,
 };
 use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
-use assay_wire::{Address, ConnectOptions, Control, Stop};
+use assay_wire::{Address, ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use procfs::process::MMapPath;
 
@@ -61,7 +61,7 @@ fn a_frozen_server_stands_still_with_all_its_processes() {
     let mut test = postgres();
     let pid = test.pid();
     let options = ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    let mut control = Control::connect(&options).unwrap();
+    let mut control = Connection::connect(&options).unwrap();
     let backend = i32::try_from(control.connection_id()).unwrap();
     let busy = std::thread::spawn(move || {
         control.query("SELECT count(md5(n::text)) FROM generate_series(1, 3000000) n").unwrap()
@@ -228,10 +228,10 @@ fn a_port_asks_for_a_password_a_socket_does_not() {
     let password = server.server().password().map(str::to_owned);
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
     let mut options = ConnectOptions { address, password: None, ..server.connect_options() };
-    let state = Control::connect(&options).unwrap_err().to_string();
+    let state = Connection::connect(&options).unwrap_err().to_string();
     assert!(state.contains("28P01"), "{state}");
     options.password = password;
-    Control::connect(&options).unwrap();
+    Connection::connect(&options).unwrap();
 }
 
 #[test]

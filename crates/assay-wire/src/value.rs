@@ -1,10 +1,32 @@
 //! What goes to a server and what comes back, whatever the protocol.
 
-/// A statement prepared on one [`Hot`] connection; without meaning on another.
+use crate::error::Error;
+
+/// A statement prepared on one connection. It has no meaning on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StatementId(pub(crate) usize);
 
-/// Type of a parameter, as the reference client (sysbench) sends it.
+impl StatementId {
+    /// The statement among those of its connection.
+    #[inline]
+    pub(crate) fn find_in<S>(self, statements: &mut [S]) -> Result<&mut S, Error> {
+        let unknown = "a statement that was not prepared on this connection";
+        statements.get_mut(self.0).ok_or(Error::Usage(unknown))
+    }
+}
+
+/// What a server says of itself and of the connection when a client logs in.
+#[derive(Debug)]
+pub(crate) struct ServerIdentity {
+    /// Its version in its own words.
+    pub(crate) version: String,
+    /// Its number for the connection: as in `KILL`, or the process id of the Postgres backend.
+    pub(crate) connection_id: u32,
+    /// The method by which the client logged in.
+    pub(crate) auth_method: String,
+}
+
+/// Type of a parameter, sent as the reference client (sysbench) sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParamType {
     /// A whole number of 64 bits, whatever the column: LONGLONG, `int8`.
@@ -13,7 +35,7 @@ pub enum ParamType {
     Text,
 }
 
-/// Value of a parameter.
+/// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param<'a> {
     /// For [`ParamType::Int`].

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_secret};
 
-use crate::intent::version_number;
-use crate::options::{Standing, Version, table};
+use crate::render::table;
+use crate::setting::{OptionSupport, Version, version_number};
 use rules::{Own, Rule, is_ignored, spelling};
 
 /// What a server says of itself, by name; what is not a server's variable has a word and a dot before its name.
@@ -316,9 +316,9 @@ fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<&'static str> {
     systems.iter().find_map(|system| {
         let mut settings = table(system.spec.product).iter();
         let setting = settings.find(|it| is_of_rule(it.option))?;
-        match setting.standing(system.version()) {
-            Standing::Missing(why) => Some(why),
-            Standing::Known | Standing::SaidElsewhere => None,
+        match setting.support(system.version()) {
+            OptionSupport::Missing(why) => Some(why),
+            OptionSupport::Supported | OptionSupport::CoveredElsewhere => None,
         }
     })
 }

@@ -8,8 +8,8 @@ use assay_model::{Prefix, Product};
 use fs_err as fs;
 
 use super::{directories, program};
-use crate::Error;
-use crate::intent::version_number;
+use crate::error::Error;
+use crate::setting::version_number;
 use crate::supervise::{Job, RunAs};
 
 /// How a version makes its system tables. The programs that vendors have for it are shell or Perl, and are not run.

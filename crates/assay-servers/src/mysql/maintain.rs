@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use assay_wire::Control;
+use assay_wire::Connection;
 
-use crate::{Drained, Error};
+use crate::drained::Drained;
+use crate::error::Error;
 
 /// Between two looks at what is still to be done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -41,7 +42,7 @@ const COMPACT: &str = "rocksdb_force_flush_memtable_and_lzero_now";
 
 /// See [`crate::maintain`].
 pub(crate) fn maintain(
-    control: &mut Control,
+    control: &mut Connection,
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
@@ -52,7 +53,7 @@ pub(crate) fn maintain(
 }
 
 /// See [`crate::take_statistics`].
-pub(crate) fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
+pub(crate) fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
     }
@@ -60,7 +61,7 @@ pub(crate) fn take_statistics(control: &mut Control, tables: &[String]) -> Resul
 }
 
 /// See [`crate::drain`].
-pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
+pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     let mut before = Vec::new();
     let hurried = hurry(control, &mut before);
@@ -76,7 +77,7 @@ pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, E
 }
 
 /// Makes the server write everything now; `before` gets what was changed.
-fn hurry(control: &mut Control, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
+fn hurry(control: &mut Connection, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
     for (name, value) in HURRY {
         if let Some(old) = variable(control, name)? {
             before.push((name, old));
@@ -91,25 +92,25 @@ fn hurry(control: &mut Control, before: &mut Vec<(&'static str, String)>) -> Res
     Ok(())
 }
 
-fn set(control: &mut Control, name: &str, value: &str) -> Result<(), assay_wire::Error> {
+fn set(control: &mut Connection, name: &str, value: &str) -> Result<(), assay_wire::Error> {
     control.query(&format!("SET GLOBAL {name} = {value}")).map(drop)
 }
 
 /// A global variable, where the version has it.
-fn variable(control: &mut Control, name: &str) -> Result<Option<String>, Error> {
+fn variable(control: &mut Connection, name: &str) -> Result<Option<String>, Error> {
     let found = control.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
     Ok(found.text(0, 1).map(str::to_owned))
 }
 
 /// Does nothing where MyRocks is not loaded.
-fn compact(control: &mut Control) -> Result<(), Error> {
+fn compact(control: &mut Connection) -> Result<(), Error> {
     if variable(control, COMPACT)?.is_some() {
         set(control, COMPACT, "1")?;
     }
     Ok(())
 }
 
-fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Drained, Error> {
+fn wait(control: &mut Connection, began: Instant, limit: Duration) -> Result<Drained, Error> {
     let has_rocksdb = variable(control, COMPACT)?.is_some();
     let until = History::read(control)?.next_transaction;
     if variable(control, TRUNCATE_FREQUENCY)?.is_none() {
@@ -128,13 +129,13 @@ fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Draine
     }
 }
 
-fn dirty_pages(control: &mut Control) -> Result<u64, Error> {
+fn dirty_pages(control: &mut Connection) -> Result<u64, Error> {
     let found = control.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
     Ok(found.text(0, 1).and_then(|it| it.parse().ok()).unwrap_or(0))
 }
 
 /// Whether MyRocks neither writes memory to files nor merges files, nor is about to.
-fn rocksdb_is_at_rest(control: &mut Control) -> Result<bool, Error> {
+fn rocksdb_is_at_rest(control: &mut Connection) -> Result<bool, Error> {
     let found = control.query(
         "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS \
          WHERE STAT_TYPE IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')",
@@ -156,7 +157,7 @@ struct History {
 }
 
 impl History {
-    fn read(control: &mut Control) -> Result<Self, Error> {
+    fn read(control: &mut Connection) -> Result<Self, Error> {
         let found = control.query("SHOW ENGINE INNODB STATUS")?;
         Ok(Self::parse(found.text(0, 2).unwrap_or_default()))
     }

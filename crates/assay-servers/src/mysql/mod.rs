@@ -3,19 +3,21 @@
 mod initialize;
 mod maintain;
 pub(crate) mod options;
+mod settings;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assay_model::Prefix;
-use assay_wire::Control;
+use assay_wire::Connection;
 
 pub(crate) use initialize::initialize_job;
 pub(crate) use maintain::{drain, maintain, take_statistics};
+pub(crate) use settings::effective_settings;
 
-use crate::Error;
+use crate::error::Error;
 use crate::listen::Listen;
-use crate::server::Places;
+use crate::server_paths::ServerPaths;
 use crate::supervise::{Job, RunAs};
 
 /// The socket in a directory for it.
@@ -26,7 +28,7 @@ pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
 /// The job that runs a server. `options` are those of [`crate::render`].
 pub(crate) fn server_job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     run_as: RunAs,
@@ -59,7 +61,7 @@ const PARSE_ERROR: u32 = 1064;
 
 /// Lets nobody in but `root` with the password. Old versions have `root` once for every name of the machine, and some
 /// builds accounts without a name, for whoever comes.
-pub(crate) fn protect(control: &mut Control, password: &str) -> Result<(), Error> {
+pub(crate) fn protect(control: &mut Connection, password: &str) -> Result<(), Error> {
     let found = control.query("SELECT Host FROM mysql.user WHERE User = ''")?;
     for row in 0..found.rows.len() {
         let Some(host) = found.text(row, 0) else { continue };

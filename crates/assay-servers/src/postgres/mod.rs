@@ -14,11 +14,10 @@ use fs_err as fs;
 pub(crate) use maintain::{clean, drain, maintain};
 pub(crate) use settings::effective_settings;
 
-use crate::intent::version_number;
 use crate::listen::Listen;
 use crate::mysql::with_path;
-use crate::options::Version;
-use crate::server::Places;
+use crate::server_paths::ServerPaths;
+use crate::setting::{Version, version_number};
 use crate::supervise::{Job, RunAs, StopBy};
 
 /// The superuser.
@@ -77,7 +76,7 @@ const DYNAMIC_MEMORY: Version = (9, 4, 0);
 /// nothing can contradict it.
 pub(crate) fn server_job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     run_as: RunAs,

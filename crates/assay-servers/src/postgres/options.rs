@@ -4,7 +4,7 @@
 //! came or went; every one is asked of real servers in the tests.
 
 use crate::intent::Durability;
-use crate::options::{FIRST, Setting};
+use crate::setting::{FIRST, Setting};
 
 /// The settings, in the order in which they are given.
 pub(crate) const POSTGRES: &[Setting] = &[

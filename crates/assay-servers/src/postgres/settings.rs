@@ -1,10 +1,10 @@
 //! What a running Postgres server really does, as it says itself.
 
-use assay_wire::Control;
+use assay_wire::Connection;
 
-use crate::Error;
 use crate::audit::Settings;
-use crate::settings::pairs;
+use crate::error::Error;
+use crate::name_value::name_values;
 
 // Settings are read as the session has them, whose search path may lead to functions that others have made: every name
 // is qualified.
@@ -27,16 +27,16 @@ const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
 ];
 
 /// Settings with their units, the database below `database.`, the session below `session.`.
-pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
+pub(crate) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
     // With its unit, as the unit of a setting changes between versions.
-    let mut settings = pairs(control, ALL, "")?;
+    let mut settings = name_values(control, ALL, "")?;
     // Columns come and go with the version.
     let database = control.query_catalog(DATABASE)?;
     for (name, columns) in OF_POSTGRES_DATABASE {
         let value = columns.iter().find_map(|column| database.named(0, column));
         settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
     }
-    settings.extend(pairs(control, SESSION, "session.")?);
+    settings.extend(name_values(control, SESSION, "session.")?);
     let session = control
         .query_catalog("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
     let cipher = session.text(0, 1).unwrap_or_default().to_owned();

@@ -13,8 +13,6 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 
-use super::run_dir;
-
 /// What the name of a lock ends with; before that it is the name of the directory.
 const ENDING: &str = ".lock";
 
@@ -105,7 +103,7 @@ impl Claim {
     /// # Errors
     /// When either cannot be removed.
     pub fn remove(self) -> io::Result<()> {
-        run_dir::remove(&self.directory)?;
+        remove(&self.directory)?;
         // The cache may have been emptied meanwhile, and another's lock may be there.
         if is_at(self.file.file(), &self.lock)? { fs::remove_file(&self.lock) } else { Ok(()) }
     }
@@ -161,6 +159,14 @@ pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<
         }
     }
     Ok(count)
+}
+
+/// Removes a directory with everything in it. A missing directory is no error.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use rustix::fs::{Access, Mode, access};
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process, umask};
 use serde::{Deserialize, Serialize};
 
-use super::claim::{Claim, is_at};
+use super::claim::{Claim, is_at, remove};
 use super::shared_memory;
-use crate::Error;
+use crate::error::Error;
 
 const LOCK: &str = "lock";
 const RECORD: &str = "record.json";
@@ -212,14 +212,6 @@ pub(super) fn descendants(ancestor: Pid) -> io::Result<Vec<Pid>> {
         next += 1;
     }
     Ok(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
-}
-
-/// Removes a directory with all that is in it; none is as good.
-pub(super) fn remove(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

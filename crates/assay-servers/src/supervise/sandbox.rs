@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 use assay_wire::{Stop, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{CONTROL, Ending, Job, Reply, Request, Supervisor, prepare_root};
-use crate::{Error, Site};
+use super::protocol::{CONTROL, Ending, Job, Reply, Request, Supervisor};
+use super::run_dir::prepare_root;
+use crate::error::Error;
+use crate::site::Site;
 
-/// How long a supervisor may take for one answer, or for its end: it waits for the disk at most.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a supervisor may take for one answer, or for its end. At most it waits for the disk.
+const REPLY_LIMIT: Duration = Duration::from_secs(120);
 
 /// A supervisor with its run directory. Dropping it leaves neither process nor directory, unless it was asked to stay.
 #[derive(Debug)]
@@ -201,7 +203,7 @@ impl Sandbox {
 
     /// The next answer; none when it was the news that the process has ended, which is kept.
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        self.socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+        self.socket.get_ref().set_read_timeout(Some(REPLY_LIMIT))?;
         let mut line = String::new();
         match self.socket.read_line(&mut line).map_err(Error::SupervisorGone)? {
             0 => Err(Error::SupervisorGone(io::ErrorKind::UnexpectedEof.into())),

@@ -15,7 +15,7 @@ use rustix::thread::{
 };
 
 use super::namespace::NOBODY;
-use crate::Error;
+use crate::error::Error;
 
 /// What the server keeps of root: its program, its data and its socket lie below directories that only root enters.
 /// With this it reads what root reads; it writes only what is its own.

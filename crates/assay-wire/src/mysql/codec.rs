@@ -6,8 +6,7 @@
 
 use mysql_common::constants::CapabilityFlags;
 
-use crate::Error;
-use crate::error::message;
+use crate::error::{Error, message};
 
 /// The longest payload of one packet; a longer message continues in the next.
 pub const MAX_PAYLOAD: usize = 0xff_ffff;

@@ -3,7 +3,8 @@
 use mysql_common::constants::{ColumnType, Command};
 
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
-use crate::{Error, Param, ParamType};
+use crate::error::Error;
+use crate::value::{Param, ParamType};
 
 /// A prepared statement and the packet that executes it.
 #[derive(Debug)]

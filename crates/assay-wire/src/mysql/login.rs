@@ -5,7 +5,8 @@ use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use mysql_common::constants::CapabilityFlags;
 
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
-use crate::{Address, ConnectOptions, Error};
+use crate::error::Error;
+use crate::options::{Address, ConnectOptions};
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";

@@ -8,8 +8,7 @@
 use std::borrow::Cow;
 use std::str::from_utf8;
 
-use crate::Error;
-use crate::error::{code_of_state, message};
+use crate::error::{Error, code_of_state, message};
 
 /// Bytes of a message before its body: kind and length.
 pub const HEADER: usize = 5;

@@ -1,7 +1,8 @@
 //! The messages that execute prepared statements: encoded once, then only the values are rewritten.
 
 use super::codec::{HEADER, checked, put_message, put_text};
-use crate::{Error, Param, ParamType};
+use crate::error::Error;
+use crate::value::{Param, ParamType};
 
 /// Type numbers of `int8` and `varchar`, as the reference client (sysbench) declares its parameters.
 const INT8: u32 = 20;

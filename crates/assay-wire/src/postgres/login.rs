@@ -4,7 +4,8 @@ use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::codec::{checked, put_length, put_message, put_text};
-use crate::{Address, ConnectOptions, Error};
+use crate::error::Error;
+use crate::options::{Address, ConnectOptions};
 
 /// Version 3.0 of the protocol, in which every server since 7.4 answers.
 const VERSION: [u8; 4] = [0, 3, 0, 0];

@@ -7,7 +7,7 @@ use assay_model::{
     CellId, Class, DataSet, PlannedCell, Setup, Slice, SliceOutcome, StartFrom, Test,
 };
 use assay_plan::{Step, sequence};
-use assay_wire::Control;
+use assay_wire::Connection;
 
 use super::block::{self, Field, start_one};
 use super::instance::Instance;
@@ -162,7 +162,7 @@ impl Run<'_> {
             recorder.event(Some(self.system), what)?;
             recorder.slice(slice)?;
             // Of a server that is gone nothing more is to be recorded: resumed, the study goes on with the next test.
-            Control::connect(&server.connect_options())
+            Connection::connect(&server.connect_options())
                 .with_context(|| format!("`{name}` ended during {}", cell.id.test))?;
             return Ok(());
         }
@@ -210,7 +210,7 @@ impl Run<'_> {
         let began = Instant::now();
         let name = &self.field.participants[self.system].system.name;
         self.field.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
-        let mut control = Control::connect(&server.connect_options())?;
+        let mut control = Connection::connect(&server.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
         assay_servers::maintain(&mut control, &participant::tables(self.data), limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))

@@ -9,7 +9,7 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
     connections, fixed, half_of_log, log,
 };
-use crate::options::{FIRST, NEVER, Setting};
+use crate::setting::{FIRST, NEVER, Setting};
 
 /// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
 const NO_SNAPSHOT_ISOLATION: Option<&str> =

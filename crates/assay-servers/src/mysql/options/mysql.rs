@@ -9,7 +9,7 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
     log,
 };
-use crate::options::{FIRST, NEVER, Setting};
+use crate::setting::{FIRST, NEVER, Setting};
 
 /// All of them.
 pub(crate) const OPTIONS: &[Setting] = &[

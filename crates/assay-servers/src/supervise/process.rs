@@ -15,22 +15,20 @@ use rustix::process::{
     pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
 };
 
-use super::claim::Claim;
+use super::claim::{Claim, remove};
+use super::protocol::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy};
 use super::run_dir::{self, RunDir, narrow_umask};
 use super::stop::stop;
-use super::{
-    CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace, shared_memory,
-    unprivileged,
-};
+use super::{children, namespace, shared_memory, unprivileged};
 
 /// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
 #[must_use]
 pub fn main() -> ExitCode {
     narrow_umask();
-    let Ok(mut keeper) = Keeper::begin() else { return ExitCode::FAILURE };
+    let Ok(mut supervisor) = SupervisorProcess::begin() else { return ExitCode::FAILURE };
     // An error means that the other side cannot be heard any more: the same as its end.
-    let served = keeper.serve();
-    let ended = keeper.end();
+    let served = supervisor.serve();
+    let ended = supervisor.end();
     if served.and(ended).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -38,7 +36,7 @@ pub fn main() -> ExitCode {
 const QUIT_LIMIT: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 
 /// What a supervisor is responsible for.
-struct Keeper {
+struct SupervisorProcess {
     /// Who asks; none while a supervisor that stays waits for somebody.
     socket: Option<BufReader<UnixStream>>,
     /// Where somebody may connect, if it stays.
@@ -67,7 +65,7 @@ struct Process {
     stop_by: StopBy,
 }
 
-impl Keeper {
+impl SupervisorProcess {
     fn begin() -> io::Result<Self> {
         // Away from the terminal, whose Ctrl-C is for assay alone.
         setsid()?;
@@ -327,7 +325,7 @@ impl Keeper {
             outcome = outcome.and(claim.remove()).and(released);
         }
         if let Some(run_dir) = self.run_dir.take().filter(|_| outcome.is_ok()) {
-            outcome = run_dir::remove(run_dir.path());
+            outcome = remove(run_dir.path());
         }
         outcome
     }
