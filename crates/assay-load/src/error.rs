@@ -1,4 +1,4 @@
-//! What can go wrong while loading data or driving work.
+//! Errors while loading data or driving work.
 
 use assay_model::{Engine, Hint};
 use assay_wire::{Error as WireError, code_of_state};

@@ -82,7 +82,7 @@ impl Gauge {
     }
 }
 
-/// What all clients together have done.
+/// The progress of all clients together.
 pub(crate) fn total(gauges: &[Arc<Gauge>]) -> RunProgress {
     let all = gauges.iter().map(|gauge| gauge.seen());
     all.fold(RunProgress::default(), |sum, one| sum.with(&one, u64::saturating_add))

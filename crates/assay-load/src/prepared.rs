@@ -53,9 +53,9 @@ impl PreparedConnection {
         reply
     }
 
-    /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and `BEGIN`
-    /// commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the event is no
-    /// transaction.
+    /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and
+    /// `BEGIN` commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the
+    /// event is no transaction.
     pub(crate) fn give_up_event(&mut self) -> Result<(), WireError> {
         match self.wire.protocol() {
             Protocol::MySql => Ok(()),

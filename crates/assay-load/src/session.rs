@@ -20,7 +20,7 @@ use crate::worker::Worker;
 /// The result of a monitored run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
-    /// What the clients did.
+    /// The work that was done.
     pub work: WorkCounters,
     /// Clients that were cut off in an event that did not end.
     pub cut_off: u32,

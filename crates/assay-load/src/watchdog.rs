@@ -28,7 +28,7 @@ pub struct RunMonitor<'a> {
     pub report: &'a mut dyn FnMut(Duration, RunProgress),
 }
 
-/// What to do about a run.
+/// The action to take on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     None,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What was left to do when a server was drained.
+/// The work that was left when a server was drained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
     /// Whether it came to rest within the time allowed.

@@ -1,4 +1,4 @@
-//! Everything that can keep a server from running, with the remedy where one is known.
+//! Errors of servers, with hints where a remedy is known.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
-    /// The data of a server do not fit.
+    /// There is no room for the data of a server.
     #[error("no room for the data of a server in `{}`", dir.display())]
     NoRoom {
-        /// Where its data were to be.
+        /// The directory for the data.
         dir: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A server ended that should be running.
+    /// A server ended unexpectedly.
     #[error("the server ended with {ending}{}", tail(.log))]
     Ended {
         /// How it ended.
@@ -37,14 +37,14 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
-    /// An option that a version does not have.
+    /// An option that this version does not have.
     #[error("{server} has no option `{option}`")]
     UnknownOption {
         /// Product and version.
         server: String,
         /// The option.
         option: String,
-        /// The name of an option that it has and that is most like it.
+        /// The most similar name among the options that it has.
         nearest: Option<String>,
     },
     /// A server refuses an option or its value.
@@ -52,7 +52,7 @@ pub enum Error {
     OptionRefused {
         /// Product and version.
         server: String,
-        /// What the server says.
+        /// The server's message.
         said: String,
     },
     /// A server did not answer in time.
@@ -73,16 +73,16 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
-    /// A connection has no thread that could be named.
+    /// The thread that serves a connection could not be identified.
     #[error("no server thread is known for connection {0}")]
     NoThread(u64),
-    /// A path that the kernel would not take as a socket's.
+    /// A path that is too long for a unix socket.
     #[error("`{}` is too long for a unix socket", .0.display())]
     SocketPath(PathBuf),
-    /// A directory for run directories that others could write to.
+    /// A directory for run directories that is not private.
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
-    /// A port that a server cannot have.
+    /// A port on which a server cannot listen.
     #[error("a server cannot listen on port {port} of 127.0.0.1")]
     Port {
         /// The port.
@@ -90,12 +90,12 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Root may not become another user here; the capabilities that it lacks.
+    /// Root cannot become another user here, because it lacks these capabilities.
     #[error(
         "a server on a port must not run as root, and this root lacks {0}, needed to switch user"
     )]
     CapabilitiesMissing(String),
-    /// What a server writes to could not be made its own.
+    /// The files that a server writes to could not be handed over to its user.
     #[error(
         "a server on a port must not run as root, and root cannot hand its files over to another user"
     )]
@@ -111,10 +111,10 @@ pub enum Error {
     /// The supervisor process is gone or does not answer.
     #[error("the supervisor process of a server is gone")]
     SupervisorGone(#[source] io::Error),
-    /// The supervisor could not do what it was asked.
+    /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
-    /// Somebody asked to stop.
+    /// A stop was asked for.
     #[error("stopped before it was done")]
     Stopped,
     /// A server refused a statement or a connection broke.
@@ -125,17 +125,17 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// Log lines below the message, when there are any.
+/// Log lines to append to the message, if there are any.
 fn tail(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; its log says\n{log}") }
 }
 
-/// A server that is left running is among the user's state, all others are in the cache.
+/// The data of a server that is left running are in the user's state directory, all others in the cache.
 const NO_ROOM: &str = "free some room on that disk, or use another one: `--cache-dir` says where servers and their \
                        data are kept, and `XDG_STATE_HOME` where `assay server start` puts data";
 
 impl Error {
-    /// The same with the directory that is too full, if one is.
+    /// The same error with the directory, if the error is a full disk.
     pub(crate) fn in_dir(self, dir: &Path) -> Self {
         match self {
             Self::Io(source) if source.kind() == io::ErrorKind::StorageFull => {

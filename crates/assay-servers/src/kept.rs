@@ -16,7 +16,7 @@ use crate::supervise::{Ending, Sandbox, collect_unheld, prepare_root};
 /// File in the run directory that holds the record.
 const RECORD: &str = "kept.json";
 
-/// How long a server may take to stop in good order; it writes all that is dirty.
+/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
 /// The record of a server that was left running.
@@ -24,7 +24,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(600);
 pub struct KeptServer {
     /// Its name, which no other such server has.
     pub name: String,
-    /// The system as it was asked for.
+    /// The system, as the user named it.
     pub system: String,
     /// Version of the server.
     pub version: String,
@@ -45,7 +45,7 @@ pub struct KeptServer {
 pub struct FoundServer {
     /// Its record.
     pub kept: KeptServer,
-    /// How it ended; none while it runs.
+    /// How it ended; `None` while it runs.
     pub ended: Option<Ending>,
     run_dir: PathBuf,
 }
@@ -53,9 +53,9 @@ pub struct FoundServer {
 /// Writes the record of a server into its run directory.
 pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<(), Error> {
     let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
-    // By rename, so that nobody reads half of it.
+    // Renamed into place, so that nobody reads half of it.
     let unfinished = run_dir.join("kept.new");
-    // It may have the password of the server's port.
+    // It may contain the password of a server on a port.
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)
@@ -75,7 +75,7 @@ pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
     let mut found = Vec::new();
     for entry in fs::read_dir(run_root)? {
         let run_dir = entry?.path();
-        // Another kind of run directory, or one that goes away at this moment.
+        // Another kind of run directory, or one that is being removed.
         let Ok(bytes) = fs::read(run_dir.join(RECORD)) else { continue };
         let Ok(kept) = serde_json::from_slice(&bytes) else { continue };
         let Ok(mut sandbox) = Sandbox::attach(&run_dir) else { continue };
@@ -86,7 +86,7 @@ pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
 }
 
 impl FoundServer {
-    /// Stops the server in good order, if it still runs, and removes its data and its run directory.
+    /// Shuts the server down cleanly if it still runs, and removes its data and its run directory.
     ///
     /// # Errors
     /// When it does not stop in time, or its supervisor is gone.
@@ -105,8 +105,8 @@ impl FoundServer {
     }
 }
 
-/// Removes data of servers that were left running and whose machine was stopped: directories of `site.data_root` that
-/// no supervisor holds and to which no run directory belongs.
+/// Removes data of servers that were running when the machine was shut down: directories of `site.data_root` that no
+/// supervisor holds and that belong to no run directory.
 ///
 /// # Errors
 /// When something cannot be removed.

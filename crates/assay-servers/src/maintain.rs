@@ -1,4 +1,4 @@
-//! Bringing a server to rest: statistics taken, old row versions purged, changed pages written.
+//! Maintenance: collects statistics, purges old row versions and writes changed pages.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::drained::Drained;
 use crate::error::Error;
 use crate::{mysql, postgres};
 
-/// Takes the statistics of `tables` (of the connection's database) and drains the server.
+/// Collects the statistics of `tables` (of the connection's database) and drains the server.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
@@ -23,8 +23,8 @@ pub fn maintain(
     }
 }
 
-/// Takes the statistics of `tables` (of the connection's database), and removes their dead rows where a server leaves
-/// that to such a moment: all that may be asked of a server that others use.
+/// Collects the statistics of `tables` (of the connection's database); on Postgres it also removes their dead rows.
+/// This is all the maintenance that a server in use by others should get.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
@@ -35,7 +35,7 @@ pub fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<()
     }
 }
 
-/// Waits until old row versions are purged and changed pages are written, for `limit` at most.
+/// Waits until old row versions are purged and changed pages are written, but at most for `limit`.
 ///
 /// # Errors
 /// When the server cannot be asked.

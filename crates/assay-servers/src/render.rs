@@ -12,18 +12,18 @@ use crate::setting::{OptionSupport, Setting, Version, version_number};
 /// Options for one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
-    /// Options in order, each `--name=value`, those asked for in the system's name last.
+    /// Options in order, each `--name=value`. Those from the system's name come last.
     pub options: Vec<String>,
-    /// What this version has no option for.
+    /// Parts of the intent that this version has no option for.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A part of the intent that a version has no option for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What it is about.
+    /// The option.
     pub setting: &'static str,
-    /// What the version does instead.
+    /// The version's behaviour instead.
     pub why: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// The options of a product, in the order in which they are given.
+/// The options of a product, in the order of the command line.
 pub(crate) fn table(product: Product) -> &'static [Setting] {
     match product {
         Product::MariaDb => MARIADB,
@@ -65,7 +65,7 @@ pub fn render(
             }
         }
     }
-    // Both are the same to the servers; Postgres' own spelling has `_`, the MySQL family's `-`.
+    // Servers accept both. Postgres spells names with `_`, the MySQL family with `-`.
     let named = |name: &str| match prefix.product {
         Product::MariaDb | Product::MySql => name.replace('_', "-"),
         Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
@@ -78,7 +78,7 @@ pub fn render(
     for (name, value) in asked {
         rendered.options.retain(|option| variable_of(option) != plain_name(&name));
         rendered.options.push(match (name.starts_with("skip-"), spell(value).as_str()) {
-            // Some of these take no value.
+            // Some of these options take no value.
             (true, "1" | "ON") => format!("--{name}"),
             (_, value) => format!("--{name}={value}"),
         });
@@ -86,8 +86,8 @@ pub fn render(
     rendered
 }
 
-/// Whether an option of the intent would forbid one that was asked for: a character set alone means its own default
-/// collation, and a collation alone its character set.
+/// Whether an option of the intent contradicts one from the system's name. A character set alone implies its default
+/// collation, and a collation alone implies its character set.
 fn contradicts(of_intent: &str, asked: &str) -> bool {
     let pair = ["character-set-server", "collation-server"];
     pair.contains(&of_intent) && pair.contains(&asked)
@@ -97,8 +97,7 @@ fn text(setting: &Setting, intent: &Intent, spell: impl Fn(&str) -> String) -> S
     format!("--{}={}", setting.option, spell(&(setting.value)(intent)))
 }
 
-/// A switch in the only spelling that all options of old versions take: MySQL 5.5 warns of `ON` and goes on with the
-/// default.
+/// A switch in the spelling that all options of old versions accept. MySQL 5.5 warns about `ON` and uses the default.
 fn spelt_for(product: Product, version: Version, value: &str) -> &str {
     match value.to_ascii_uppercase().as_str() {
         "ON" | "TRUE" if product == Product::MySql && version < (5, 6, 0) => "1",
@@ -107,13 +106,13 @@ fn spelt_for(product: Product, version: Version, value: &str) -> &str {
     }
 }
 
-/// What `--name=value` sets.
+/// The variable that `--name=value` sets.
 fn variable_of(option: &str) -> &str {
     let option = option.trim_start_matches("--");
     plain_name(option.split_once('=').map_or(option, |(name, _)| name))
 }
 
-/// An option's name without what only says how it is given.
+/// An option's name without `loose-` and `skip-`.
 fn plain_name(option: &str) -> &str {
     let option = option.strip_prefix("loose-").unwrap_or(option);
     option.strip_prefix("skip-").unwrap_or(option)

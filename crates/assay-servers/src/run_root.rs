@@ -10,8 +10,8 @@ use crate::supervise::unique_name;
 /// Longest path of a unix socket, bytes, without the zero that ends it.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) when there is
-/// one and sockets in it have paths that the kernel takes, else below `/tmp`.
+/// The usual place for run directories: below `runtime_dir` (the value of `XDG_RUNTIME_DIR`) if there is one and the
+/// paths of sockets in it are short enough, otherwise below `/tmp`.
 #[must_use]
 pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
     let usual = runtime_dir.filter(|path| path.is_absolute()).map(|path| path.join("assay"));
@@ -20,9 +20,9 @@ pub fn run_root(runtime_dir: Option<&Path>) -> PathBuf {
     })
 }
 
-/// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
+/// Whether the path of a socket in a run directory below `run_root` is short enough.
 pub(crate) fn socket_fits(run_root: &Path) -> bool {
-    // The longest that any product gives it.
+    // The longest path of any product.
     let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
     let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
     longest.as_os_str().len() <= SOCKET_PATH_MAX

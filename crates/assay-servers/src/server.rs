@@ -24,7 +24,7 @@ use crate::{mysql, postgres, refused, run_root, threads};
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long it may take to stop in good order; it writes all that is dirty.
+/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two attempts to connect to a server that starts.
@@ -38,19 +38,19 @@ pub struct Server {
     pid: i32,
     socket: PathBuf,
     instance_dir: PathBuf,
-    /// CPUs it was started with.
+    /// CPUs that it may use, as it was started.
     cpus: CpuSet,
-    /// Of the user `root`, where others can knock.
+    /// Password of the user `root`, if others can reach the server.
     password: Option<String>,
 }
 
 impl Server {
-    /// Starts a server on a copy of the data directory `template`; returns once it answers a query.
+    /// Starts a server on a copy of the data directory `template`. Returns once it answers a query.
     ///
-    /// `options` are added to those that say where things are; see [`crate::render`].
+    /// `options` are added to those for paths; see [`crate::render`].
     ///
     /// # Errors
-    /// When it ends or does not answer in time; its last log lines are in the error.
+    /// When it ends or does not answer in time. The error contains its last log lines.
     pub fn start(
         site: &Site,
         prefix: &Prefix,
@@ -60,13 +60,13 @@ impl Server {
         Self::start_listening(site, prefix, options, template, Listen::Socket)
     }
 
-    /// As [`Server::start`], listening elsewhere too. Then `root` has a password: [`Server::password`].
+    /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`].
     ///
-    /// It gets the password in a first run, which nobody but this user can reach. A server that root starts listens as
+    /// It gets the password in a first run, in which only this user can reach it. A server started by root listens as
     /// an unprivileged user.
     ///
     /// # Errors
-    /// As [`Server::start`]; and when the port is in use, or root may not become another user.
+    /// Those of [`Server::start`]. Also when the port is in use, or root cannot become another user.
     pub fn start_listening(
         site: &Site,
         prefix: &Prefix,
@@ -92,7 +92,7 @@ impl Server {
         fs::create_dir(&places.socket_dir)?;
         let mut copy = || {
             fs::create_dir_all(&site.data_root)?;
-            // Data and temporary files are nobody else's, whatever their own permissions say.
+            // Only this user can reach data and temporary files, whatever their own permissions are.
             create_own(&instance_dir)?;
             fs::create_dir(&places.tmp_dir)?;
             sandbox.hold()?;
@@ -124,16 +124,16 @@ impl Server {
         Ok(server)
     }
 
-    /// Runs the server; returns once it answers.
+    /// Runs the server. Returns once it answers.
     fn launch(&mut self, job: Job) -> Result<(), Error> {
         self.pid = self.sandbox.run(job)?;
-        // Of one that has ended already its log tells more.
+        // If it has ended already, the log will explain it.
         let cpus = sched_getaffinity(raw_pid(self.pid)).or_else(|_| sched_getaffinity(None));
         self.cpus = cpus.map_err(std::io::Error::from)?;
         self.wait_until_it_answers()
     }
 
-    /// Lets nobody in without a password from now on.
+    /// Requires a password for every login from now on.
     fn protect(&mut self) -> Result<(), Error> {
         let password = new_password()?;
         let mut control = self.connect()?;
@@ -147,16 +147,16 @@ impl Server {
         Ok(())
     }
 
-    /// The password of `root`; none of a server that nobody but this user can reach.
+    /// The password of `root`; `None` if only this user can reach the server.
     #[must_use]
     pub fn password(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
-    /// Lets the server run on when this program ends; [`crate::kept`] finds it again.
+    /// Keeps the server running when this program ends. [`crate::kept`] finds it again.
     ///
     /// # Errors
-    /// When the supervisor cannot stay.
+    /// When the supervisor cannot keep running.
     pub fn keep(mut self, kept: &KeptServer) -> Result<(), Error> {
         kept::record(self.sandbox.run_dir(), kept)?;
         self.sandbox.stay()
@@ -198,7 +198,7 @@ impl Server {
         self.instance_dir.join("data")
     }
 
-    /// How to connect as the user that may do everything.
+    /// How to connect as the superuser.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         let options = match self.product {
@@ -208,21 +208,21 @@ impl Server {
         ConnectOptions { password: self.password.clone(), ..options }
     }
 
-    /// A control connection.
+    /// Connects as the superuser.
     ///
     /// # Errors
-    /// When the server does not take it.
+    /// When the connection fails.
     pub fn connect(&self) -> Result<Connection, Error> {
         Ok(Connection::connect(&self.connect_options())?)
     }
 
-    /// The last lines of its log, empty when there are none.
+    /// The last lines of its log; empty if there are none.
     #[must_use]
     pub fn log_tail(&self) -> String {
         log_tail(&self.sandbox.run_dir().join("log"))
     }
 
-    /// Stops every thread of the server where it is; returns when none runs any more.
+    /// Stops every thread of the server. Returns when none runs any more.
     ///
     /// # Errors
     /// When the server has ended.
@@ -231,7 +231,7 @@ impl Server {
         self.or_ended(frozen)
     }
 
-    /// Lets a frozen server go on.
+    /// Resumes a frozen server.
     ///
     /// # Errors
     /// When the server has ended.
@@ -240,18 +240,18 @@ impl Server {
         self.or_ended(thawed)
     }
 
-    /// Stops the server in good order and removes its data.
+    /// Shuts the server down cleanly and removes its data.
     ///
     /// # Errors
-    /// When it fails to, or takes too long; it is killed then.
+    /// When it fails or takes too long. The server is killed then.
     pub fn stop(mut self) -> Result<(), Error> {
         self.shut_down()
     }
 
-    /// Stops the server in good order and makes its data the template `target`, which must not exist.
+    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist.
     ///
     /// # Errors
-    /// When it fails to stop, or the data cannot be moved; nothing is at `target` then.
+    /// When it fails to stop, or the data cannot be moved. Nothing is at `target` then.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
         self.sandbox.shelter()?;
@@ -271,7 +271,7 @@ impl Server {
         }
     }
 
-    /// The server's end, where that is why something could not be done.
+    /// Replaces a failure of the supervisor by [`Error::Ended`] if the server has ended.
     fn or_ended(&mut self, done: Result<(), Error>) -> Result<(), Error> {
         match done {
             Err(Error::Supervisor(why)) => match self.sandbox.ended_within(Duration::ZERO)? {
@@ -286,12 +286,12 @@ impl Server {
         Error::Ended { ending, log: self.log_tail() }
     }
 
-    /// Threads that serve connections, by connection id and in that order. A server that does not say it is watched:
-    /// `round_trips` makes a connection, by its place in the list, answer so many empty requests. None where
-    /// connections share the threads of a pool.
+    /// The threads that serve `connections` (connection ids), in the same order. If the server does not report them,
+    /// its threads are observed: `round_trips` makes a connection, given by its index, answer so many empty requests.
+    /// `None` where connections share the threads of a pool.
     ///
     /// # Errors
-    /// When a connection is not there, its thread cannot be told, or the server cannot be asked.
+    /// When a connection does not exist, its thread cannot be identified, or a query fails.
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
@@ -301,12 +301,12 @@ impl Server {
         threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
 
-    /// Confines the server's threads: all, or those of `connection_tids`, to `cpu`; the others run anywhere.
+    /// Confines the server's threads to `cpu`: all of them, or those of `connection_tids`. The others run anywhere.
     ///
-    /// Threads that start later run where the thread that starts them does.
+    /// A thread that starts later runs where its parent does.
     ///
     /// # Errors
-    /// When `cpu` is not one that the server may use.
+    /// When the server may not use `cpu`.
     pub fn place(
         &self,
         placement: CpuPlacement,
@@ -316,7 +316,7 @@ impl Server {
         let mut one = CpuSet::new();
         one.set(cpu);
         let mut placed = Vec::new();
-        // Threads that started while others were being placed are found by the next look.
+        // The next iteration finds threads that started meanwhile.
         loop {
             let new: Vec<_> =
                 self.threads()?.into_iter().filter(|tid| !placed.contains(tid)).collect();
@@ -331,7 +331,7 @@ impl Server {
                 };
                 let cpus = if confined { &one } else { &self.cpus };
                 match sched_setaffinity(raw_pid(tid), cpus) {
-                    // It has ended meanwhile.
+                    // The thread has ended meanwhile.
                     Ok(()) | Err(rustix::io::Errno::SRCH) => placed.push(tid),
                     Err(errno) => return Err(std::io::Error::from(errno).into()),
                 }
@@ -344,12 +344,12 @@ impl Server {
         Ok(raw_pid(self.pid).map(below).transpose()?.unwrap_or_default())
     }
 
-    /// Of all processes.
+    /// The threads of all its processes.
     fn threads(&self) -> Result<Vec<i32>, Error> {
         let mut tids = Vec::new();
         for pid in raw_pid(self.pid).into_iter().chain(self.processes()?) {
             let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
-                // It has ended meanwhile.
+                // The process has ended meanwhile.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 tasks => tasks?,
             };
@@ -368,7 +368,7 @@ fn socket_in(product: Product, places: &ServerPaths, listen: Listen) -> PathBuf 
     }
 }
 
-/// The job that runs a server, as whoever starts it, or as `nobody`.
+/// The job that runs a server, as the caller or as `nobody`.
 fn job(
     prefix: &Prefix,
     places: &ServerPaths,

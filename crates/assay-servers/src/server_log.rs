@@ -4,8 +4,8 @@ use std::path::Path;
 
 use fs_err as fs;
 
-/// What matters of a log, indented: the last errors in it, or what it ends with where it has none; empty when there is
-/// nothing. What follows the errors of a server that gives up is long and tells little.
+/// The relevant lines of a log, indented: its last errors, or its last lines if there are no errors. Empty for an empty
+/// log. After its errors, a failing server logs much that does not matter.
 pub(crate) fn log_tail(log: &Path) -> String {
     tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
 }

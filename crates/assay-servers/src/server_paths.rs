@@ -8,7 +8,7 @@ use crate::supervise::hand_over;
 pub(crate) struct ServerPaths {
     pub(crate) data_dir: PathBuf,
     pub(crate) tmp_dir: PathBuf,
-    /// Directory of what the server makes while it runs: its socket, its process id.
+    /// Directory for the files of the running server: its socket and its process id.
     pub(crate) socket_dir: PathBuf,
     pub(crate) log: PathBuf,
 }
@@ -17,7 +17,7 @@ pub(crate) struct ServerPaths {
 pub(crate) const SOCKET_DIR: &str = "u";
 
 impl ServerPaths {
-    /// Makes all that the server writes to its own, before it runs as another user.
+    /// Makes `nobody` the owner of all files that the server writes to, before it runs as that user.
     pub(crate) fn hand_over(&self) -> std::io::Result<()> {
         [&self.data_dir, &self.tmp_dir, &self.socket_dir]
             .into_iter()

@@ -6,17 +6,17 @@ use crate::intent::Intent;
 
 /// An option of some versions.
 pub(crate) struct Setting {
-    /// Its name; `loose-` in front where builds of one version differ in having it.
+    /// Its name, with `loose-` in front if not every build of a version has it.
     pub(crate) option: &'static str,
     /// Its value for an intent.
     pub(crate) value: fn(&Intent) -> String,
-    /// The only engine it is for.
+    /// The only storage engine that it applies to; `None` for all.
     pub(crate) engine: Option<Engine>,
     pub(crate) missing: &'static [Missing],
 }
 
-/// Versions without an option, from the first up to but not including the second, and what they do instead: `None` where
-/// another option of the table has the same effect on them.
+/// Versions without an option, from the first up to but not including the second, and what they do instead: `None`
+/// where another option of the table has the same effect on them.
 pub(crate) type Missing = (Version, Version, Option<&'static str>);
 
 /// Major, minor, patch.
@@ -35,9 +35,9 @@ pub(crate) enum OptionSupport {
     Missing(&'static str),
 }
 
-/// `10.11.19` as numbers that compare in order; what is not a number counts as 0.
+/// `10.11.19` as numbers that compare in order. A part that is not a number counts as 0.
 pub(crate) fn version_number(version: &str) -> Version {
-    // A number may be followed by that of a vendor's own build: `8.0.36-28`.
+    // A vendor's build number may follow: `8.0.36-28`.
     let digits = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     let mut parts = version.split('.').map(|part| digits(part).unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);

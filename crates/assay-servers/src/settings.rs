@@ -6,10 +6,10 @@ use crate::audit::Settings;
 use crate::error::Error;
 use crate::{mysql, postgres};
 
-/// Every setting in effect, by name: global variables under their own names, the state of this very session
-/// below `session.`, its database below `schema.`, what the tables there are made of below `table.`.
+/// Every setting in effect, by name: global variables under their own names, the state of this session below
+/// `session.`, its database below `schema.`, and the properties of its tables below `table.`.
 ///
-/// The connection is made as those of the clients are, so its session is as theirs.
+/// The connection is made like those of the clients, so its session is like theirs.
 ///
 /// # Errors
 /// When the server cannot be asked.

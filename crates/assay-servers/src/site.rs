@@ -9,12 +9,12 @@ use crate::supervise::Supervisor;
 /// Where servers run.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// Who watches over them.
+    /// The program that supervises them.
     pub supervisor: Supervisor,
-    /// Directory for sockets, short and private; made when missing. See [`run_root`].
+    /// Directory for sockets: short, private, and created if missing. See [`crate::run_root()`].
     pub run_root: PathBuf,
-    /// Directory for the data of instances, best on the file system of the templates; made when missing.
+    /// Directory for the data of instances, best on the file system of the templates. Created if missing.
     pub data_root: PathBuf,
-    /// Ends whatever runs here at once, and leaves nothing of it.
+    /// Ends everything that runs here at once, and removes it.
     pub stop: Stop,
 }

@@ -43,7 +43,7 @@ fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Fac
     Facts { settings, plans: vec![Plan { test, statement, plan }] }
 }
 
-/// What is known of a server of a version that runs with these options besides the intent's.
+/// Facts about a server of a version with these options besides the intent's.
 fn facts(version: &str, options: &[&str]) -> Facts {
     let server = mariadb_version(version, options);
     let mut control = server.connect();
@@ -61,7 +61,7 @@ fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
     of_class.map(|it| it.setting.as_str()).collect()
 }
 
-/// What is suspicious between two servers of a version of which one has options that nobody asked for.
+/// The suspicious findings between two servers of a version, one of which has options that nobody requested.
 fn trap(version: &str, options: &[&str]) -> Vec<String> {
     let findings = compared(&facts(version, &[]), &facts(version, options), &[]);
     suspicious(&findings).into_iter().map(str::to_owned).collect()
@@ -231,7 +231,7 @@ fn the_rules_in_the_docs_are_the_rules() {
     assert!(table == rules, "the table in `docs/equal-terms.md` shall be:\n{rules}");
 }
 
-/// What is known of a Postgres server with these options besides the intent's.
+/// Facts about a Postgres server with these options besides the intent's.
 fn postgres(version: &str, options: &[&str]) -> Facts {
     let server = start(Product::Postgres, version, options);
     let mut control = server.connect();

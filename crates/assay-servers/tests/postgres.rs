@@ -117,7 +117,7 @@ fn what_is_dropped_leaves_no_shared_memory() {
     let mut test = postgres();
     let (files, segments) = shared_memory(test.pid());
     assert!(files.is_empty() && !segments.is_empty(), "{files:?} {segments:?}");
-    // As it mostly is when a block ends.
+    // The usual state at the end of a block.
     test.server().freeze().unwrap();
     drop(test);
     assert_eq!(left_of(&segments), [0; 0]);
@@ -143,7 +143,7 @@ fn frozen_children_of_a_server_whose_supervisor_was_killed_are_collected() {
     let parent = procfs::process::Process::new(server.pid()).unwrap().stat().unwrap().ppid;
     let supervisor = rustix::process::Pid::from_raw(parent).unwrap();
     rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
-    // Of the first process the kernel takes care; the others stand still for ever.
+    // The kernel kills the first process; the others stay frozen for ever.
     let is_there = |pid: &i32| {
         let stat = procfs::process::Process::new(*pid).and_then(|it| it.stat());
         stat.is_ok_and(|stat| stat.state != 'Z')

@@ -85,7 +85,7 @@ fn frozen_server_stands_still_and_goes_on_where_it_was() {
     let pid = test.pid();
     let options =
         assay_wire::ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    // Works until it is told to end, so that a server that is not frozen would be seen to run.
+    // It works until it is asked to end, so that a server that is not frozen would be seen to run.
     let busy = std::thread::spawn(move || {
         let mut control = assay_wire::Connection::connect(&options).unwrap();
         control.query("SELECT BENCHMARK(40000000, MD5('a'))").unwrap();

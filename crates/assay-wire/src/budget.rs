@@ -13,7 +13,7 @@ const REPLY: usize = 64 << 20;
 /// Memory that a value takes besides its bytes. A NULL takes this much too.
 const VALUE: usize = size_of::<Option<Vec<u8>>>();
 
-/// What is left of the bytes and the time that one login or one reply may take.
+/// The bytes and the time that one login or one reply may still take.
 ///
 /// A limit on each silence is not enough: a server that sends a byte now and then is never silent.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! What both protocols share of a connection: bytes out, bytes in through one buffer, and the bounds on both.
+//! The transport that both protocols share: sends bytes, receives them through one buffer, and bounds both.
 
 use crate::budget::ReadBudget;
 use crate::error::Error;

@@ -68,7 +68,7 @@ impl Connection {
         &self.identity.auth_method
     }
 
-    /// What this client and a MySQL or MariaDB server agreed on; none for Postgres.
+    /// The capabilities agreed on with a MySQL or MariaDB server; `None` for Postgres.
     pub fn capabilities(&self) -> Option<mysql::CapabilityFlags> {
         match &self.session {
             Session::MySql(session) => Some(session.capabilities()),

@@ -1,4 +1,4 @@
-//! What can go wrong between a client and a server.
+//! Errors between a client and a server.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub enum Error {
     Connect {
         /// Where to: a socket path or `host:port`.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The connection broke, or the server closed it.
@@ -25,7 +25,7 @@ pub enum Error {
         address: String,
         /// The failed action, such as `receive from`.
         action: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The server neither took nor sent a byte for the time allowed.

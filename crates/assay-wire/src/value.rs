@@ -1,4 +1,4 @@
-//! What goes to a server and what comes back, whatever the protocol.
+//! Parameters and results, the same for both protocols.
 
 use crate::error::Error;
 
@@ -15,7 +15,7 @@ impl StatementId {
     }
 }
 
-/// What a server says of itself and of the connection when a client logs in.
+/// Facts about the server and the connection that the login reveals.
 #[derive(Debug)]
 pub(crate) struct ServerIdentity {
     /// Its version in its own words.
@@ -44,10 +44,10 @@ pub enum Param<'a> {
     Text(&'a [u8]),
 }
 
-/// What a statement came to.
+/// The outcome of a statement whose rows are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether it returned a result set, be it an empty one.
+    /// Whether it returned a result set, even an empty one.
     pub result_set: bool,
     /// Rows returned.
     pub rows: u64,
@@ -55,7 +55,7 @@ pub struct Reply {
     pub affected: u64,
 }
 
-/// How a statement counts: by its result, not by its text.
+/// The class that a statement is counted in: by its result, not by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// It returned a result set.
@@ -67,7 +67,7 @@ pub enum Counted {
 }
 
 impl Reply {
-    /// How the statement counts.
+    /// The class that the statement is counted in.
     pub fn counted(&self) -> Counted {
         match self {
             Self { result_set: true, .. } => Counted::Read,
@@ -77,12 +77,12 @@ impl Reply {
     }
 }
 
-/// What a statement returned, all of it.
+/// The result of a statement, with all its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSet {
     /// Names of the columns, empty where there was no result set.
     pub columns: Vec<String>,
-    /// Rows of as many values as there are columns, as the server wrote them; `None` is NULL.
+    /// Rows of one value per column, in the server's text format; `None` is NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// Rows changed.
     pub affected: u64,
@@ -91,18 +91,18 @@ pub struct ResultSet {
 }
 
 impl ResultSet {
-    /// A value as text: `None` if it is not there, NULL, or not UTF-8.
+    /// A value as text: `None` if it does not exist, is NULL or is not UTF-8.
     pub fn text(&self, row: usize, column: usize) -> Option<&str> {
         let value = self.rows.get(row)?.get(column)?.as_deref()?;
         std::str::from_utf8(value).ok()
     }
 
-    /// The first value of the first row as text: `None` as for [`ResultSet::text`].
+    /// The first value of the first row, like [`ResultSet::text`].
     pub fn first_string(&self) -> Option<String> {
         self.text(0, 0).map(str::to_owned)
     }
 
-    /// The value of the column of this name, as text: `None` as for [`ResultSet::text`].
+    /// The value in the column of this name, like [`ResultSet::text`].
     pub fn named(&self, row: usize, column: &str) -> Option<&str> {
         let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
         self.text(row, column)

@@ -12,7 +12,7 @@ pub struct Walker<G> {
     pub(crate) grammar: G,
 }
 
-/// What the messages seen so far came to.
+/// The outcome of the messages seen so far.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub(crate) reply: Reply,
@@ -57,7 +57,7 @@ impl<G: Grammar> Walker<G> {
         }
     }
 
-    /// What the statement came to, once the end of the reply was seen: [`Error::Server`] where it failed. To be called
+    /// The outcome of the statement once the end of the reply was seen: [`Error::Server`] where it failed. To be called
     /// until it returns an outcome, which it does once.
     pub fn outcome(&mut self) -> Option<Result<Reply, Error>> {
         let is_over = self.progress.is_over && self.skip == 0;

@@ -1,4 +1,4 @@
-//! What no real server can be made to do: torn, late, missing and wrong bytes.
+//! Faults that no real server can be made to have: torn, late, missing and wrong bytes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -1,11 +1,11 @@
-//! What is sent: schema, data, microbenchmarks and random distributions. No threads, no clocks, no
-//! input or output.
+//! The work that is sent to servers: schema, data, tests and random distributions. No threads, no clocks, no input or
+//! output.
 //!
-//! Everything random is a pure function of a seed and of its own coordinates: row *i* of table *t*,
-//! or event *n* of client *c* in a test. So all systems of a study get the same data and the same
-//! requests, whatever their speed.
+//! Everything random is a pure function of a seed and of its coordinates: row *i* of table *t*, or event *n* of client
+//! *c* in a test. So all systems of a study get the same data and the same requests, whatever their speed.
 
 mod content;
+mod decimal;
 mod digest;
 mod distribution;
 mod event;

@@ -66,7 +66,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// Written down once: a change of these values changes the data of every study.
+    /// If these values change, so does the data of every study.
     #[test]
     fn streams_are_pinned() {
         let mut stream = Stream::new(mix(mix_word(1, "point-query"), 2));

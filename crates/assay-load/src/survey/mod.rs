@@ -153,7 +153,8 @@ fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>>> {
 }
 
 impl Survey {
-    /// What would be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load has made come first.
+    /// The objects to be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load has made come
+    /// first.
     #[must_use]
     pub fn described(&self) -> Vec<String> {
         let mut all: Vec<&Object> = self.objects.iter().collect();

@@ -251,8 +251,8 @@ fn indexes(control: &mut Connection, names: &str) -> Result<BTreeMap<String, Vec
     Ok(all)
 }
 
-/// Whether a table has a CHECK constraint, which not every server lists in `information_schema`. Only for tables without
-/// a comment, since a comment may hold such words.
+/// Whether a table has a CHECK constraint, which not every server lists in `information_schema`. Only for tables
+/// without a comment, since a comment may hold such words.
 fn has_check(control: &mut Connection, name: &str) -> Result<bool> {
     let rows = ask(control, &format!("SHOW CREATE TABLE {}", quoted(Product::MySql, name)))?;
     let made = rows.first().and_then(|row| row.get(1)).map(String::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is particular to the programs of the MySQL family: command lines and system tables.
+//! The programs of the MySQL family: command lines and system tables.
 
 mod initialize;
 mod maintain;
@@ -20,7 +20,7 @@ use crate::listen::Listen;
 use crate::server_paths::ServerPaths;
 use crate::supervise::{Job, RunAs};
 
-/// The socket in a directory for it.
+/// The path of the socket in its directory.
 pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
     socket_dir.join("s")
 }
@@ -48,7 +48,7 @@ pub(crate) fn server_job(
     Job { run_as, ..Job::new(argv, places.log.clone()) }
 }
 
-/// The command line that lists all options of a server; it writes nothing into `directory`, which must be there.
+/// The command line that lists all options of a server. It writes nothing into `directory`, which must exist.
 pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
     let mut argv = program(prefix, RunAs::Caller);
     argv.extend(directories(prefix, directory, directory));
@@ -59,8 +59,8 @@ pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
 /// The server's error for a statement that it does not know.
 const PARSE_ERROR: u32 = 1064;
 
-/// Lets nobody in but `root` with the password. Old versions have `root` once for every name of the machine, and some
-/// builds accounts without a name, for whoever comes.
+/// Allows only `root` to log in, with the password. Old versions have a `root` for every name of the machine, and some
+/// builds have anonymous accounts.
 pub(crate) fn protect(control: &mut Connection, password: &str) -> Result<(), Error> {
     let found = control.query("SELECT Host FROM mysql.user WHERE User = ''")?;
     for row in 0..found.rows.len() {
@@ -82,7 +82,7 @@ pub(crate) fn protect(control: &mut Connection, password: &str) -> Result<(), Er
     Ok(())
 }
 
-/// What every command line begins with. What says where things are comes last, where nothing can contradict it.
+/// The beginning of every command line. Options for paths come last, where nothing can override them.
 fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
     let layout = &prefix.layout;
     let mut argv = Vec::new();
@@ -111,7 +111,8 @@ fn directories(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> [OsString; 7
         ("--lc-messages-dir=", &layout.share_dir),
         ("--character-sets-dir=", &layout.charsets_dir),
         ("--plugin-dir=", &layout.plugin_dir),
-        // No statement reads or writes files elsewhere. Some builds name a directory that is not there.
+        // No statement may read or write files elsewhere. The default of some builds is a directory that does not
+        // exist.
         ("--secure-file-priv=", tmp_dir),
     ]
     .map(|(option, path)| with_path(option, path))

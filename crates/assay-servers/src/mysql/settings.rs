@@ -14,7 +14,7 @@ const SESSION_VARIABLES: &str = "SHOW SESSION VARIABLES WHERE Variable_name IN \
 const SESSION_STATUS: &str =
     "SHOW SESSION STATUS WHERE Variable_name IN ('Ssl_cipher', 'Compression')";
 
-/// What the tables of the session's database are made of; names of the columns in order.
+/// Queries for the properties of the session's database and its tables, with the settings for their columns in order.
 const OF_DATABASE: [(&str, &[&str]); 3] = [
     (
         "SELECT DEFAULT_CHARACTER_SET_NAME, DEFAULT_COLLATION_NAME \

@@ -7,19 +7,19 @@ use assay_wire::Connection;
 use crate::drained::Drained;
 use crate::error::Error;
 
-/// First version that may skip the cleaning of indexes, and must be told not to.
+/// First version that skips the cleaning of indexes unless told otherwise.
 const SKIPS_INDEXES: u32 = 12;
 
 /// Timeout of maintenance statements. A server is silent while it cleans or writes.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Looks at the number of dead rows before they are taken for ones that somebody still saw.
-const LOOKS: u32 = 10;
+/// Number of checks before the dead rows that are left are taken for rows that a transaction still sees.
+const CHECKS: u32 = 10;
 
-/// Between two such looks.
+/// Interval between two such checks.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Takes the statistics of `tables` and removes their dead rows, then writes all changed pages.
+/// Collects the statistics of `tables`, removes their dead rows and writes all changed pages.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
@@ -30,11 +30,11 @@ pub(crate) fn maintain(
 ) -> Result<Drained, Error> {
     let began = Instant::now();
     clean(control, tables)?;
-    // Not once more if it need not be: a later VACUUM reads only a part of a table, and guesses its rows from that.
+    // Only again if it has to be: a later VACUUM reads only a part of a table and estimates its rows from that.
     finish(control, began, limit)
 }
 
-/// Takes the statistics of `tables` and removes their dead rows.
+/// Collects the statistics of `tables` and removes their dead rows.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
@@ -50,7 +50,7 @@ pub(crate) fn clean(control: &mut Connection, tables: &[String]) -> Result<(), E
 
 /// Removes dead rows of all tables and writes all changed pages.
 ///
-/// A dead row that a transaction still sees stays; `limit` is how long is waited for those to go.
+/// Dead rows that a transaction still sees stay. `limit` is how long to wait for them.
 ///
 /// # Errors
 /// When the server cannot be asked.
@@ -63,9 +63,9 @@ pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained
 
 fn finish(control: &mut Connection, began: Instant, limit: Duration) -> Result<Drained, Error> {
     let dead_rows = loop {
-        // Counted by the server a moment late.
+        // The server counts them with a delay.
         let mut dead_rows = dead_rows(control)?;
-        for _ in 0..LOOKS {
+        for _ in 0..CHECKS {
             if dead_rows == Some(0) {
                 break;
             }
@@ -89,7 +89,7 @@ fn dead_rows(control: &mut Connection) -> Result<Option<u64>, Error> {
     Ok(found.text(0, 0).and_then(|it| it.parse().ok()))
 }
 
-/// `18` of `18.6 (Debian 18.6-1)`; 9 of all versions before 10.
+/// The major version: 18 for `18.6 (Debian 18.6-1)`, and 9 for all versions before 10.
 fn major(control: &Connection) -> u32 {
     let digits = control.server_version().split(|it: char| !it.is_ascii_digit()).next();
     digits.and_then(|it| it.parse().ok()).unwrap_or(0)

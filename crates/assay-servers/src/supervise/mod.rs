@@ -1,13 +1,13 @@
 //! Supervisors: small processes that end their server and remove its directories when assay is gone.
 //!
-//! Each server has one: assay re-executed, connected by a socket that is its standard input. It does one
-//! request at a time. At end-of-file, however it came about, it kills whatever runs below it, frozen or not,
-//! removes the directories it was given, and exits. Its run directory holds a lock for as long as it lives,
-//! so that what even a killed supervisor leaves is found by [`collect_garbage`]. It also holds a lock beside each of
-//! those directories, for assays elsewhere that share the cache but not the run directories: see [`collect_unheld`].
+//! Each server has one: assay re-executed, with a socket as its standard input. It serves one request at a time. At the
+//! end of its input, for whatever reason, it kills all its descendants, frozen or not, removes the directories it was
+//! given, and exits. It holds a lock in its run directory for as long as it lives, so [`collect_garbage`] finds the
+//! remains of a killed supervisor. It also holds a lock file beside each of those directories, for other assays that
+//! share the cache but not the run directories: see [`collect_unheld`].
 //!
-//! A server that is to outlive the command that started it has a supervisor that was asked to stay: it listens on a
-//! socket in its run directory, and ends when it is told to.
+//! If a server is to outlive the command that started it, its supervisor is asked to stay: it listens on a socket in
+//! its run directory, and ends on request.
 
 mod children;
 mod claim;

@@ -1,4 +1,4 @@
-//! What assay and a supervisor tell each other.
+//! The messages between assay and a supervisor.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -38,13 +38,13 @@ impl fmt::Display for Ending {
 pub(crate) struct Job {
     /// Program and arguments.
     pub(crate) argv: Vec<OsString>,
-    /// File to read as standard input, nothing when none.
+    /// File to read as standard input; empty input if there is none.
     pub(crate) stdin: Option<PathBuf>,
     /// File that standard output and standard error are written to.
     pub(crate) log: PathBuf,
-    /// As whom.
+    /// The user that it runs as.
     pub(crate) run_as: RunAs,
-    /// What asks it to end in good order.
+    /// The signal for a clean shutdown.
     pub(crate) stop_by: StopBy,
 }
 
@@ -55,19 +55,19 @@ impl Job {
     }
 }
 
-/// As whom a process runs.
+/// The user that a process runs as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum RunAs {
-    /// As whoever runs assay.
+    /// The user who runs assay.
     Caller,
-    /// As the same, who in a user namespace of its own is called `nobody`: for a program that refuses to be root.
+    /// The same user, who is `nobody` in a user namespace of the process: for a program that refuses to run as root.
     /// Its files are the caller's.
     Nobody,
-    /// As `nobody`, in truth: root's files are not its own. See [`super::hand_over`] for what is.
+    /// The real user `nobody`, who does not own root's files. [`super::hand_over`] gives it its own.
     Unprivileged,
 }
 
-/// The signal that asks a process to end in good order.
+/// The signal that asks a process for a clean shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum StopBy {
     /// SIGTERM.
@@ -76,33 +76,33 @@ pub(crate) enum StopBy {
     Interrupt,
 }
 
-/// What a supervisor is asked, one JSON line each.
+/// A request to a supervisor, one JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// Create and lock the run directory `name` below `run_root`, and claim `directories`; remove all in the end.
+    /// Create and lock the run directory `name` below `run_root`, and claim `directories`. All are removed at the end.
     Own { run_root: PathBuf, name: String, directories: Vec<PathBuf> },
-    /// Hold those of the directories that have been made by now.
+    /// Lock the directories that exist by now.
     Hold,
-    /// Start a process; answered by [`Reply::Started`], and later by [`Reply::Ended`] unasked.
+    /// Start a process. The answer is [`Reply::Started`], and [`Reply::Ended`] follows unasked.
     Run(Job),
-    /// Stop the process until `Thaw`; answered when every thread of it has stopped.
+    /// Stop the process until `Thaw`. The answer comes when all its threads have stopped.
     Freeze,
-    /// Let it go on.
+    /// Resume the process.
     Thaw,
-    /// Ask it to end in good order.
+    /// Ask the process for a clean shutdown.
     Terminate,
-    /// From now on stay when the other side is gone, and serve whoever connects to the socket [`CONTROL`].
+    /// Stay from now on when the other side is gone, and serve clients on the socket [`CONTROL`].
     Stay,
-    /// Tell what became of the process.
+    /// Report the state of the process.
     Tell,
-    /// End as if the other side were gone and nobody else would come; not answered.
+    /// End, even if asked to stay before. There is no answer.
     End,
 }
 
-/// Socket, in the run directory, of a supervisor that stays.
+/// Socket of a supervisor that stays, in its run directory.
 pub(super) const CONTROL: &str = "control";
 
-/// What a supervisor answers, one JSON line each.
+/// An answer of a supervisor, one JSON line each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Reply {
     Done,
@@ -110,7 +110,7 @@ pub(super) enum Reply {
         pid: i32,
     },
     Ended(Ending),
-    /// What became of the process: how it ended, none while it runs.
+    /// How the process ended; `None` while it runs.
     Told(Option<Ending>),
     Failed(String),
 }

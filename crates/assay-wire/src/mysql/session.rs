@@ -71,7 +71,7 @@ impl Session {
         Err(Error::Protocol("a login without end"))
     }
 
-    /// What client and server agreed on: the same with every server.
+    /// The capabilities agreed on, which are the same with every server.
     pub(crate) fn capabilities(&self) -> CapabilityFlags {
         self.capabilities
     }

@@ -18,10 +18,10 @@ const NO_SNAPSHOT_ISOLATION: Option<&str> =
 /// Taken away with the new log format of 10.8, given back by MDEV-33894.
 const BLOCK_OF_THE_DEVICE: Option<&str> = Some("writes blocks of the device's size to the log");
 
-/// All of them.
+/// The options, in the order of the command line.
 pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-buffer-pool-size", cache).only(InnoDb),
-    // For the few tables of the server itself.
+    // Used by the few system tables.
     Setting::of("innodb-buffer-pool-size", fixed!("64M")).only(RocksDb),
     // Two files before 10.5.0.
     Setting::of("innodb-log-file-size", half_of_log).missing(&[((10, 5, 0), NEVER, None)]),
@@ -106,7 +106,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
         ((11, 2, 0), (11, 2, 4), NO_SNAPSHOT_ISOLATION),
         ((11, 4, 0), (11, 4, 2), NO_SNAPSHOT_ISOLATION),
     ]),
-    // What an instance has in its cache shall come from the study alone.
+    // The content of an instance's cache must come from the study alone.
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")),
     Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")),
     Setting::of("query-cache-type", fixed!("0")),
