@@ -25,6 +25,6 @@ mod walk;
 pub use catalog::Schema;
 pub use connection::Connection;
 pub use error::{Error, code_name, code_of_state};
-pub use options::{Address, Charset, ConnectOptions, Protocol};
+pub use options::{Address, ConnectOptions, Protocol};
 pub use stop::{Breaker, Stop, Watched};
 pub use value::{Counted, Param, ParamType, Reply, ResultSet, StatementId};

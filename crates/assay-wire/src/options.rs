@@ -39,27 +39,6 @@ pub enum Protocol {
     Postgres,
 }
 
-/// Character set of a session with a MySQL or MariaDB server; the same for all servers that are compared. Sessions
-/// with a Postgres server use the encoding of its database.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charset {
-    /// `latin1`, one byte per character: the reference client's default, and known to all servers.
-    #[default]
-    Latin1,
-    /// `utf8mb4`.
-    Utf8mb4,
-}
-
-impl Charset {
-    /// Number of the character set's default collation in the protocol.
-    pub(crate) fn collation(self) -> u8 {
-        match self {
-            Self::Latin1 => 8,
-            Self::Utf8mb4 => 45,
-        }
-    }
-}
-
 /// How to connect to a server. `Debug` does not show the password.
 #[derive(Clone)]
 pub struct ConnectOptions {
@@ -76,14 +55,12 @@ pub struct ConnectOptions {
     /// Limit for connecting and logging in together, and for each silence of the server before and within a reply. A
     /// silence before a reply is noticed after at most twice that time.
     pub timeout: Duration,
-    /// Character set of the session.
-    pub charset: Charset,
     /// Ends the connection when asked, whatever it waits for.
     pub stop: Stop,
 }
 
 impl ConnectOptions {
-    /// MySQL's protocol, `user` without password or database, `latin1`, a timeout of 30 seconds.
+    /// MySQL's protocol, `user` without password or database, a timeout of 30 seconds.
     pub fn new(address: Address, user: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::default(),
@@ -92,7 +69,6 @@ impl ConnectOptions {
             password: None,
             database: None,
             timeout: Duration::from_secs(30),
-            charset: Charset::default(),
             stop: Stop::default(),
         }
     }
@@ -112,7 +88,6 @@ impl fmt::Debug for ConnectOptions {
             .field("password", &self.password.as_ref().map(|_| "..."))
             .field("database", &self.database)
             .field("timeout", &self.timeout)
-            .field("charset", &self.charset)
             .finish()
     }
 }

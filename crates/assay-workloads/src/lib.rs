@@ -17,12 +17,10 @@ mod schema;
 mod suite;
 
 pub use content::{ContentQuery, content_query, row_checksum};
-pub use distribution::{Sampler, Zipf};
 pub use event::{Argument, Client, EventBuf, Operation};
 pub use outline::outline;
 pub use program::{Mode, ParamType, Program, Statement};
-pub use random::{Stream, mix};
-pub use rows::{Batch, InsertBatches, MAX_STATEMENT, Row};
+pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use suite::{
     WARMS_LOAD, WARMS_READS, all_tests, define, test_by_name, test_of_version_1, tests_of,

@@ -5,7 +5,7 @@ use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
 /// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
-pub const MAX_STATEMENT: usize = 524_287;
+const MAX_STATEMENT: usize = 524_287;
 
 /// Longest row literal with its separator: a ten-digit `k`, 119 and 59 digits and dashes,
 /// punctuation.
@@ -91,7 +91,7 @@ impl InsertBatches {
     }
 
     /// Replaces `statement` with the next one and returns its rows: none, and an empty statement, at the end. Each
-    /// statement holds as many rows as fit in [`MAX_STATEMENT`] bytes.
+    /// statement holds as many rows as fit in `MAX_STATEMENT` bytes.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
         let mut batch = Batch::default();

@@ -33,6 +33,10 @@ const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
 /// The longest packet that this client announces to accept, bytes: the usual 1 GiB.
 const MAX_PACKET: u32 = 1 << 30;
 
+/// Collation number of `latin1`, one byte per character: the default of the reference client (sysbench), and known to
+/// all servers. It is the same for all servers that are compared.
+const LATIN1: u8 = 8;
+
 /// A login in progress.
 pub struct Login<'a> {
     options: &'a ConnectOptions,
@@ -110,7 +114,7 @@ impl<'a> Login<'a> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
-        out.push(self.options.charset.collation());
+        out.push(LATIN1);
         out.extend_from_slice(&[0; 23]);
         put_terminated(&self.options.user, &mut out)?;
         let scramble = self.scramble(nonce)?;

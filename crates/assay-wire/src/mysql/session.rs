@@ -113,7 +113,6 @@ impl Session {
         Ok(StatementId(self.statements.len() - 1))
     }
 
-    #[inline]
     pub(crate) fn execute(
         &mut self,
         channel: &mut Channel,
@@ -129,7 +128,6 @@ impl Session {
         Ok(reply)
     }
 
-    #[inline]
     pub(crate) fn execute_text(
         &mut self,
         channel: &mut Channel,

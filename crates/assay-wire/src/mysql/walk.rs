@@ -43,6 +43,7 @@ enum State {
 }
 
 impl Grammar for Packets {
+    #[inline]
     fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
         let (length, sequence) = parse_header(*header);

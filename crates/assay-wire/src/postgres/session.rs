@@ -107,7 +107,6 @@ impl Session {
         Ok(id)
     }
 
-    #[inline]
     pub(crate) fn execute(
         &mut self,
         channel: &mut Channel,
@@ -120,7 +119,6 @@ impl Session {
         channel.walk(Walker::new())
     }
 
-    #[inline]
     pub(crate) fn execute_text(
         &mut self,
         channel: &mut Channel,

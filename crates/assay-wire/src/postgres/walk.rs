@@ -31,6 +31,7 @@ impl Default for Walker {
 pub struct Messages;
 
 impl Grammar for Messages {
+    #[inline]
     fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
         let (kind, length) = parse_header(*header)?;
