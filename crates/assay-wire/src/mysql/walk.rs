@@ -61,6 +61,7 @@ impl Grammar for Packets {
 
 impl Packets {
     /// Looks into a packet as far as its content matters. False if more of it is needed.
+    #[inline]
     fn content(
         &mut self,
         length: usize,
