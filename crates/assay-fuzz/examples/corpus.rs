@@ -15,9 +15,8 @@ use std::thread;
 
 use assay_ledger::Ledger;
 use assay_testkit::{mariadb, postgres};
-use assay_wire::Address;
 use assay_wire::mysql::codec;
-use assay_wire::{ConnectOptions, Control, Hot, Param, ParamType, Protocol};
+use assay_wire::{Address, ConnectOptions, Connection, Param, ParamType, Protocol};
 use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
@@ -103,13 +102,13 @@ fn ledger(corpus: &Path) {
 fn packets(corpus: &Path) {
     let server = mariadb();
     let control = record(&server.connect_options(), |options| {
-        let mut control = Control::connect(options).unwrap();
+        let mut control = Connection::connect(options).unwrap();
         control.query("SELECT 1, 'two', NULL").unwrap();
         control.query("DO 1").unwrap();
         control.query("no statement").unwrap_err();
     });
     let hot = record(&server.connect_options(), |options| {
-        let mut hot = Hot::connect(options).unwrap();
+        let mut hot = Connection::connect(options).unwrap();
         let sql = "SELECT seq, 'x' FROM seq_1_to_5 WHERE seq >= ?";
         let statement = hot.prepare(sql, &[ParamType::Int]).unwrap();
         hot.execute(statement, &[Param::Int(2)]).unwrap();
@@ -138,7 +137,7 @@ fn postgres_packets(corpus: &Path) {
     let server = postgres();
     server.connect().query("CREATE USER known PASSWORD 'secret'").unwrap();
     let control = record(&server.connect_options(), |options| {
-        let mut control = Control::connect(options).unwrap();
+        let mut control = Connection::connect(options).unwrap();
         control
             .query("SELECT 1, 'two', NULL; UPDATE pg_class SET relname = 'x' WHERE false")
             .unwrap();
@@ -146,7 +145,7 @@ fn postgres_packets(corpus: &Path) {
         control.query("no statement").unwrap_err();
     });
     let hot = record(&server.connect_options(), |options| {
-        let mut hot = Hot::connect(options).unwrap();
+        let mut hot = Connection::connect(options).unwrap();
         let sql = "SELECT n, 'x' FROM generate_series(1, 5) n WHERE n >= $1";
         let statement = hot.prepare(sql, &[ParamType::Int]).unwrap();
         hot.execute(statement, &[Param::Int(2)]).unwrap();

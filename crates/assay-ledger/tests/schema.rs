@@ -188,7 +188,10 @@ fn a_newer_version_is_named() {
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
         let error = opened.unwrap_err();
-        assert!(error.to_string().ends_with("schema version 99, this assay knows 4"), "{error}");
+        assert!(
+            error.to_string().ends_with("schema version 99, and this assay knows 4"),
+            "{error}"
+        );
         assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);
     }
 }

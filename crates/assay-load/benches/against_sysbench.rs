@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use assay_load::{Bound, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
 use assay_wire::Address;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -46,7 +46,7 @@ fn main() {
     }
     let server = assay_testkit::mariadb();
     let mut options = server.connect_options();
-    let mut control = Control::connect(&options).unwrap();
+    let mut control = Connection::connect(&options).unwrap();
     control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
     options.database = Some(DATABASE.to_owned());
     compare_loads(&options);

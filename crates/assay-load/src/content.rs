@@ -1,16 +1,15 @@
-//! What the tables of a server hold: rows and a checksum.
+//! The content of a server's tables: rows and a checksum.
 
 use assay_model::{DataSet, IdKey, Product};
 use assay_wire::Error as WireError;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
 
-use crate::fill::PATIENCE;
-use crate::share::{Reports, share_tables};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
+use crate::share::{Reports, for_whole_tables, share_tables};
 
-/// What all tables hold together. Equal data have equal content, whatever the version, the character
-/// set and the order in which the rows came.
+/// The content of all tables together. Equal data have equal content, whatever the version, the character set and the
+/// order of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Content {
     /// Rows in all tables.
@@ -45,15 +44,15 @@ impl Sum {
     }
 }
 
-/// Finds out what the tables of a server hold: it reads every row once.
+/// Reads every row of the tables once and sums them up.
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
 pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Result<Content> {
-    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let options = for_whole_tables(options);
     let connect =
-        |client| Control::connect(&options).map_err(|source| Error::Connect { client, source });
-    let ask = |control: &mut Control, table, reports: &Reports<_>| {
+        |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
+    let ask = |control: &mut Connection, table, reports: &Reports<_>| {
         let query = content_query(product, table);
         let (ContentQuery::Computed(sql) | ContentQuery::Rows(sql)) = &query;
         let answer = match &query {
@@ -67,7 +66,7 @@ pub fn content(options: &ConnectOptions, product: Product, data: DataSet) -> Res
     Ok(sum.content())
 }
 
-/// Has the server read every table and its indexes once, so that they are in its cache.
+/// Makes the server read every table and its indexes once, so that they are in its cache.
 ///
 /// # Errors
 /// When the server cannot be reached or a table is missing.
@@ -77,9 +76,9 @@ pub fn fill_cache(
     key: IdKey,
     data: DataSet,
 ) -> Result<()> {
-    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let options = for_whole_tables(options);
     let mut control =
-        Control::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+        Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, table)) {
@@ -92,18 +91,15 @@ pub fn fill_cache(
     Ok(())
 }
 
-/// The answer to a query for two numbers.
-fn two_numbers(control: &mut Control, sql: &str) -> Result<(u64, u64), WireError> {
+/// The result of a query for two numbers.
+fn two_numbers(control: &mut Connection, sql: &str) -> Result<(u64, u64), WireError> {
     let result = control.query(sql)?;
     let number = |column| result.text(0, column)?.parse().ok();
     number(0).zip(number(1)).ok_or(WireError::Protocol("an answer that is no number"))
 }
 
-/// Rows and checksum of a table that the server sends whole.
-fn sum_rows(control: &mut Control, sql: &str, table: u32) -> Result<(u64, u64), WireError> {
-    let Control::Postgres(control) = control else {
-        return Err(WireError::Usage("rows one by one, of another server than Postgres"));
-    };
+/// Rows and checksum of a table whose rows the server sends.
+fn sum_rows(control: &mut Connection, sql: &str, table: u32) -> Result<(u64, u64), WireError> {
     let (mut sum, mut scratch) = (Sum::default(), Vec::new());
     control.query_rows(sql, &mut |mut values| {
         let mut columns = [&b""[..]; 4];
@@ -118,7 +114,7 @@ fn sum_rows(control: &mut Control, sql: &str, table: u32) -> Result<(u64, u64), 
     Ok((sum.rows, sum.checksum))
 }
 
-/// A CHAR comes padded with blanks. They are removed here: a function of that name that others have made must not run.
+/// Removes the blanks that pad a CHAR. SQL does not do it, because the call might reach a function of another user.
 fn without_padding(value: &[u8]) -> &[u8] {
     let end = value.iter().rposition(|byte| *byte != b' ').map_or(0, |at| at + 1);
     value.get(..end).unwrap_or_default()

@@ -1,9 +1,12 @@
-//! What can go wrong while loading data or driving work.
+//! Errors while loading data or driving work.
 
 use assay_model::{Engine, Hint};
 use assay_wire::{Error as WireError, code_of_state};
 
-use crate::survey::Unfit;
+use crate::unfit::UnfitReason;
+
+/// The result of a fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why data could not be loaded or work not be done.
 #[derive(Debug, thiserror::Error)]
@@ -32,32 +35,32 @@ pub enum Error {
         /// The cause, with the server's code and text.
         cause: WireError,
     },
-    /// Nothing is loaded into this database.
+    /// No tables are loaded into this database.
     #[error("nothing is loaded into `{database}`: {}", unfit.words())]
     Unfit {
         /// Its name, with that of the schema where there is one.
         database: String,
         /// The reason.
-        unfit: Unfit,
+        unfit: UnfitReason,
     },
-    /// Tables or other objects that are not those of an earlier load; each with what it is.
+    /// Tables or other objects that no earlier load has made, each with a description.
     #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
-    /// Tables that assay or sysbench has not made, and whose rows a test would change; each with what it is.
+    /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
-    /// Something that stays refers to a table that is to be dropped.
+    /// An object that stays refers to a table that is to be dropped.
     #[error("cannot replace `{table}`: {by}")]
     Referenced {
-        /// The one to be dropped.
+        /// The table to be dropped.
         table: String,
-        /// What refers to it, and how.
+        /// The object that refers to it, and how.
         by: String,
     },
-    /// The user may not see triggers, which tables to be dropped may have.
+    /// The user may not see triggers, and tables to be dropped may have some.
     #[error(
         "this user lacks the TRIGGER privilege in {database}, so triggers of the tables cannot be seen"
     )]
@@ -71,12 +74,12 @@ pub enum Error {
         /// The schema, quoted.
         schema: String,
     },
-    /// Some were dropped, then the server refused.
+    /// Some objects were dropped, then the server refused to drop another.
     #[error("cannot drop `{name}`: {cause}; dropped already: {}", gone.join(", "))]
     HalfDropped {
-        /// The first one that is left.
+        /// The first object that is left.
         name: String,
-        /// Those that were dropped.
+        /// The objects that were dropped.
         gone: Vec<String>,
         /// The cause, with the server's code and text.
         cause: WireError,
@@ -92,7 +95,7 @@ pub enum Error {
     /// A client thread could not be started.
     #[error("cannot start a client thread")]
     Thread(#[source] std::io::Error),
-    /// A test with other roles than one of the setup's clients, which follow one event by the next.
+    /// A test whose roles are not just one, of the setup's clients in a closed loop.
     #[error(
         "`{0}` has roles that assay cannot drive yet: it supports one role, with the setup's clients and no rate"
     )]
@@ -100,7 +103,7 @@ pub enum Error {
     /// A client thread ended before its work was done.
     #[error("a client thread ended unexpectedly")]
     ClientLost,
-    /// Events did not end in the time allowed, and their connections were closed.
+    /// Events did not end in time, and their connections were closed.
     #[error("the server did not finish in time; clients cut off: {clients}")]
     CutOff {
         /// How many clients were in such an event.
@@ -111,10 +114,10 @@ pub enum Error {
     Histogram(String),
 }
 
-/// What is said of a table whose triggers cannot be seen.
+/// The description of a table whose triggers cannot be seen.
 pub(crate) const UNSEEN: &str = "may have triggers, which this user may not see";
 
-/// So many objects are listed in a message.
+/// Most objects listed in a message.
 const LISTED: usize = 5;
 
 fn some_of(all: &[String]) -> String {
@@ -123,7 +126,7 @@ fn some_of(all: &[String]) -> String {
     if more == 0 { shown } else { format!("{shown}; and {more} more") }
 }
 
-/// Longest part of a statement shown in a message, bytes.
+/// Longest part of a statement in a message, bytes.
 const SHOWN: usize = 200;
 
 impl Error {
@@ -135,7 +138,7 @@ impl Error {
         Self::Query { sql: shown, cause }
     }
 
-    /// Whether a server said nothing in time.
+    /// Whether a statement timed out.
     pub(crate) fn is_silence(&self) -> bool {
         matches!(self, Self::Query { cause: WireError::Timeout { .. }, .. })
     }
@@ -153,13 +156,13 @@ impl Error {
     }
 }
 
-/// Codes of MySQL and Postgres for a table that is not there, and for too many connections.
+/// MySQL's and Postgres' codes for a missing table and for too many connections.
 const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];
 const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
 /// MySQL's code for too many prepared statements.
 const TOO_MANY_PREPARED: u32 = 1461;
 
-/// The code of a state that is one.
+/// The code of a valid SQL state.
 pub(crate) const fn sqlstate(state: &str) -> u32 {
     match code_of_state(state) {
         Some(code) => code,

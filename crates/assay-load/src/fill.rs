@@ -4,19 +4,16 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{DataSet, Engine, IdKey, Product};
-use assay_wire::{ConnectOptions, Hot};
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
 use crate::content::{Content, Sum};
-use crate::share::{Reports, share_tables};
+use crate::error::{Error, Result};
+use crate::share::{Reports, for_whole_tables, share_tables};
 use crate::survey::{Survey, survey};
-use crate::{Error, Result};
 
-/// Statements made ahead of the one being sent.
+/// Statements encoded ahead of the one being sent.
 const AHEAD: usize = 2;
-/// A server that is silent for so long will not answer any more: indexes and checksums of many rows
-/// take long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The tables to load: the same values give the same rows on every server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,7 +30,7 @@ pub struct Tables {
     pub seed: u64,
 }
 
-/// How far a load has come.
+/// Progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadProgress {
     /// Rows loaded so far, over all tables.
@@ -42,12 +39,12 @@ pub struct LoadProgress {
     pub rows_total: u64,
 }
 
-/// What a load took.
+/// The result of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadReport {
     /// Rows over all tables.
     pub rows: u64,
-    /// What was sent: what [`content()`](crate::content()) must find on the server.
+    /// The content that was sent, which [`content()`](crate::content()) must find on the server.
     pub content: Content,
     /// Bytes sent.
     pub bytes_sent: u64,
@@ -63,39 +60,39 @@ impl LoadReport {
     }
 }
 
-/// A load statement and what is in it.
+/// A load statement and the rows in it.
 type Statement = (Vec<u8>, Batch);
 
-/// What a connection has done since it last said so.
+/// The work of a connection since its last report.
 struct Part {
     batch: Batch,
     bytes: u64,
 }
 
-/// Drops the tables of an earlier load, creates and loads new ones, and creates each one's secondary index once it is
+/// Drops the tables of an earlier load, creates and loads new ones, and creates each table's secondary index once it is
 /// loaded.
 ///
-/// Tables are loaded side by side, one connection a CPU; for each, one thread makes the statements
-/// while another sends them. `progress` is called after each statement.
+/// Tables are loaded in parallel, one connection per CPU. For each connection, one thread encodes the statements while
+/// another sends them. `progress` is called after each statement.
 ///
 /// # Errors
-/// Those of [`survey()`], and [`Error::Foreign`] where something that a load has not made has one of the names: then
-/// nothing was changed. Else when the server cannot be reached or refuses a statement.
+/// Those of [`survey()`], and [`Error::Foreign`] where an object that no load has made has one of the names: then
+/// nothing was changed. Also when the server cannot be reached or refuses a statement.
 pub fn fill(
     options: &ConnectOptions,
     tables: &Tables,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
-    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let options = for_whole_tables(options);
     let there = survey(&options, tables.product, tables.data.tables, tables.id_key)?;
     there.refuse_foreign()?;
     fill_over(&options, tables, &there, progress)
 }
 
-/// As [`fill`], but drops all of what a survey has found, whatever it is.
+/// Like [`fill`], but drops everything that a survey has found, whatever it is.
 ///
 /// # Errors
-/// When the server cannot be reached or refuses a statement; where something that stays refers to a table, nothing was
+/// When the server cannot be reached or refuses a statement. If another object refers to one of the tables, nothing was
 /// changed.
 pub fn fill_over(
     options: &ConnectOptions,
@@ -104,13 +101,15 @@ pub fn fill_over(
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let start = Instant::now();
-    let options = ConnectOptions { timeout: options.timeout.max(PATIENCE), ..options.clone() };
+    let options = for_whole_tables(options);
     let Tables { product, engine, id_key, data, .. } = *tables;
     let create = |table| create_table(product, engine, id_key, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
-        |client| Hot::connect(&options).map_err(|source| Error::Connect { client, source });
-    let load = |hot: &mut Hot, table, reports: &Reports<_>| load_table(hot, tables, table, reports);
+        |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
+    let load = |connection: &mut Connection, table, reports: &Reports<_>| {
+        load_table(connection, tables, table, reports)
+    };
     let rows_total = u64::from(tables.data.tables) * u64::from(tables.data.rows);
     let (mut sum, mut bytes_sent) = (Sum::default(), 0);
     share_tables(tables.data.tables, connect, load, |part: Part| {
@@ -127,21 +126,26 @@ pub fn fill_over(
 }
 
 /// Loads one table, and reports after each statement that loads rows.
-fn load_table(hot: &mut Hot, tables: &Tables, table: u32, reports: &Reports<Part>) -> Result<()> {
+fn load_table(
+    connection: &mut Connection,
+    tables: &Tables,
+    table: u32,
+    reports: &Reports<Part>,
+) -> Result<()> {
     let Tables { data, seed, .. } = *tables;
     with_statements_ahead(InsertBatches::new(seed, table, data.rows), |sql, batch| {
-        let before = hot.bytes_sent();
-        send(hot, sql)?;
-        reports.send(Part { batch, bytes: hot.bytes_sent() - before })
+        let before = connection.bytes_sent();
+        send(connection, sql)?;
+        reports.send(Part { batch, bytes: connection.bytes_sent() - before })
     })?;
-    send(hot, create_index(table).as_bytes())
+    send(connection, create_index(table).as_bytes())
 }
 
-fn send(hot: &mut Hot, sql: &[u8]) -> Result<()> {
-    hot.query(sql).map(drop).map_err(|source| Error::query(sql, source))
+fn send(connection: &mut Connection, sql: &[u8]) -> Result<()> {
+    connection.execute_text(sql).map(drop).map_err(|source| Error::query(sql, source))
 }
 
-/// Hands every statement to `consume` while a second thread makes the next ones.
+/// Hands every statement to `consume` while a second thread encodes the next ones.
 fn with_statements_ahead(
     batches: InsertBatches,
     mut consume: impl FnMut(&[u8], Batch) -> Result<()>,
@@ -155,14 +159,14 @@ fn with_statements_ahead(
             .map_err(Error::Thread)?;
         for (sql, batch) in to_send {
             consume(&sql, batch)?;
-            // The maker is gone once it has made its last batch.
+            // The other thread has ended once its last batch is encoded.
             drop(used.send(sql));
         }
         Ok(())
     })
 }
 
-/// Makes statements until there are no more or nobody wants them.
+/// Encodes statements until there are no more or nobody receives them.
 fn make_statements(
     mut batches: InsertBatches,
     full: &SyncSender<Statement>,

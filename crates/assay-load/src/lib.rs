@@ -1,30 +1,32 @@
-//! Clients, pacing, latency, error policy, slices.
+//! Loads tables and drives clients: pacing, latency, retried errors, slices.
 //!
-//! [`survey()`] looks at what a load would replace, [`fill`] creates and loads the tables, [`content()`] tells what
-//! they hold; a [`Session`] holds the clients of one microbenchmark on one server, connected and prepared, and runs
-//! slice after slice.
+//! [`survey()`] lists what a load would replace, [`fill`] creates and loads the tables, and [`content()`] reads back
+//! what they hold. A [`Session`] keeps the clients of one test on one server connected and prepared, and runs slice
+//! after slice.
 
-mod connection;
+mod bound;
+mod client_thread;
 mod content;
 mod error;
 mod fill;
-mod handshake;
 mod live;
-mod oversee;
+mod prepared;
+mod run;
 mod session;
 mod share;
 mod survey;
 mod tally;
+mod unfit;
+mod watchdog;
 mod worker;
 
+pub use bound::Bound;
 pub use content::{Content, content, fill_cache};
-pub use error::Error;
+pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
-pub use live::SoFar;
-pub use oversee::Watch;
-pub use session::{Bound, Finished, Session, Work};
-pub use survey::{Survey, Unfit, check_engine, numbers, survey};
+pub use live::RunProgress;
+pub use session::{Finished, Session, Work};
+pub use survey::{Survey, check_engine, numbers, survey};
 pub use tally::latencies;
-
-/// What a fallible operation of this crate returns.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub use unfit::UnfitReason;
+pub use watchdog::RunMonitor;

@@ -1,9 +1,9 @@
-//! What clients have done so far, for those who look on while they work.
+//! The progress of clients, readable while they work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One client's counters, on cache lines of their own: looking at one client's disturbs no other.
+/// One client's progress, on cache lines of its own, so that reading it slows no other client.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Gauge {
@@ -15,9 +15,9 @@ pub(crate) struct Gauge {
     event_ns_sum: AtomicU64,
 }
 
-/// What was done so far, by one client or by all.
+/// Work done so far, by one client or by all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SoFar {
+pub struct RunProgress {
     /// Events that have ended.
     pub events: u64,
     /// Queries that returned rows.
@@ -26,20 +26,20 @@ pub struct SoFar {
     pub write: u64,
     /// All other queries.
     pub other: u64,
-    /// Errors after which an event was begun again.
+    /// Errors after which an event was retried.
     pub errors: u64,
-    /// Latencies of all events, nanoseconds.
+    /// Sum of the latencies of all events, nanoseconds.
     pub event_ns_sum: u64,
 }
 
-impl SoFar {
+impl RunProgress {
     /// All queries.
     #[must_use]
     pub fn queries(&self) -> u64 {
         self.read + self.write + self.other
     }
 
-    /// What was done since `earlier`.
+    /// The work since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         self.with(earlier, u64::saturating_sub)
@@ -58,10 +58,10 @@ impl SoFar {
 }
 
 impl Gauge {
-    /// Shows what the client has done; called by nobody else. Plain stores: nothing waits for another CPU.
+    /// Publishes the client's progress. Only its own thread calls this. Plain stores never wait for another CPU.
     #[inline]
-    pub(crate) fn show(&self, done: SoFar) {
-        let SoFar { events, read, write, other, errors, event_ns_sum } = done;
+    pub(crate) fn show(&self, done: RunProgress) {
+        let RunProgress { events, read, write, other, errors, event_ns_sum } = done;
         self.events.store(events, Ordering::Relaxed);
         self.read.store(read, Ordering::Relaxed);
         self.write.store(write, Ordering::Relaxed);
@@ -70,8 +70,8 @@ impl Gauge {
         self.event_ns_sum.store(event_ns_sum, Ordering::Relaxed);
     }
 
-    fn seen(&self) -> SoFar {
-        SoFar {
+    fn seen(&self) -> RunProgress {
+        RunProgress {
             events: self.events.load(Ordering::Relaxed),
             read: self.read.load(Ordering::Relaxed),
             write: self.write.load(Ordering::Relaxed),
@@ -82,10 +82,10 @@ impl Gauge {
     }
 }
 
-/// What all clients together have done.
-pub(crate) fn total(gauges: &[Arc<Gauge>]) -> SoFar {
+/// The progress of all clients together.
+pub(crate) fn total(gauges: &[Arc<Gauge>]) -> RunProgress {
     let all = gauges.iter().map(|gauge| gauge.seen());
-    all.fold(SoFar::default(), |sum, one| sum.with(&one, u64::saturating_add))
+    all.fold(RunProgress::default(), |sum, one| sum.with(&one, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -95,7 +95,8 @@ mod tests {
     #[test]
     fn clients_add_up() {
         let gauges = [Arc::<Gauge>::default(), Arc::default()];
-        let one = SoFar { events: 2, read: 3, write: 4, other: 5, errors: 6, event_ns_sum: 7 };
+        let one =
+            RunProgress { events: 2, read: 3, write: 4, other: 5, errors: 6, event_ns_sum: 7 };
         gauges.iter().for_each(|gauge| gauge.show(one));
         let both = total(&gauges);
         assert_eq!((both.queries(), both.errors, both.event_ns_sum), (24, 12, 14));

@@ -1,29 +1,40 @@
-//! Work on several tables at once: over as many connections as there are CPUs to serve them.
+//! Works on several tables at once, over as many connections as there are CPUs.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::{Builder, available_parallelism, scope};
+use std::time::Duration;
 
-use crate::{Error, Result};
+use assay_wire::ConnectOptions;
 
-/// Where a thread reports what it has done.
+use crate::error::{Error, Result};
+
+/// Shortest timeout for statements on whole tables: indexes and checksums of many rows take long.
+const WHOLE_TABLE_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The same options with a timeout that is long enough for statements on whole tables.
+pub(crate) fn for_whole_tables(options: &ConnectOptions) -> ConnectOptions {
+    ConnectOptions { timeout: options.timeout.max(WHOLE_TABLE_TIMEOUT), ..options.clone() }
+}
+
+/// Where a thread reports its work.
 pub(crate) struct Reports<T>(Sender<Result<T>>);
 
 impl<T> Reports<T> {
     /// Reports a part of the work.
     ///
     /// # Errors
-    /// When nobody listens any more, since another thread has failed.
+    /// When another thread has failed, so that nobody listens any more.
     pub(crate) fn send(&self, part: T) -> Result<()> {
         self.0.send(Ok(part)).map_err(|_| Error::ClientLost)
     }
 }
 
-/// Calls `work` for each table from 1 to `tables`, in several threads, each with a connection of its
-/// own, and `take` with every part reported.
+/// Calls `work` for each table from 1 to `tables`, in several threads with one connection each, and `take` with every
+/// part that they report.
 ///
 /// # Errors
-/// The first that a thread has; the others end at their next report.
+/// The first error of a thread. The others end at their next report.
 pub(crate) fn share_tables<C, T: Send>(
     tables: u32,
     connect: impl Fn(u32) -> Result<C> + Sync,

@@ -1,4 +1,4 @@
-//! What one client counted during a run.
+//! The counters of one client during a run.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use assay_wire::{Counted, Reply};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-use crate::live::{Gauge, SoFar};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
+use crate::live::{Gauge, RunProgress};
 
 /// Bounds of the latency histogram, nanoseconds: a longer event counts as an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -48,7 +48,7 @@ impl Tally {
         self.latency.saturating_record(latency_ns);
     }
 
-    /// One executed statement: its class is decided by the result alone.
+    /// Counts one executed statement. Its result alone decides its class.
     #[inline]
     pub(crate) fn count_reply(&mut self, reply: &Reply) {
         self.counters.rows += reply.rows;
@@ -59,13 +59,13 @@ impl Tally {
         }
     }
 
-    /// Shows what was counted so far.
+    /// Publishes the progress so far.
     #[inline]
     pub(crate) fn show(&self, gauge: &Gauge) {
         let WorkCounters { events, read, write, other, event_ns_sum, ref errors, .. } =
             self.counters;
         let errors = errors.iter().map(|(_, count)| count).sum();
-        gauge.show(SoFar { events, read, write, other, errors, event_ns_sum });
+        gauge.show(RunProgress { events, read, write, other, errors, event_ns_sum });
     }
 
     pub(crate) fn count_error(&mut self, code: u32) {
@@ -98,7 +98,7 @@ impl Tally {
         self.latency.add(&other.latency).map_err(histogram_error)
     }
 
-    /// The counters of a whole run that took `elapsed`, with the histogram written out.
+    /// The counters of a whole run that took `elapsed`, with the histogram serialised.
     pub(crate) fn to_counters(&self, elapsed: Duration) -> Result<WorkCounters> {
         let mut counters = self.counters.clone();
         counters.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
@@ -110,7 +110,7 @@ impl Tally {
     }
 }
 
-/// The latencies of a run's events, nanoseconds, from [`WorkCounters::latency_hdr`].
+/// The latencies of a run's events, nanoseconds, decoded from [`WorkCounters::latency_hdr`].
 ///
 /// # Errors
 /// [`Error::Histogram`] when the bytes are no histogram.

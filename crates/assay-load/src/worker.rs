@@ -4,29 +4,28 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_wire::{Breaker, ConnectOptions, Hot};
+use assay_wire::{Breaker, ConnectOptions};
 use assay_workloads::{Client, EventBuf, Program};
 
-use crate::connection::Connection;
-use crate::error::sqlstate;
-use crate::handshake::{Due, Run};
+use crate::error::{Error, Result, sqlstate};
 use crate::live::Gauge;
+use crate::prepared::PreparedConnection;
+use crate::run::{Due, Run};
 use crate::tally::Tally;
-use crate::{Error, Result};
 
-/// Errors after which the event is begun again: record changed, lock wait timeout, deadlock; of Postgres deadlock,
-/// serialization failure, and the unique key of a row that was deleted and is there again (sysbench's choice of each).
+/// Errors after which an event is retried, as sysbench does. MySQL and MariaDB: record changed, lock wait timeout,
+/// deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row violates.
 const RETRIED: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
 
-/// A statement without work, in every server's SQL.
+/// A statement that is valid on every server and does no work.
 const EMPTY: &[u8] = b"SELECT 1";
 
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
     number: u32,
     client: Client,
-    connection: Connection,
+    connection: PreparedConnection,
     event: EventBuf,
     gauge: Arc<Gauge>,
 }
@@ -40,41 +39,41 @@ impl Worker {
         number: u32,
         gauge: Arc<Gauge>,
     ) -> Result<Self> {
-        // Of an open loop the kernel shall wake the client when an event is due, not up to 50 µs later.
+        // In an open loop the kernel should wake the client when an event is due, not up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let client = Client::new(Arc::clone(&program), seed, number);
-        let connection = Connection::open(options, program, number)?;
+        let connection = PreparedConnection::open(options, program, number)?;
         Ok(Self { number, client, connection, event: EventBuf::default(), gauge })
     }
 
     pub(crate) fn connection_id(&self) -> u64 {
-        u64::from(self.connection.hot.connection_id())
+        u64::from(self.connection.wire.connection_id())
     }
 
     pub(crate) fn breaker(&self) -> Breaker {
-        self.connection.hot.breaker()
+        self.connection.wire.breaker()
     }
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
         self.connection.unprepared()
     }
 
-    /// Sends the smallest of statements so many times.
+    /// Sends an empty statement so many times.
     pub(crate) fn round_trips(&mut self, count: u32) -> Result<()> {
         for _ in 0..count {
-            self.connection.hot.query(EMPTY).map_err(|error| Error::query(EMPTY, error))?;
+            self.connection.wire.execute_text(EMPTY).map_err(|error| Error::query(EMPTY, error))?;
         }
         Ok(())
     }
 
-    /// Runs events until the run is over, counts them, and returns when the last one ended; in an open loop when the
-    /// last one ended or, if that is later, when no more of them could become due.
+    /// Runs and counts events until the run is over. Returns when the last one ended; in an open loop not before the
+    /// time after which no event is due.
     pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
-        let bytes = |hot: &Hot| (hot.bytes_sent(), hot.bytes_received());
-        let before = bytes(&self.connection.hot);
+        let bytes = |it: &PreparedConnection| (it.wire.bytes_sent(), it.wire.bytes_received());
+        let before = bytes(&self.connection);
         tally.show(&self.gauge);
         let end = self.run_events(run, tally);
-        let after = bytes(&self.connection.hot);
+        let after = bytes(&self.connection);
         tally.count_bytes(after.0 - before.0, after.1 - before.1);
         end
     }
@@ -87,9 +86,9 @@ impl Worker {
             match run.due(self.number, tally.events()) {
                 None => {}
                 Some(Due::At(due)) if run.sleep_until(due, now) => now = due,
-                // Somebody has ended the run; nothing was due since the last event.
+                // The run was stopped. Nothing was due since the last event.
                 Some(Due::At(_)) => return Ok(Instant::now()),
-                // The time passes whether anything is due in it or not: rates are events of all of it.
+                // A rate is events per whole time, so wait for its end even if nothing is due.
                 Some(Due::Never { end }) => {
                     run.sleep_until(end, now);
                     return Ok(Instant::now());
@@ -107,8 +106,8 @@ impl Worker {
         Ok(now)
     }
 
-    /// One event, begun again with new random values as long as the server asks for that and the run goes on. Whether
-    /// it was carried out.
+    /// Runs one event. It is retried with new random values while the server asks for that and the run goes on. Returns
+    /// whether it was carried out.
     fn run_event(&mut self, sequence: u64, run: &Run, tally: &mut Tally) -> Result<bool> {
         let mut attempt = 0;
         loop {
@@ -123,8 +122,7 @@ impl Worker {
         }
     }
 
-    /// Sends the operations of the event; gives the code of an error after which it is to be begun
-    /// again.
+    /// Sends the operations of the event. Returns the error code if the event has to be retried.
     fn send_event(&mut self, tally: &mut Tally) -> Result<Option<u32>> {
         for operation in self.event.operations() {
             let statement = operation.statement();

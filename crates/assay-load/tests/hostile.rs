@@ -6,7 +6,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-use assay_load::{Bound, Error, Finished, Session, Watch, Work};
+use assay_load::{Bound, Error, Finished, RunMonitor, Session, Work};
 use assay_model::{Product, Setup, StatementMode};
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use assay_wire::{ConnectOptions, Stop};
@@ -103,14 +103,14 @@ fn drip(stream: &mut UnixStream) -> std::io::Result<()> {
     }
 }
 
-fn watched(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
-    let mut watch = Watch {
+fn monitored(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
+    let mut monitor = RunMonitor {
         grace: Duration::from_secs(1),
         stop,
         every: Duration::from_secs(1),
-        tell: &mut |_, _| {},
+        report: &mut |_, _| {},
     };
-    peer.session().run_watched(0, bound, &mut watch).unwrap()
+    peer.session().run_monitored(0, bound, &mut monitor).unwrap()
 }
 
 const TIME: Duration = Duration::from_millis(100);
@@ -119,7 +119,7 @@ const TIME: Duration = Duration::from_millis(100);
 fn errors_that_are_retried_end_with_the_time() {
     let peer = Peer::new(deadlock);
     for bound in [Bound::Time(TIME), Bound::Rate { time: TIME, per_second: 100.0 }] {
-        let finished = watched(&Peer::new(deadlock), bound, Stop::default());
+        let finished = monitored(&Peer::new(deadlock), bound, Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, 0), "{bound:?}");
         assert!(matches!(finished.work.errors[..], [(1213, 1..)]), "{:?}", finished.work);
         assert_eq!(finished.backlog, matches!(bound, Bound::Rate { .. }).then_some(10));
@@ -132,7 +132,7 @@ fn errors_that_are_retried_end_with_the_time() {
 #[test]
 fn replies_without_end_are_cut_off() {
     for answer in [rows_without_end as Answer, drip] {
-        let finished = watched(&Peer::new(answer), Bound::Time(TIME), Stop::default());
+        let finished = monitored(&Peer::new(answer), Bound::Time(TIME), Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
         assert!(finished.work.bytes_received > 0 && !finished.is_stopped);
         let mut session = Peer::new(answer).session();
@@ -152,7 +152,7 @@ fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
 #[test]
 fn what_was_done_before_a_server_fell_silent_is_kept() {
     let peer = Peer::new(silence);
-    let finished = watched(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
+    let finished = monitored(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
     assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
     assert!(!finished.is_stopped);
     let error = peer.session().run(0, Bound::Time(TIME)).unwrap_err();
@@ -163,6 +163,6 @@ fn what_was_done_before_a_server_fell_silent_is_kept() {
 fn who_asks_to_stop_gets_what_there_is() {
     let stop = Stop::default();
     stop.ask();
-    let finished = watched(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);
+    let finished = monitored(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);
     assert!(finished.is_stopped && finished.cut_off == CLIENTS);
 }

@@ -1,17 +1,18 @@
-//! Servers that run already: somebody else's, reached by how one connects.
+//! Servers that run already, which assay connects to but does not control.
 
 use std::net::ToSocketAddrs as _;
 use std::path::{Path, PathBuf};
 
 use assay_model::{Product, RunningServer};
-use assay_wire::{Address, ConnectOptions, Control, Protocol};
+use assay_wire::{Address, ConnectOptions, Connection, Protocol};
 use fs_err as fs;
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
 
-use crate::{Error, threads};
+use crate::error::Error;
+use crate::threads;
 
-/// What its part in a comparison lacks, for reports.
+/// The limits of its part in a comparison, for reports.
 const LIMITS: [&str; 2] = [
     "runs already: not started afresh for each block, not frozen while others are measured, not confined to a CPU",
     "its tables are dropped and loaded again for each block",
@@ -23,17 +24,17 @@ pub struct Attached {
     options: ConnectOptions,
     product: Product,
     version: String,
-    /// Its process, where that is on this machine and may be watched.
+    /// Its process, if it is on this machine and its counters can be read.
     pid: Option<i32>,
 }
 
 impl Attached {
-    /// Connects to a server and finds out what it is, and where its process is.
+    /// Connects to a server and identifies its product, version and process.
     ///
     /// # Errors
-    /// When it does not let the client in.
+    /// When the connection fails.
     pub fn connect(options: ConnectOptions) -> Result<Self, Error> {
-        let control = Control::connect(&options)?;
+        let control = Connection::connect(&options)?;
         let version = control.server_version();
         let product = match options.protocol {
             Protocol::Postgres => Product::Postgres,
@@ -45,13 +46,13 @@ impl Attached {
         Ok(Self { options, product, version, pid })
     }
 
-    /// The family, as the server says.
+    /// The product, as the server reports it.
     #[must_use]
     pub fn product(&self) -> Product {
         self.product
     }
 
-    /// Its process id, where it runs on this machine and may be watched.
+    /// Its process id, if it runs on this machine and its counters can be read.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.pid
@@ -63,12 +64,13 @@ impl Attached {
         &self.options
     }
 
-    /// What is the same for two ways to one database of one server, and different for all others.
+    /// A text that is the same for every way to connect to the same database of the same server, and different
+    /// otherwise.
     ///
     /// # Errors
     /// When the server cannot be asked.
     pub fn identity(&self) -> Result<String, Error> {
-        let mut control = Control::connect(&self.options)?;
+        let mut control = Connection::connect(&self.options)?;
         let found = control.query_catalog(match self.options.protocol {
             Protocol::MySql => {
                 "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id, DATABASE())"
@@ -80,16 +82,16 @@ impl Attached {
         Ok(found.first_string().unwrap_or_default())
     }
 
-    /// The directory that it works in, which is that of its data; none without a process.
+    /// Its working directory, which is its data directory; `None` without a process.
     #[must_use]
     pub fn data_dir(&self) -> Option<PathBuf> {
         self.pid.map(|pid| PathBuf::from(format!("/proc/{pid}/cwd")))
     }
 
-    /// Threads that serve connections; see [`crate::Server::connection_tids`]. None without a process, too.
+    /// Threads that serve connections; see [`crate::Server::connection_tids`]. Also `None` without a process.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`crate::Server::connection_tids`].
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
@@ -121,7 +123,7 @@ impl Attached {
 
 /// The number in `10.11.19-MariaDB-log` and in `18.6 (Debian 18.6-1)`.
 fn number(version: &str) -> &str {
-    // An old MariaDB puts this before its own, for clients that know no ten.
+    // Old versions of MariaDB put this before their own number, for clients that cannot read a 10.
     let version = version.strip_prefix("5.5.5-").unwrap_or(version);
     version.split([' ', '-']).next().unwrap_or(version)
 }
@@ -149,7 +151,7 @@ fn process(address: &Address) -> Option<i32> {
         let mut files = process.fd().into_iter().flatten().flatten();
         files.any(|file| matches!(file.target, FDTarget::Socket(inode) if inodes.contains(&inode)))
     };
-    // Children have their parent's sockets: the first one is the oldest.
+    // Children inherit their parent's sockets; the first process is the oldest.
     let mut holders: Vec<_> = all_processes()
         .ok()?
         .flatten()
@@ -160,7 +162,7 @@ fn process(address: &Address) -> Option<i32> {
     holders.first().map(|stat| stat.pid)
 }
 
-/// The file of a server's program: the one that the process executes, or that its loader was told to.
+/// The file of a server's program: the one that the process executes, or the one given to its loader.
 fn program(pid: i32) -> Option<PathBuf> {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     if !exe.file_name()?.to_string_lossy().starts_with("ld-") {
@@ -170,8 +172,8 @@ fn program(pid: i32) -> Option<PathBuf> {
     words.into_iter().skip(1).map(PathBuf::from).find(|word| word.is_absolute() && word.is_file())
 }
 
-/// Whether a process is a database server, and its process ids mean what they mean here: a proxy, a tunnel or a
-/// container's gate may have the port of a server that is elsewhere.
+/// Whether a process is a database server whose process ids are valid here. A proxy, a tunnel or a container's gateway
+/// may have the port of a server elsewhere.
 fn is_server(process: &Process) -> bool {
     let words = process.cmdline().unwrap_or_default();
     // A loader and its options may come first.

@@ -1,4 +1,4 @@
-//! What a program file says of how it was built.
+//! How a program file was built, according to the file.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,28 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
 type File<'a> = ElfFile64<'a, LittleEndian>;
 
-/// How an ELF file was built, as far as it shows.
+/// How an ELF file was built, as far as it can be seen.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Binary {
-    /// Compilers that left their names, sorted; none where they were stripped.
+    /// Compilers that left their names, sorted; empty if the names were stripped.
     pub(crate) compilers: Vec<String>,
-    /// The linker, where it left its name.
+    /// The linker, if it left its name.
     pub(crate) linker: Option<String>,
     /// Whether its code may be loaded anywhere.
     pub(crate) is_pie: bool,
-    /// Whether its table of symbols was removed.
+    /// Whether its symbol table was removed.
     pub(crate) is_stripped: bool,
-    /// Whether symbols are left that optimisation across files makes; unknown of a stripped file.
+    /// Whether there are symbols that link-time optimisation makes; `None` for a stripped file.
     pub(crate) has_lto: Option<bool>,
     /// Whether addresses of libraries are bound at the start and then read-only.
     pub(crate) relro: &'static str,
     /// Checks that the compiler added.
     pub(crate) hardening: Vec<&'static str>,
-    /// Whether it brings a `malloc` of its own.
+    /// Whether it has its own `malloc`.
     pub(crate) has_malloc: bool,
 }
 
-/// Reads a program file for 64-bit little-endian machines; none where it is something else or damaged.
+/// Reads a program file for 64-bit little-endian machines. `None` if it is something else or damaged.
 pub(crate) fn read(bytes: &[u8]) -> Option<Binary> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
     let file = File::parse(bytes).ok()?;
@@ -69,17 +69,18 @@ fn comments(file: &File) -> (Vec<String>, Option<String>) {
     (compilers.into_iter().collect(), linker)
 }
 
-/// `GCC 8.5.0` of `GCC: (GNU) 8.5.0 20210514 (Red Hat 8.5.0-15.0.1)`, `clang 14.0.6` of `Debian clang version 14.0.6`.
+/// Makes `GCC 8.5.0` of `GCC: (GNU) 8.5.0 20210514 (Red Hat 8.5.0-15.0.1)`, and `clang 14.0.6` of
+/// `Debian clang version 14.0.6`.
 fn compiler(comment: &str) -> String {
     let (name, rest) = match comment.strip_prefix("GCC:") {
-        // What stands in brackets is who made it; it may hold brackets and numbers itself.
+        // Brackets hold the vendor, which may contain brackets and numbers itself.
         Some(rest) => {
             ("GCC", rest.rsplit_once(") ").filter(|(_, it)| is_version(it)).map_or(rest, |it| it.1))
         }
         None if comment.contains("clang") => ("clang", comment),
         None => return comment.to_owned(),
     };
-    // The first version that stands outside of brackets.
+    // The first version outside brackets.
     let mut depth = 0_i32;
     let outside = rest.split_inclusive(['(', ')', ' ']).find(|word| {
         let is_outside = depth == 0;
@@ -126,13 +127,13 @@ fn dynamic_flags(header: &FileHeader64<LittleEndian>, bytes: &[u8]) -> DynamicFl
     flags
 }
 
-/// Names that GCC gives to what it moves between files.
+/// Whether there are names that GCC gives to functions that it moves between files.
 fn has_lto(file: &File) -> bool {
     let is_of_lto = |name: &str| name.contains(".lto_priv.") || name.contains(".ltrans");
     file.symbols().any(|symbol| symbol.name().is_ok_and(is_of_lto))
 }
 
-/// Checks that show in the names of what is called.
+/// Checks that can be seen in the names of called functions.
 fn hardening(file: &File) -> Vec<&'static str> {
     let mut found = BTreeSet::new();
     for symbol in file.dynamic_symbols().filter(|it| it.is_undefined()) {

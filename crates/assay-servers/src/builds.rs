@@ -1,4 +1,4 @@
-//! How a running server was built, and which libraries it really uses.
+//! How a running server was built, and which libraries it uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,19 @@ use fs_err as fs;
 use procfs::process::{MMPermissions, MMapPath, Process};
 
 use crate::audit::Settings;
-use crate::{Error, binary};
+use crate::binary;
+use crate::error::Error;
 
-/// The package whose version is that of a Debian release's compiler.
+/// The package whose version is the version of a Debian release's compiler.
 const OF_COMPILER: &str = "libstdc++6";
 
 /// Libraries that replace `malloc`.
 const ALLOCATORS: [&str; 4] = ["jemalloc", "tcmalloc", "mimalloc", "snmalloc"];
 
-/// Whether the kernel makes huge pages by itself.
+/// The kernel's setting for transparent huge pages.
 const TRANSPARENT_HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-/// What the C library writes of itself.
+/// The beginning of the C library's version text.
 const C_LIBRARY: &[u8] = b"GNU C Library (";
 
 /// The build of a running server, each fact below `build.`: what its catalog, its files and its memory say. Who built a
@@ -69,7 +70,7 @@ fn listed<T: AsRef<str>>(words: &[T]) -> String {
     words.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
 }
 
-/// Every file that the process has code of in its memory.
+/// Every file from which the process has mapped code.
 ///
 /// # Errors
 /// When the process is gone or belongs to somebody else.
@@ -92,14 +93,14 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// The program itself; what the layout names may be a script that starts it, or a link to it.
+/// The program itself. The layout may name a script that starts it, or a link to it.
 fn program(files: &BTreeSet<PathBuf>, server: &Path) -> Option<PathBuf> {
     let server = fs::canonicalize(server).unwrap_or_else(|_| server.to_owned());
     let is_it = |path: &&PathBuf| **path == server || path.file_stem() == server.file_name();
     files.iter().find(is_it).cloned()
 }
 
-/// The name of the mapped library that begins so.
+/// The name of the mapped library whose name begins like this.
 fn named(files: &BTreeSet<PathBuf>, beginning: &str) -> Option<String> {
     files.iter().map(|it| file_name(it)).find(|it| it.starts_with(beginning)).map(str::to_owned)
 }
@@ -114,10 +115,10 @@ fn allocator(binary: &binary::Binary, files: &BTreeSet<PathBuf>) -> String {
     }
 }
 
-/// What the kernel does for the process: the word in brackets is the machine's choice.
+/// Whether the process uses transparent huge pages. The word in brackets is the machine's setting.
 fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    // Since Linux 5.0; `0` is what a process has asked for itself.
+    // Since Linux 5.0. `0` means that the process disabled them itself.
     if status
         .lines()
         .any(|line| line.strip_prefix("THP_enabled:").is_some_and(|it| it.trim() == "0"))
@@ -129,7 +130,7 @@ fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
     Ok(chosen.map_or_else(|| "unknown".to_owned(), |(chosen, _)| chosen.to_owned()))
 }
 
-/// Debian removes the compiler's name from its binaries; there is one compiler in each of its releases.
+/// The compiler of a Debian release. Debian strips the compiler's name from its binaries, and each release has one.
 fn compiler_of_release(prefix: &Prefix) -> Option<String> {
     if prefix.build.source != "apt" {
         return None;
@@ -139,7 +140,7 @@ fn compiler_of_release(prefix: &Prefix) -> Option<String> {
     Some(format!("GCC {version} (assumed from the Debian release; the binary does not record it)"))
 }
 
-/// `Debian GLIBC 2.36-9+deb12u14`, as the C library in use says of itself.
+/// The version text of the C library in use, such as `Debian GLIBC 2.36-9+deb12u14`.
 fn c_library(files: &BTreeSet<PathBuf>) -> Result<Option<String>, Error> {
     let is_it = |path: &&PathBuf| {
         let name = file_name(path);

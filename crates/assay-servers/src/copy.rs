@@ -1,4 +1,4 @@
-//! Copies of data directories: shared blocks where the file system can, else only what is not a hole.
+//! Copies data directories: with shared blocks where the file system supports them, otherwise without the holes.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -10,18 +10,18 @@ use fs_err as fs;
 use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
-use crate::Error;
+use crate::error::Error;
 
-/// Bytes that are copied between two looks at whether somebody asks to stop.
+/// Bytes copied between two checks for a stop.
 const AT_ONCE: u64 = 64 << 20;
 
 /// Copies a directory with all files, directories and symbolic links in it; `to` must not exist.
 ///
-/// The copy has the same content, permissions and holes, but nobody other than the owner may write to it. Sockets and
-/// pipes are left out.
+/// The copy has the same content, permissions and holes, but only the owner may write to it. Sockets and pipes are left
+/// out.
 ///
 /// # Errors
-/// When something cannot be read or written, and soon after somebody asks to stop; what was copied so far stays.
+/// When something cannot be read or written, and [`Error::Stopped`] soon after a stop. The partial copy stays.
 pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -39,7 +39,7 @@ pub fn copy_tree(from: &Path, to: &Path, stop: &Stop) -> Result<(), Error> {
     Ok(fs::set_permissions(to, owners(&fs::metadata(from)?))?)
 }
 
-/// Permissions without those to write of group and others.
+/// Permissions without write access for group and others.
 fn owners(metadata: &Metadata) -> Permissions {
     Permissions::from_mode(metadata.permissions().mode() & 0o7755)
 }
@@ -82,10 +82,10 @@ fn copy_part(source: &File, target: &File, start: u64, end: u64) -> io::Result<(
         let copied =
             copy_file_range(source, Some(&mut read_at), target, Some(&mut write_at), count);
         match copied {
-            // The file is shorter than it was: nobody may write to a template.
+            // The file has shrunk, though nobody may write to a template.
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) | Err(Errno::INTR) => {}
-            // Other file systems, or one that has no such call.
+            // Another file system, or one without this call.
             Err(Errno::XDEV | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 return copy_through_memory(source, target, read_at, end);
             }

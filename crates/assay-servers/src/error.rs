@@ -1,4 +1,4 @@
-//! Everything that can keep a server from running, with the remedy where one is known.
+//! Errors of servers, with hints where a remedy is known.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use assay_model::Hint;
 
-use crate::supervise::{Ending, NO_NAMESPACE};
+use crate::supervise::namespace::REFUSED as NO_NAMESPACE;
+use crate::supervise::protocol::Ending;
 
 /// Why a server could not be set up, controlled or asked.
 #[derive(Debug, thiserror::Error)]
@@ -23,12 +24,12 @@ pub enum Error {
     /// The data of a server do not fit.
     #[error("not enough disk space for a server's data in `{}`", dir.display())]
     NoRoom {
-        /// Where its data were to be.
+        /// The directory for the data.
         dir: PathBuf,
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A server ended that should be running.
+    /// A server ended unexpectedly.
     #[error("the server ended with {ending}{}", tail(.log))]
     Ended {
         /// How it ended.
@@ -36,14 +37,14 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
-    /// An option that a version does not have.
+    /// An option that this version does not have.
     #[error("{server} has no option `{option}`")]
     UnknownOption {
         /// Product and version.
         server: String,
         /// The option.
         option: String,
-        /// The name of an option that it has and that is most like it.
+        /// The most similar name among the options that it has.
         nearest: Option<String>,
     },
     /// A server refuses an option or its value.
@@ -51,7 +52,7 @@ pub enum Error {
     OptionRefused {
         /// Product and version.
         server: String,
-        /// What the server says.
+        /// The server's message.
         said: String,
     },
     /// A server did not answer in time.
@@ -72,16 +73,16 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
-    /// A connection has no thread that could be named.
+    /// The thread that serves a connection could not be identified.
     #[error("no server thread is known for connection {0}")]
     NoThread(u64),
-    /// A path that the kernel would not take as a socket's.
+    /// A path that is too long for a unix socket.
     #[error("`{}` is too long for a unix socket", .0.display())]
     SocketPath(PathBuf),
-    /// A directory for run directories that others could write to.
+    /// A directory for run directories that is not private.
     #[error("`{}` is not a private directory of this user", .0.display())]
     NotPrivate(PathBuf),
-    /// A port that a server cannot have.
+    /// A port on which a server cannot listen.
     #[error("a server cannot listen on port {port} of 127.0.0.1")]
     Port {
         /// The port.
@@ -89,12 +90,12 @@ pub enum Error {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Root may not become another user here; the capabilities that it lacks.
+    /// Root cannot become another user here, because it lacks these capabilities.
     #[error(
         "a server on a port must not run as root, and this root lacks {0}, which switching the user needs"
     )]
     CapabilitiesMissing(String),
-    /// What a server writes to could not be made its own.
+    /// The files that a server writes to could not be handed over to its user.
     #[error(
         "a server on a port must not run as root, and this root cannot give its files to another user"
     )]
@@ -110,7 +111,7 @@ pub enum Error {
     /// The supervisor process is gone or does not answer.
     #[error("the supervisor process of a server is gone")]
     SupervisorGone(#[source] io::Error),
-    /// The supervisor could not do what it was asked.
+    /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]
     Supervisor(String),
     /// Somebody asked to stop.
@@ -124,7 +125,7 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// Log lines below the message, when there are any.
+/// Log lines to append to the message, if there are any.
 fn tail(log: &str) -> String {
     if log.is_empty() { String::new() } else { format!("; its log says\n{log}") }
 }
@@ -134,7 +135,7 @@ const NO_ROOM: &str = "free some space on that disk, or use another one: `--cach
                        their data, and `XDG_STATE_HOME` that of servers from `assay server start`";
 
 impl Error {
-    /// The same with the directory that is too full, if one is.
+    /// The same error with the directory, if the error is a full disk.
     pub(crate) fn in_dir(self, dir: &Path) -> Self {
         match self {
             Self::Io(source) if source.kind() == io::ErrorKind::StorageFull => {

@@ -1,4 +1,4 @@
-//! Empty data directories.
+//! Creates empty data directories.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,19 +6,21 @@ use std::time::Duration;
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
-use crate::server::log_tail;
+use crate::error::Error;
+use crate::server_log::log_tail;
+use crate::site::Site;
 use crate::supervise::{Ending, Sandbox, unique_name};
-use crate::{Error, Site, mysql, postgres, refused};
+use crate::{mysql, postgres, refused};
 
-/// What the name of a data directory begins with while it is made.
+/// Prefix of the name of a data directory while it is made.
 pub const UNFINISHED: &str = ".new-";
 
-/// How long it may take; it takes seconds.
+/// How long the server program may take. It usually takes seconds.
 const LIMIT: Duration = Duration::from_secs(180);
 
 /// Makes an empty data directory at `target`, with the user `root` and no password, ready to be a template.
 ///
-/// `options` are those that servers on it will run with. Nothing is left of one that fails.
+/// `options` are those that servers on it will run with. After a failure nothing is left behind.
 ///
 /// # Errors
 /// When the server program fails; its last log lines are in the error.
@@ -31,7 +33,7 @@ pub fn initialize(
     let name = unique_name();
     let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(parent)?;
-    // Beside the target, so that it appears there by one rename, complete.
+    // Beside the target, so that one rename puts it there complete.
     let unfinished = parent.join(format!("{UNFINISHED}{name}"));
     let mut sandbox = Sandbox::new(site, &name, vec![unfinished.clone()])?;
     let run_dir = sandbox.run_dir();

@@ -8,21 +8,23 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+use crate::server_log::log_tail;
+use crate::site::Site;
 use crate::supervise::{Ending, Sandbox, collect_unheld, prepare_root};
-use crate::{Error, Site};
 
-/// File, in the run directory, that says what runs there.
+/// File in the run directory that holds the record.
 const RECORD: &str = "kept.json";
 
-/// How long a server may take to stop in good order; it writes all that is dirty.
+/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
-/// What is known of a server that was left running.
+/// The record of a server that was left running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// What it is called: no two have the same name.
+pub struct KeptServer {
+    /// Its name, which no other such server has.
     pub name: String,
-    /// The system as it was asked for.
+    /// The system, as the user named it.
     pub system: String,
     /// Version of the server.
     pub version: String,
@@ -38,22 +40,22 @@ pub struct Kept {
     pub datadir: PathBuf,
 }
 
-/// A server that was left running, and what became of it.
+/// A server that was left running, and whether it still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// What was started.
-    pub kept: Kept,
-    /// How it ended; none while it runs.
+pub struct FoundServer {
+    /// Its record.
+    pub kept: KeptServer,
+    /// How it ended; `None` while it runs.
     pub ended: Option<Ending>,
     run_dir: PathBuf,
 }
 
-/// Writes down what is kept in a run directory.
-pub(crate) fn record(run_dir: &Path, kept: &Kept) -> Result<(), Error> {
+/// Writes the record of a server into its run directory.
+pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<(), Error> {
     let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
-    // By rename, so that nobody reads half of it.
+    // Renamed into place, so that nobody reads half of it.
     let unfinished = run_dir.join("kept.new");
-    // It may have the password of the server's port.
+    // It may contain the password of a server on a port.
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)
@@ -68,23 +70,23 @@ pub(crate) fn record(run_dir: &Path, kept: &Kept) -> Result<(), Error> {
 ///
 /// # Errors
 /// When the directory is not private to this user or cannot be read.
-pub fn kept(run_root: &Path) -> Result<Vec<Found>, Error> {
+pub fn kept(run_root: &Path) -> Result<Vec<FoundServer>, Error> {
     prepare_root(run_root)?;
     let mut found = Vec::new();
     for entry in fs::read_dir(run_root)? {
         let run_dir = entry?.path();
-        // Another kind of run directory, or one that goes away at this moment.
+        // Another kind of run directory, or one that is being removed.
         let Ok(bytes) = fs::read(run_dir.join(RECORD)) else { continue };
         let Ok(kept) = serde_json::from_slice(&bytes) else { continue };
         let Ok(mut sandbox) = Sandbox::attach(&run_dir) else { continue };
-        found.push(Found { kept, ended: sandbox.tell()?, run_dir });
+        found.push(FoundServer { kept, ended: sandbox.tell()?, run_dir });
     }
     found.sort_by(|a, b| a.kept.name.cmp(&b.kept.name));
     Ok(found)
 }
 
-impl Found {
-    /// Stops the server in good order, if it still runs, and removes its data and its run directory.
+impl FoundServer {
+    /// Shuts the server down cleanly if it still runs, and removes its data and its run directory.
     ///
     /// # Errors
     /// When it does not stop in time, or its supervisor is gone.
@@ -94,7 +96,7 @@ impl Found {
             sandbox.terminate()?;
             let ended = sandbox.ended_within(STOP_LIMIT)?;
             if ended.is_none() {
-                let log = crate::server::log_tail(&self.run_dir.join("log"));
+                let log = log_tail(&self.run_dir.join("log"));
                 sandbox.end()?;
                 return Err(Error::NoStop { limit: STOP_LIMIT, log });
             }
@@ -103,8 +105,8 @@ impl Found {
     }
 }
 
-/// Removes data of servers that were left running and whose machine was stopped: directories of `site.data_root` that
-/// no supervisor holds and to which no run directory belongs.
+/// Removes data of servers that were running when the machine was shut down: directories of `site.data_root` that no
+/// supervisor holds and that belong to no run directory.
 ///
 /// # Errors
 /// When something cannot be removed.
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn a_record_is_for_its_owner_alone() {
         let run_dir = tempfile::tempdir().unwrap();
-        let kept = Kept {
+        let kept = KeptServer {
             name: "a".to_owned(),
             system: "mariadb@11.8".to_owned(),
             version: "11.8.6".to_owned(),

@@ -1,13 +1,13 @@
-//! Servers on a TCP port: there is a password before anybody can knock.
+//! Servers on a TCP port, which get a password before they listen.
 
 use std::io::{ErrorKind, Read as _};
 use std::net::{Ipv4Addr, TcpListener};
 
 use fs_err as fs;
 
-use crate::Error;
+use crate::error::Error;
 
-/// Where a server listens, besides its unix socket.
+/// Where a server listens besides its unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listen {
     /// Nowhere.
@@ -17,7 +17,7 @@ pub enum Listen {
 }
 
 impl Listen {
-    /// Fails where another program listens on the port, before anything is done.
+    /// Fails if another program listens on the port. To be called before anything is started.
     ///
     /// # Errors
     /// [`Error::Port`].
@@ -29,7 +29,8 @@ impl Listen {
         }
     }
 
-    /// The error of a server that has ended, or that it could not have its port.
+    /// Turns the error of a server that has ended into [`Error::Port`] if its log shows that it could not have its
+    /// port.
     pub(crate) fn explained(self, error: Error) -> Error {
         let (Self::Loopback(port), Error::Ended { log, .. }) = (self, &error) else { return error };
         match refusal_in(log) {
@@ -39,7 +40,7 @@ impl Listen {
     }
 }
 
-/// Why a server could not have its port, in the words that all have for it: those of the kernel.
+/// Why a server could not have its port. All servers log the kernel's words.
 fn refusal_in(log: &str) -> Option<ErrorKind> {
     let mut binding = log.lines().filter(|it| BINDING.iter().any(|words| it.contains(words)));
     binding.find_map(|line| match line {
@@ -49,10 +50,10 @@ fn refusal_in(log: &str) -> Option<ErrorKind> {
     })
 }
 
-/// What servers were doing then.
+/// The words that servers log for the failed action.
 const BINDING: [&str; 2] = ["Bind on TCP/IP port", "could not bind"];
 
-/// A password that nobody guesses, of letters and digits.
+/// A random password of 32 hexadecimal digits.
 pub(crate) fn new_password() -> Result<String, Error> {
     let mut bytes = [0_u8; 16];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

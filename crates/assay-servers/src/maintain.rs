@@ -1,59 +1,47 @@
-//! Bringing a server to rest: statistics taken, old row versions purged, changed pages written.
+//! Maintenance: collects statistics, purges old row versions and writes changed pages.
 
 use std::time::Duration;
 
-use assay_wire::Control;
+use assay_wire::{Connection, Protocol};
 
-use crate::{Error, mysql, postgres};
+use crate::drained::Drained;
+use crate::error::Error;
+use crate::{mysql, postgres};
 
-/// What was left to do when a server came to rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drained {
-    /// Whether it came to rest within the time allowed.
-    pub is_complete: bool,
-    /// Transactions whose old row versions are not purged yet, of Postgres dead rows that are still there; none where
-    /// the version cannot tell.
-    pub history_length: Option<u64>,
-    /// Pages of the buffer pool that are not written yet.
-    pub dirty_pages: u64,
-    /// How long it took.
-    pub took: Duration,
-}
-
-/// Takes the statistics of `tables` (of the connection's database) and drains the server.
+/// Collects the statistics of `tables` (of the connection's database) and drains the server.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
 pub fn maintain(
-    control: &mut Control,
+    control: &mut Connection,
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
-    match control {
-        Control::MySql(_) => mysql::maintain(control, tables, limit),
-        Control::Postgres(_) => postgres::maintain(control, tables, limit),
+    match control.protocol() {
+        Protocol::MySql => mysql::maintain(control, tables, limit),
+        Protocol::Postgres => postgres::maintain(control, tables, limit),
     }
 }
 
-/// Takes the statistics of `tables` (of the connection's database), and removes their dead rows where a server leaves
-/// that to such a moment: all that may be asked of a server that others use.
+/// Collects the statistics of `tables` (of the connection's database); on Postgres it also removes their dead rows.
+/// This is all the maintenance that a server in use by others should get.
 ///
 /// # Errors
 /// When the server cannot be asked or refuses a table.
-pub fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
-    match control {
-        Control::MySql(_) => mysql::take_statistics(control, tables),
-        Control::Postgres(_) => postgres::clean(control, tables),
+pub fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
+    match control.protocol() {
+        Protocol::MySql => mysql::take_statistics(control, tables),
+        Protocol::Postgres => postgres::clean(control, tables),
     }
 }
 
-/// Waits until old row versions are purged and changed pages are written, for `limit` at most.
+/// Waits until old row versions are purged and changed pages are written, but at most for `limit`.
 ///
 /// # Errors
 /// When the server cannot be asked.
-pub fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
-    match control {
-        Control::MySql(_) => mysql::drain(control, limit),
-        Control::Postgres(_) => postgres::drain(control, limit),
+pub fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
+    match control.protocol() {
+        Protocol::MySql => mysql::drain(control, limit),
+        Protocol::Postgres => postgres::drain(control, limit),
     }
 }

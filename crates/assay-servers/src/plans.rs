@@ -1,12 +1,12 @@
-//! How a server carries out a statement: `EXPLAIN`, reduced to what can be compared between versions.
+//! Query plans: `EXPLAIN`, reduced to what can be compared between versions.
 
 use assay_model::Product;
-use assay_wire::{Control, ResultSet};
+use assay_wire::{Connection, ResultSet};
 
-use crate::Error;
+use crate::error::Error;
 
-/// What `Extra` may say that means other work, and what it is called here. Estimates, and what says the statement
-/// again (`Using where`), are left out.
+/// Remarks in `Extra` that mean different work, and their names here. Estimates and remarks that only repeat the
+/// statement (`Using where`) are left out.
 const EXTRA: &[(&str, &str)] = &[
     ("Using index condition", "index condition"),
     ("Using index for group-by", "loose index scan"),
@@ -31,34 +31,34 @@ const EXTRA: &[(&str, &str)] = &[
     ("Using sort_union", "index merge"),
 ];
 
-/// How the server carries out a statement (with its values in it); none where this version cannot explain it.
+/// The plan of a statement (with its values in it). `None` where this version cannot explain it.
 ///
 /// # Errors
 /// When the connection is lost.
 pub fn explain(
-    control: &mut Control,
+    control: &mut Connection,
     product: Product,
     sql: &str,
 ) -> Result<Option<String>, Error> {
     let is_postgres = product == Product::Postgres;
     let words = if is_postgres { "EXPLAIN (COSTS OFF)" } else { "EXPLAIN" };
     let mut found = control.query(&format!("{words} {sql}"));
-    // Newer versions of MySQL draw a tree, unless told otherwise; older ones cannot be told.
+    // Newer versions of MySQL draw a tree by default; older ones do not know the option for a table.
     if !is_postgres && found.as_ref().is_ok_and(|it| it.named(0, "select_type").is_none()) {
         found = control.query(&format!("EXPLAIN FORMAT=TRADITIONAL {sql}"));
     }
     let plan = match found {
         Ok(found) if is_postgres => nodes(&found),
         Ok(found) => accesses(&found),
-        // Before MySQL 5.6 and MariaDB 10.0 there are plans of queries only.
+        // Before MySQL 5.6 and MariaDB 10.0 only queries can be explained.
         Err(error) if error.server_code().is_some() => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // An insert is nothing to some versions.
+    // Some versions have no plan for an insert.
     Ok((!plan.is_empty()).then_some(plan))
 }
 
-/// Of MySQL and MariaDB: each table's way of access, its index and what is done besides.
+/// A plan of MySQL or MariaDB: each table's access method, its index and other work.
 fn accesses(found: &ResultSet) -> String {
     let row = |row| {
         let column = |name| found.named(row, name).filter(|it| !it.is_empty());
@@ -78,11 +78,11 @@ fn accesses(found: &ResultSet) -> String {
             access.into_iter().chain(extra.into_iter().map(str::to_owned)).collect();
         words.join(", ")
     };
-    // A row of values only is no access.
+    // A row of constant values accesses no table.
     (0..found.rows.len()).map(row).filter(|it| !it.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// What matters of the column `Extra`, in one order.
+/// The relevant remarks in the column `Extra`, sorted.
 fn extras(extra: &str) -> Vec<&'static str> {
     let mut words: Vec<&str> = extra
         .split(';')
@@ -96,12 +96,12 @@ fn extras(extra: &str) -> Vec<&'static str> {
     words
 }
 
-/// Of Postgres: the nodes of the plan, outermost first, without their conditions.
+/// A plan of Postgres: its nodes, outermost first, without their conditions.
 fn nodes(found: &ResultSet) -> String {
     let lines = (0..found.rows.len()).filter_map(|row| found.text(row, 0));
     let node = |(at, line): (usize, &str)| match line.trim_start().strip_prefix("->") {
         Some(node) => Some(node.trim().to_owned()),
-        // Below a node stand its conditions.
+        // Lines below a node are its conditions.
         None => (at == 0).then(|| line.trim().to_owned()),
     };
     lines.enumerate().filter_map(node).collect::<Vec<_>>().join(" < ")

@@ -1,29 +1,30 @@
-//! Why a server does not start, where its log blames an option: in one line, with the name that was meant.
+//! Explains a failed start when the log blames an option, with the option that was probably meant.
 
 use std::time::Duration;
 
 use assay_model::{Prefix, Product};
 use fs_err as fs;
 
+use crate::error::Error;
 use crate::supervise::{Job, Sandbox};
-use crate::{Error, mysql, postgres};
+use crate::{mysql, postgres};
 
 /// How long a server may take to list its options.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Jaro-Winkler similarity above which two names may be meant to be the same.
+/// Jaro-Winkler similarity above which one name may be a misspelling of the other.
 const ALIKE: f64 = 0.85;
 
-/// What is wrong with an option.
+/// A problem with an option.
 #[derive(Debug, PartialEq, Eq)]
 enum Fault {
-    /// This version does not have it.
+    /// This version does not have the option.
     Unknown(String),
-    /// What the server says.
+    /// The server's message about the option.
     Said(String),
 }
 
-/// The error of a server that has ended while it started, or a better one.
+/// A better error for a server that ended during its start, if its log shows the reason; otherwise the same error.
 pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) -> Error {
     if !matches!(error, Error::Ended { .. } | Error::Initialize { .. }) {
         return error;
@@ -34,7 +35,7 @@ pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) ->
         None => error,
         Some(Fault::Said(said)) => Error::OptionRefused { server, said },
         Some(Fault::Unknown(option)) => {
-            // Of a server that does not even tell its options, the name alone.
+            // Without a list of options there is no nearest name.
             let known = options_of(sandbox, prefix).unwrap_or_default();
             let nearest = nearest(&option, known);
             Error::UnknownOption { server, option, nearest }
@@ -42,7 +43,7 @@ pub(crate) fn explained(sandbox: &mut Sandbox, prefix: &Prefix, error: Error) ->
     }
 }
 
-/// The first complaint of an option in a log.
+/// The first complaint about an option in a log.
 fn fault_in(log: &str) -> Option<Fault> {
     log.lines().find_map(|line| {
         if let Some((_, said)) = line.split_once("FATAL:") {
@@ -59,7 +60,7 @@ fn of_postgres(said: &str) -> Option<Fault> {
     said.contains("parameter \"").then(|| Fault::Said(said.to_owned()))
 }
 
-/// What a server says of options that it does not take; sources: the programs' own `my_getopt`.
+/// Messages about options that a server refuses. Source: the programs' `my_getopt`.
 const COMPLAINTS: [&str; 5] = [
     "ambiguous option",
     "cannot take an argument",
@@ -75,7 +76,7 @@ fn of_mysql(said: &str) -> Option<Fault> {
             return Some(Fault::Unknown(option.replace('-', "_")));
         }
     }
-    // In front of it are the number of the message, who tells it, and the program.
+    // The number of the message, the component and the program come first.
     let begin = said.rfind("] ").map_or(0, |at| at + 2);
     let told = said.get(begin..)?;
     let told = match told.split_once(": ") {
@@ -86,7 +87,7 @@ fn of_mysql(said: &str) -> Option<Fault> {
     is_complaint.then(|| Fault::Said(told.trim_end_matches('.').to_owned()))
 }
 
-/// The names of all options that a server has, as it lists them; none where it cannot.
+/// The names of all options, as the server lists them. `None` if it cannot.
 fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
     let list = sandbox.run_dir().join("options");
     let argv = match prefix.product {
@@ -103,14 +104,14 @@ fn options_of(sandbox: &mut Sandbox, prefix: &Prefix) -> Option<Vec<String>> {
     })
 }
 
-/// The first word of a line, as a name of an option.
+/// The first word of a line, as the name of an option.
 fn first_word(line: &str) -> Option<String> {
     let word = line.split_whitespace().next()?;
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic());
     is_name.then(|| word.replace('-', "_").to_ascii_lowercase())
 }
 
-/// The name most like `option`; none when all are quite different.
+/// The name most similar to `option`. `None` if no name is similar.
 fn nearest(option: &str, known: Vec<String>) -> Option<String> {
     let option = option.to_ascii_lowercase();
     let likeness = known.into_iter().map(|name| (strsim::jaro_winkler(&name, &option), name));

@@ -4,29 +4,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Prefix, Product};
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use fs_err as fs;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::kept::{self, Kept};
+use crate::copy::copy_tree;
+use crate::error::Error;
+use crate::kept::{self, KeptServer};
 use crate::listen::{Listen, new_password};
+use crate::server_log::log_tail;
+use crate::server_paths::{SOCKET_DIR, ServerPaths};
+use crate::site::Site;
 use crate::supervise::{
-    Ending, Job, RunAs, Sandbox, below, create_own, hand_over, is_called_for, unique_name,
+    Ending, Job, RunAs, Sandbox, below, create_own, is_called_for, unique_name,
 };
-use crate::{Error, Site, copy_tree, mysql, postgres, refused, threads};
+use crate::{mysql, postgres, refused, run_root, threads};
 
 /// How long a server may take to answer its first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long it may take to stop in good order; it writes all that is dirty.
+/// How long a server may take for a clean shutdown, in which it writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two attempts to connect to a server that starts.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
-
-/// Longest path of a unix socket, bytes, without the zero that ends it.
-const SOCKET_PATH_MAX: usize = 107;
 
 /// A server process under its supervisor. Dropping it kills the process and removes its data.
 #[derive(Debug)]
@@ -36,48 +38,19 @@ pub struct Server {
     pid: i32,
     socket: PathBuf,
     instance_dir: PathBuf,
-    /// CPUs it was started with.
+    /// CPUs that it may use, as it was started.
     cpus: CpuSet,
-    /// Of the user `root`, where others can knock.
+    /// Password of the user `root`, if others can reach the server.
     password: Option<String>,
 }
 
-/// Where the files of one server are.
-pub(crate) struct Places {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) tmp_dir: PathBuf,
-    /// Directory of what the server makes while it runs: its socket, its process id.
-    pub(crate) socket_dir: PathBuf,
-    pub(crate) log: PathBuf,
-}
-
-/// In the run directory, the rest of which is not the server's to write to.
-const SOCKET_DIR: &str = "u";
-
-impl Places {
-    /// Makes all that the server writes to its own, before it runs as another user.
-    fn hand_over(&self) -> std::io::Result<()> {
-        [&self.data_dir, &self.tmp_dir, &self.socket_dir]
-            .into_iter()
-            .try_for_each(|it| hand_over(it))
-    }
-}
-
-/// Whether the socket of a run directory below `run_root` has a path that the kernel takes.
-pub(crate) fn socket_fits(run_root: &Path) -> bool {
-    // The longest that any product gives it.
-    let socket_dir = run_root.join(unique_name()).join(SOCKET_DIR);
-    let longest = postgres::socket_in(&socket_dir, Listen::Loopback(u16::MAX));
-    longest.as_os_str().len() <= SOCKET_PATH_MAX
-}
-
 impl Server {
-    /// Starts a server on a copy of the data directory `template`; returns once it answers a query.
+    /// Starts a server on a copy of the data directory `template`. Returns once it answers a query.
     ///
-    /// `options` are added to those that say where things are; see [`crate::render`].
+    /// `options` are added to those for paths; see [`crate::render`].
     ///
     /// # Errors
-    /// When it ends or does not answer in time; its last log lines are in the error.
+    /// When it ends or does not answer in time. The error contains its last log lines.
     pub fn start(
         site: &Site,
         prefix: &Prefix,
@@ -87,13 +60,13 @@ impl Server {
         Self::start_listening(site, prefix, options, template, Listen::Socket)
     }
 
-    /// As [`Server::start`], listening elsewhere too. Then `root` has a password: [`Server::password`].
+    /// Like [`Server::start`], but the server may listen on a port too. Then `root` has a [`Server::password`].
     ///
-    /// It gets the password in a first run, which nobody but this user can reach. A server that root starts listens as
+    /// It gets the password in a first run, in which only this user can reach it. A server started by root listens as
     /// an unprivileged user.
     ///
     /// # Errors
-    /// As [`Server::start`]; and when the port is in use, or root may not become another user.
+    /// Those of [`Server::start`]. Also when the port is in use, or root cannot become another user.
     pub fn start_listening(
         site: &Site,
         prefix: &Prefix,
@@ -101,7 +74,7 @@ impl Server {
         template: &Path,
         listen: Listen,
     ) -> Result<Self, Error> {
-        if !socket_fits(&site.run_root) {
+        if !run_root::socket_fits(&site.run_root) {
             return Err(Error::SocketPath(site.run_root.clone()));
         }
         listen.check()?;
@@ -110,7 +83,7 @@ impl Server {
         let instance_dir = site.data_root.join(&name);
         let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let run_dir = sandbox.run_dir().to_owned();
-        let places = Places {
+        let places = ServerPaths {
             data_dir: instance_dir.join("data"),
             tmp_dir: instance_dir.join("tmp"),
             socket_dir: run_dir.join(SOCKET_DIR),
@@ -119,7 +92,7 @@ impl Server {
         fs::create_dir(&places.socket_dir)?;
         let mut copy = || {
             fs::create_dir_all(&site.data_root)?;
-            // Data and temporary files are nobody else's, whatever their own permissions say.
+            // Only this user can reach data and temporary files, whatever their own permissions are.
             create_own(&instance_dir)?;
             fs::create_dir(&places.tmp_dir)?;
             sandbox.hold()?;
@@ -151,16 +124,16 @@ impl Server {
         Ok(server)
     }
 
-    /// Runs the server; returns once it answers.
+    /// Runs the server. Returns once it answers.
     fn launch(&mut self, job: Job) -> Result<(), Error> {
         self.pid = self.sandbox.run(job)?;
-        // Of one that has ended already its log tells more.
+        // If it has ended already, the log will explain it.
         let cpus = sched_getaffinity(raw_pid(self.pid)).or_else(|_| sched_getaffinity(None));
         self.cpus = cpus.map_err(std::io::Error::from)?;
         self.wait_until_it_answers()
     }
 
-    /// Lets nobody in without a password from now on.
+    /// Requires a password for every login from now on.
     fn protect(&mut self) -> Result<(), Error> {
         let password = new_password()?;
         let mut control = self.connect()?;
@@ -174,17 +147,17 @@ impl Server {
         Ok(())
     }
 
-    /// The password of `root`; none of a server that nobody but this user can reach.
+    /// The password of `root`; `None` if only this user can reach the server.
     #[must_use]
     pub fn password(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
-    /// Lets the server run on when this program ends; [`crate::kept`] finds it again.
+    /// Keeps the server running when this program ends. [`crate::kept`] finds it again.
     ///
     /// # Errors
-    /// When the supervisor cannot stay.
-    pub fn keep(mut self, kept: &Kept) -> Result<(), Error> {
+    /// When the supervisor cannot keep running.
+    pub fn keep(mut self, kept: &KeptServer) -> Result<(), Error> {
         kept::record(self.sandbox.run_dir(), kept)?;
         self.sandbox.stay()
     }
@@ -193,7 +166,7 @@ impl Server {
         let deadline = Instant::now() + START_LIMIT;
         let options = self.connect_options();
         loop {
-            let answer = Control::connect(&options).and_then(|mut it| it.query("SELECT 1"));
+            let answer = Connection::connect(&options).and_then(|mut it| it.query("SELECT 1"));
             if answer.is_ok() {
                 return Ok(());
             }
@@ -225,7 +198,7 @@ impl Server {
         self.instance_dir.join("data")
     }
 
-    /// How to connect as the user that may do everything.
+    /// How to connect as the superuser.
     #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         let options = match self.product {
@@ -235,21 +208,21 @@ impl Server {
         ConnectOptions { password: self.password.clone(), ..options }
     }
 
-    /// A control connection.
+    /// Connects as the superuser.
     ///
     /// # Errors
-    /// When the server does not take it.
-    pub fn connect(&self) -> Result<Control, Error> {
-        Ok(Control::connect(&self.connect_options())?)
+    /// When the connection fails.
+    pub fn connect(&self) -> Result<Connection, Error> {
+        Ok(Connection::connect(&self.connect_options())?)
     }
 
-    /// The last lines of its log, empty when there are none.
+    /// The last lines of its log; empty if there are none.
     #[must_use]
     pub fn log_tail(&self) -> String {
         log_tail(&self.sandbox.run_dir().join("log"))
     }
 
-    /// Stops every thread of the server where it is; returns when none runs any more.
+    /// Stops every thread of the server. Returns when none runs any more.
     ///
     /// # Errors
     /// When the server has ended.
@@ -258,7 +231,7 @@ impl Server {
         self.or_ended(frozen)
     }
 
-    /// Lets a frozen server go on.
+    /// Resumes a frozen server.
     ///
     /// # Errors
     /// When the server has ended.
@@ -267,18 +240,18 @@ impl Server {
         self.or_ended(thawed)
     }
 
-    /// Stops the server in good order and removes its data.
+    /// Shuts the server down cleanly and removes its data.
     ///
     /// # Errors
-    /// When it fails to, or takes too long; it is killed then.
+    /// When it fails or takes too long. The server is killed then.
     pub fn stop(mut self) -> Result<(), Error> {
         self.shut_down()
     }
 
-    /// Stops the server in good order and makes its data the template `target`, which must not exist.
+    /// Shuts the server down cleanly and makes its data the template `target`, which must not exist.
     ///
     /// # Errors
-    /// When it fails to stop, or the data cannot be moved; nothing is at `target` then.
+    /// When it fails to stop, or the data cannot be moved. Nothing is at `target` then.
     pub fn stop_and_keep(mut self, target: &Path) -> Result<(), Error> {
         self.shut_down()?;
         self.sandbox.shelter()?;
@@ -298,7 +271,7 @@ impl Server {
         }
     }
 
-    /// The server's end, where that is why something could not be done.
+    /// Replaces a failure of the supervisor by [`Error::Ended`] if the server has ended.
     fn or_ended(&mut self, done: Result<(), Error>) -> Result<(), Error> {
         match done {
             Err(Error::Supervisor(why)) => match self.sandbox.ended_within(Duration::ZERO)? {
@@ -313,12 +286,12 @@ impl Server {
         Error::Ended { ending, log: self.log_tail() }
     }
 
-    /// Threads that serve connections, by connection id and in that order. A server that does not say it is watched:
-    /// `round_trips` makes a connection, by its place in the list, answer so many empty requests. None where
-    /// connections share the threads of a pool.
+    /// The threads that serve `connections` (connection ids), in the same order. If the server does not report them,
+    /// its threads are observed: `round_trips` makes a connection, given by its index, answer so many empty requests.
+    /// `None` where connections share the threads of a pool.
     ///
     /// # Errors
-    /// When a connection is not there, its thread cannot be told, or the server cannot be asked.
+    /// When a connection does not exist, its thread cannot be identified, or a query fails.
     pub fn connection_tids<E: From<Error>>(
         &self,
         connections: &[u64],
@@ -328,12 +301,12 @@ impl Server {
         threads::of_connections(self.product, self.pid, &options, connections, round_trips)
     }
 
-    /// Confines the server's threads: all, or those of `connection_tids`, to `cpu`; the others run anywhere.
+    /// Confines the server's threads to `cpu`: all of them, or those of `connection_tids`. The others run anywhere.
     ///
-    /// Threads that start later run where the thread that starts them does.
+    /// A thread that starts later runs where its parent does.
     ///
     /// # Errors
-    /// When `cpu` is not one that the server may use.
+    /// When the server may not use `cpu`.
     pub fn place(
         &self,
         placement: CpuPlacement,
@@ -343,7 +316,7 @@ impl Server {
         let mut one = CpuSet::new();
         one.set(cpu);
         let mut placed = Vec::new();
-        // Threads that started while others were being placed are found by the next look.
+        // The next iteration finds threads that started meanwhile.
         loop {
             let new: Vec<_> =
                 self.threads()?.into_iter().filter(|tid| !placed.contains(tid)).collect();
@@ -358,7 +331,7 @@ impl Server {
                 };
                 let cpus = if confined { &one } else { &self.cpus };
                 match sched_setaffinity(raw_pid(tid), cpus) {
-                    // It has ended meanwhile.
+                    // The thread has ended meanwhile.
                     Ok(()) | Err(rustix::io::Errno::SRCH) => placed.push(tid),
                     Err(errno) => return Err(std::io::Error::from(errno).into()),
                 }
@@ -371,12 +344,12 @@ impl Server {
         Ok(raw_pid(self.pid).map(below).transpose()?.unwrap_or_default())
     }
 
-    /// Of all processes.
+    /// The threads of all its processes.
     fn threads(&self) -> Result<Vec<i32>, Error> {
         let mut tids = Vec::new();
         for pid in raw_pid(self.pid).into_iter().chain(self.processes()?) {
             let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
-                // It has ended meanwhile.
+                // The process has ended meanwhile.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 tasks => tasks?,
             };
@@ -388,17 +361,17 @@ impl Server {
     }
 }
 
-fn socket_in(product: Product, places: &Places, listen: Listen) -> PathBuf {
+fn socket_in(product: Product, places: &ServerPaths, listen: Listen) -> PathBuf {
     match product {
         Product::MariaDb | Product::MySql => mysql::socket_in(&places.socket_dir),
         Product::Postgres => postgres::socket_in(&places.socket_dir, listen),
     }
 }
 
-/// The job that runs a server, as whoever starts it, or as `nobody`.
+/// The job that runs a server, as the caller or as `nobody`.
 fn job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     is_nobody: bool,
@@ -417,40 +390,4 @@ fn job(
 
 fn raw_pid(id: i32) -> Option<Pid> {
     Pid::from_raw(id)
-}
-
-/// What matters of a log, indented: the last errors in it, or what it ends with where it has none; empty when there is
-/// nothing. What follows the errors of a server that gives up is long and tells little.
-pub(crate) fn log_tail(log: &Path) -> String {
-    tail_of(&String::from_utf8_lossy(&fs::read(log).unwrap_or_default()))
-}
-
-fn tail_of(text: &str) -> String {
-    const ERRORS: usize = 4;
-    const LINES: usize = 12;
-    let is_error = |line: &&str| ["[ERROR]", "FATAL:", "PANIC:"].iter().any(|it| line.contains(it));
-    let last = |lines: Vec<&str>, most: usize| {
-        let from = lines.len().saturating_sub(most);
-        let told = lines.into_iter().skip(from).map(|line| format!("  {line}"));
-        told.collect::<Vec<_>>().join("\n")
-    };
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let errors: Vec<_> = lines.clone().filter(is_error).collect();
-    if errors.is_empty() { last(lines.collect(), LINES) } else { last(errors, ERRORS) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::tail_of;
-
-    #[test]
-    fn a_log_is_told_by_its_errors() {
-        let noise = "[Note] tidying up\n".repeat(20);
-        let text = format!("[ERROR] no memory\n{noise}[ERROR] aborting\n");
-        assert_eq!(tail_of(&text), "  [ERROR] no memory\n  [ERROR] aborting");
-        assert_eq!(tail_of(&noise).lines().count(), 12);
-        let crash = format!("[ERROR] error 28\n[ERROR] mysqld got signal 6\n{noise}");
-        assert_eq!(tail_of(&crash), "  [ERROR] error 28\n  [ERROR] mysqld got signal 6");
-        assert_eq!(tail_of(""), "");
-    }
 }

@@ -1,33 +1,32 @@
-//! Which thread of a server serves a connection, told by what the threads do.
+//! Identifies the thread of a server that serves a connection by what the threads do.
 //!
-//! Without its performance schema MySQL does not say it. But the thread of a connection runs once in every round trip
-//! and never while its client is silent; a thread that works in the background does not care.
+//! Without its performance schema MySQL does not report it. But the thread of a connection runs once in every round
+//! trip and never while its client is silent; background threads run independently of both.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use assay_model::Product;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use procfs::process::Process;
 use rustix::process::Pid;
 
-use crate::Error;
+use crate::error::Error;
 use crate::supervise::below;
 
-/// Round trips that a connection is asked for.
+/// Round trips requested of a connection.
 const ROUND_TRIPS: u32 = 32;
 
-/// Runs that the thread of a connection has at least meanwhile; it may find a request before it has gone to sleep.
+/// Fewest runs of the connection's thread meanwhile. It may find a request before it has gone to sleep.
 const ANSWERS: u64 = 16;
 
-/// Runs after that: it may be about to go to sleep still.
+/// Most runs after that: it may not have gone to sleep yet.
 const LAST: u64 = 1;
 
-/// How often it is tried: another thread may be busy just then.
+/// Number of attempts: another thread may be busy at the moment.
 const ATTEMPTS: u32 = 20;
 
-/// Threads that serve connections, by connection id and in that order, none where connections share threads; see
-/// [`crate::Server::connection_tids`].
+/// See [`crate::Server::connection_tids`].
 pub(crate) fn of_connections<E: From<Error>>(
     product: Product,
     pid: i32,
@@ -37,7 +36,7 @@ pub(crate) fn of_connections<E: From<Error>>(
 ) -> Result<Option<Vec<i32>>, E> {
     let said = match product {
         Product::MariaDb | Product::MySql => {
-            let mut control = Control::connect(options).map_err(Error::from)?;
+            let mut control = Connection::connect(options).map_err(Error::from)?;
             if are_shared(&mut control)? {
                 return Ok(None);
             }
@@ -50,7 +49,7 @@ pub(crate) fn of_connections<E: From<Error>>(
             }
             of_process_list(&mut control)?
         }
-        // The id is that of the process, which has one thread.
+        // The connection id is the id of its process, which has one thread.
         Product::Postgres => {
             let pids = Pid::from_raw(pid).map(below).transpose().map_err(Error::from)?;
             let pids = pids.into_iter().flatten().map(|it| it.as_raw_nonzero().get());
@@ -62,19 +61,19 @@ pub(crate) fn of_connections<E: From<Error>>(
 }
 
 /// Whether a pool of threads serves all connections together.
-fn are_shared(control: &mut Control) -> Result<bool, Error> {
+fn are_shared(control: &mut Connection) -> Result<bool, Error> {
     let handling = control.query("SELECT @@thread_handling")?.first_string().unwrap_or_default();
     Ok(handling != "one-thread-per-connection")
 }
 
-/// Threads by the connections that they serve, as MariaDB says.
-fn of_process_list(control: &mut Control) -> Result<BTreeMap<u64, i32>, Error> {
+/// Threads by the connections that they serve, as MariaDB reports them.
+fn of_process_list(control: &mut Connection) -> Result<BTreeMap<u64, i32>, Error> {
     let found = control.query("SELECT ID, TID FROM information_schema.PROCESSLIST")?;
     let pair = |row| Some((found.text(row, 0)?.parse().ok()?, found.text(row, 1)?.parse().ok()?));
     Ok((0..found.rows.len()).filter_map(pair).collect())
 }
 
-/// The thread that serves a connection; `round_trips` makes it answer as many empty requests as it is told.
+/// The thread that serves a connection. `round_trips` makes the connection answer so many empty requests.
 fn serving<E: From<Error>>(
     pid: i32,
     connection: u64,
@@ -101,12 +100,12 @@ fn serving<E: From<Error>>(
     Err(Error::NoThread(connection).into())
 }
 
-/// How often each thread of a process has left its CPU so far: to wait, or because another one was to run, such as the
-/// client that the answer had woken.
+/// Context switches of each thread of a process so far, voluntary or not. An answer may wake the client, which then
+/// takes the CPU.
 fn switches(pid: i32) -> Result<BTreeMap<i32, u64>, Error> {
     let mut found = BTreeMap::new();
     for task in Process::new(pid).and_then(|it| it.tasks()).map_err(gone)? {
-        // One that has ended meanwhile serves nobody.
+        // A thread that has ended meanwhile serves no connection.
         let status = task.ok().and_then(|it| Some((it.tid, it.status().ok()?)));
         let Some((tid, status)) = status else { continue };
         let counts = [status.voluntary_ctxt_switches, status.nonvoluntary_ctxt_switches];

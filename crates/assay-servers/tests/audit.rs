@@ -5,7 +5,7 @@ use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, S
 use assay_servers::audit::{Audited, Facts, Plan, compare};
 use assay_servers::{build_facts, effective_settings, explain, mapped_files};
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
-use assay_wire::{Control, Hot};
+use assay_wire::Connection;
 
 assay_testkit::supervisor_entry!();
 
@@ -24,7 +24,7 @@ fn spec(overrides: &[(&str, &str)]) -> SystemSpec {
     }
 }
 
-fn fill(control: &mut Control) {
+fn fill(control: &mut Connection) {
     for sql in [
         "CREATE TABLE sbtest1 (id INT PRIMARY KEY, k INT, c CHAR(120)) ENGINE = InnoDB",
         "INSERT INTO sbtest1 SELECT seq, seq, seq FROM seq_1_to_2000",
@@ -35,7 +35,7 @@ fn fill(control: &mut Control) {
     }
 }
 
-fn facts_of(server: &TestServer, version: &str, control: &mut Control) -> Facts {
+fn facts_of(server: &TestServer, version: &str, control: &mut Connection) -> Facts {
     let mut settings = effective_settings(control).unwrap();
     settings.extend(build_facts(server.pid(), &Artifact::Prefix(prefix(version))).unwrap());
     let plan = explain(control, Product::MariaDb, RANGE).unwrap().unwrap();
@@ -43,7 +43,7 @@ fn facts_of(server: &TestServer, version: &str, control: &mut Control) -> Facts 
     Facts { settings, plans: vec![Plan { test, statement, plan }] }
 }
 
-/// What is known of a server of a version that runs with these options besides the intent's.
+/// Facts about a server of a version with these options besides the intent's.
 fn facts(version: &str, options: &[&str]) -> Facts {
     let server = mariadb_version(version, options);
     let mut control = server.connect();
@@ -61,7 +61,7 @@ fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
     of_class.map(|it| it.setting.as_str()).collect()
 }
 
-/// What is suspicious between two servers of a version of which one has options that nobody asked for.
+/// The suspicious findings between two servers of a version, one of which has options that nobody requested.
 fn trap(version: &str, options: &[&str]) -> Vec<String> {
     let findings = compared(&facts(version, &[]), &facts(version, options), &[]);
     suspicious(&findings).into_iter().map(str::to_owned).collect()
@@ -224,33 +224,6 @@ fn servers_run_with_the_libraries_that_came_with_them_and_no_others() {
     }
 }
 
-/// What the audit reads of its own session holds of those that are measured: their connections are made alike, and
-/// every session variable is the same in both.
-#[test]
-fn the_measured_session_is_as_the_one_that_is_asked() {
-    let server = mariadb_version("11.8", &[]);
-    let options = server.connect_options();
-    let (mut control, mut hot) = (server.connect(), Hot::connect(&options).unwrap());
-    let of = |session: Option<&assay_wire::mysql::Session>| {
-        session.map(|it| (it.capabilities(), it.auth_plugin().to_owned(), it.charset())).unwrap()
-    };
-    assert_eq!(of(control.mysql_session()), of(hot.mysql_session()));
-    // The measured kind of connection keeps no rows: the server writes them down.
-    let noted = "CREATE TABLE hot_session AS SELECT VARIABLE_NAME, VARIABLE_VALUE \
-                 FROM information_schema.SESSION_VARIABLES";
-    hot.query(noted.as_bytes()).unwrap();
-    let differing = control
-        .query(
-            "SELECT VARIABLE_NAME, h.VARIABLE_VALUE, c.VARIABLE_VALUE FROM hot_session h \
-             JOIN information_schema.SESSION_VARIABLES c USING (VARIABLE_NAME) \
-             WHERE h.VARIABLE_VALUE <> c.VARIABLE_VALUE AND VARIABLE_NAME NOT IN \
-             ('PSEUDO_THREAD_ID', 'TIMESTAMP', 'RAND_SEED1', 'RAND_SEED2', 'IN_TRANSACTION')",
-        )
-        .unwrap();
-    let names: Vec<_> = (0..differing.rows.len()).map(|row| differing.text(row, 0)).collect();
-    assert!(names.is_empty(), "{names:?}");
-}
-
 #[test]
 fn the_rules_in_the_docs_are_the_rules() {
     let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/equal-terms.md");
@@ -260,7 +233,7 @@ fn the_rules_in_the_docs_are_the_rules() {
     assert!(table == rules, "the table in `docs/equal-terms.md` shall be:\n{rules}");
 }
 
-/// What is known of a Postgres server with these options besides the intent's.
+/// Facts about a Postgres server with these options besides the intent's.
 fn postgres(version: &str, options: &[&str]) -> Facts {
     let server = start(Product::Postgres, version, options);
     let mut control = server.connect();

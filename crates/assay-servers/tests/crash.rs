@@ -18,7 +18,7 @@ assay_testkit::supervisor_entry!();
 /// The word that makes [`holder`] hold servers; the directory for them follows it.
 const AS_HOLDER: &str = "hold-servers-in";
 
-/// What the holder says when its servers are frozen.
+/// The holder's message once its servers are frozen.
 const FROZEN: &str = "all servers are frozen";
 
 /// How long clean-up may take before it counts as not done.
@@ -88,7 +88,7 @@ fn servers(dir: &Path) -> Vec<i32> {
     all_processes().unwrap().filter_map(Result::ok).filter(named).map(|it| it.pid).collect()
 }
 
-/// What is there of run directories and data, but for templates and locks.
+/// Existing run directories and data, without templates and locks.
 fn leftovers(dir: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for part in ["r", "data"] {
@@ -147,14 +147,14 @@ fn what_is_left_when_supervisors_are_killed_too_is_collected() {
     holder.wait().unwrap();
     // The death signal reaches servers though they are frozen.
     eventually("no server", || servers(dir.path()).is_empty());
-    // Of each server its run directory, its data and the lock of those.
+    // Each server has its run directory, its data and their lock.
     assert_eq!(leftovers(dir.path()).len(), 6);
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 2);
     assert_eq!(leftovers(dir.path()), Vec::<String>::new());
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0);
 }
 
-/// As in two containers that share a cache and nothing else.
+/// Like two containers that share a cache and nothing else.
 #[test]
 fn what_runs_below_another_run_root_is_no_garbage() {
     let dir = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn what_runs_below_another_run_root_is_no_garbage() {
     assert_eq!(collect(), 0);
     assert!(server.data_dir().is_dir());
     server.connect().unwrap().query("CREATE DATABASE d").unwrap();
-    // What nobody is there for any more is.
+    // The data that nobody holds any more are removed.
     let pid = server.pid();
     for supervisor in sessions(dir.path()) {
         kill_process(Pid::from_raw(supervisor).unwrap(), Signal::KILL).unwrap();

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 use assay_model::{Hint as _, Product};
 use assay_servers::{Error, Listen, Server};
 use assay_testkit::{options, product_prefix, run_tests, site, start_listening, template, tests};
-use assay_wire::{Address, ConnectOptions, Control};
+use assay_wire::{Address, ConnectOptions, Connection};
 use fs_err as fs;
 
 /// One that makes its system tables itself, two that get them from scripts, and one with accounts in the data.
@@ -48,7 +48,7 @@ fn knocker(product: Product, port: u16, stop: Arc<AtomicBool>) -> JoinHandle<(u3
             // The server that is knocked at needs a CPU as well.
             std::thread::sleep(std::time::Duration::from_millis(1));
             for user in ["root", "", "postgres"] {
-                match Control::connect(&knocking(product, port, user)) {
+                match Connection::connect(&knocking(product, port, user)) {
                     Ok(_) => got_in += 1,
                     Err(error) if error.server_code().is_some() => refused += 1,
                     Err(_) => {}
@@ -72,7 +72,7 @@ fn nobody_gets_in_before_there_is_a_password() {
         assert!(refused > 0, "{product} {version}: nobody knocked");
         assert_eq!(got_in, 0, "{product} {version}");
         let owner = knocking(product, port, "root");
-        Control::connect(&ConnectOptions { password: Some(password), ..owner }).unwrap();
+        Connection::connect(&ConnectOptions { password: Some(password), ..owner }).unwrap();
     }
 }
 

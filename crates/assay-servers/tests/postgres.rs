@@ -9,7 +9,7 @@ use assay_servers::{
     maintain,
 };
 use assay_testkit::{options, postgres, product_prefix, site, start, start_listening, template};
-use assay_wire::{Address, ConnectOptions, Control, Stop};
+use assay_wire::{Address, ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use procfs::process::MMapPath;
 
@@ -61,7 +61,7 @@ fn a_frozen_server_stands_still_with_all_its_processes() {
     let mut test = postgres();
     let pid = test.pid();
     let options = ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    let mut control = Control::connect(&options).unwrap();
+    let mut control = Connection::connect(&options).unwrap();
     let backend = i32::try_from(control.connection_id()).unwrap();
     let busy = std::thread::spawn(move || {
         control.query("SELECT count(md5(n::text)) FROM generate_series(1, 3000000) n").unwrap()
@@ -117,7 +117,7 @@ fn what_is_dropped_leaves_no_shared_memory() {
     let mut test = postgres();
     let (files, segments) = shared_memory(test.pid());
     assert!(files.is_empty() && !segments.is_empty(), "{files:?} {segments:?}");
-    // As it mostly is when a block ends.
+    // The usual state at the end of a block.
     test.server().freeze().unwrap();
     drop(test);
     assert_eq!(left_of(&segments), [0; 0]);
@@ -143,7 +143,7 @@ fn frozen_children_of_a_server_whose_supervisor_was_killed_are_collected() {
     let parent = procfs::process::Process::new(server.pid()).unwrap().stat().unwrap().ppid;
     let supervisor = rustix::process::Pid::from_raw(parent).unwrap();
     rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
-    // Of the first process the kernel takes care; the others stand still for ever.
+    // The kernel kills the first process; the others stay frozen for ever.
     let is_there = |pid: &i32| {
         let stat = procfs::process::Process::new(*pid).and_then(|it| it.stat());
         stat.is_ok_and(|stat| stat.state != 'Z')
@@ -228,10 +228,10 @@ fn a_port_asks_for_a_password_a_socket_does_not() {
     let password = server.server().password().map(str::to_owned);
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
     let mut options = ConnectOptions { address, password: None, ..server.connect_options() };
-    let state = Control::connect(&options).unwrap_err().to_string();
+    let state = Connection::connect(&options).unwrap_err().to_string();
     assert!(state.contains("28P01"), "{state}");
     options.password = password;
-    Control::connect(&options).unwrap();
+    Connection::connect(&options).unwrap();
 }
 
 #[test]

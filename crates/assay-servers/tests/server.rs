@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use assay_model::{CpuPlacement, Hint as _, Product};
 use assay_servers::{
-    Ending, Error, Kept, Listen, Server, collect_kept_data, copy_tree, drain, initialize, kept,
-    maintain,
+    Ending, Error, KeptServer, Listen, Server, collect_kept_data, copy_tree, drain, initialize,
+    kept, maintain,
 };
 use assay_testkit::{
     mariadb, mariadb_version, options, prefix, product_prefix, site, start, start_listening,
     template,
 };
-use assay_wire::{Address, ConnectOptions, Control, Stop};
+use assay_wire::{Address, ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -85,9 +85,9 @@ fn frozen_server_stands_still_and_goes_on_where_it_was() {
     let pid = test.pid();
     let options =
         assay_wire::ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    // Works until it is told to end, so that a server that is not frozen would be seen to run.
+    // It works until it is asked to end, so that a server that is not frozen would be seen to run.
     let busy = std::thread::spawn(move || {
-        let mut control = assay_wire::Control::connect(&options).unwrap();
+        let mut control = assay_wire::Connection::connect(&options).unwrap();
         control.query("SELECT BENCHMARK(40000000, MD5('a'))").unwrap();
     });
     for _ in 0..3 {
@@ -256,9 +256,9 @@ fn a_password_is_asked_for_wherever_root_comes_from() {
         let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: port.parse().unwrap() };
         for address in [tcp, Address::Unix(test.server().socket())] {
             let stranger = ConnectOptions::new(address, "root");
-            assert!(Control::connect(&stranger).is_err(), "{product}, {stranger:?}");
+            assert!(Connection::connect(&stranger).is_err(), "{product}, {stranger:?}");
             let owner = ConnectOptions { password: password.clone(), ..stranger };
-            Control::connect(&owner).unwrap();
+            Connection::connect(&owner).unwrap();
         }
     }
 }
@@ -285,7 +285,7 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     let (prefix, site) = (prefix("11.8"), site(&dir.path().join("data")));
     let start = || Server::start(&site, &prefix, &options(&prefix), &template(&prefix)).unwrap();
     let keep = |server: Server, name: &str| {
-        let kept = Kept {
+        let kept = KeptServer {
             name: name.to_owned(),
             system: "mariadb@11.8".to_owned(),
             version: prefix.version.clone(),
@@ -300,7 +300,7 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     };
     let (first, second) = (keep(start(), "first"), keep(start(), "second"));
     let options = ConnectOptions::unix(&first.socket, "root");
-    Control::connect(&options).unwrap().query("SELECT 1").unwrap();
+    Connection::connect(&options).unwrap().query("SELECT 1").unwrap();
     let mut found = kept(&site.run_root).unwrap();
     assert_eq!(found.iter().map(|it| &it.kept).collect::<Vec<_>>(), [&first, &second]);
     assert!(found.iter().all(|it| it.ended.is_none()));

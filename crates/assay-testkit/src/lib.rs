@@ -11,7 +11,7 @@ use assay_provision::{Options, Provisioner};
 use assay_servers::{
     Charset, Durability, Intent, Listen, Server, Site, Supervisor, initialize, render,
 };
-use assay_wire::{ConnectOptions, Control, Stop};
+use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
 use tempfile::TempDir;
@@ -168,8 +168,8 @@ impl TestServer {
 
     /// A control connection to the database `test`.
     #[must_use]
-    pub fn connect(&self) -> Control {
-        Control::connect(&self.connect_options())
+    pub fn connect(&self) -> Connection {
+        Connection::connect(&self.connect_options())
             .unwrap_or_else(|error| panic!("cannot connect to a test server: {error}"))
     }
 

@@ -1,4 +1,4 @@
-//! What `Hot::execute` costs above a floor: the bare system calls with packets of the same sizes.
+//! What `Connection::execute` costs above a floor: the bare system calls with packets of the same sizes.
 //!
 //! Client and peer share one CPU, so that the hypervisor's wake-ups are not what is measured.
 //! `cargo bench -p assay-wire` prints a table; the time is the client thread's own CPU time.
@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use assay_wire::mysql::Walker;
-use assay_wire::{Hot, Param, ParamType};
+use assay_wire::{Connection, Param, ParamType};
 use common::{EOF, Peer, packet, read_packet, reply};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -62,7 +62,7 @@ fn answer(rows: usize) -> Vec<u8> {
 
 fn compare(name: &str, answer: &[u8]) {
     let peer = serve(answer.to_vec());
-    let mut hot = Hot::connect(&peer.options).expect("the peer");
+    let mut hot = Connection::connect(&peer.options).expect("the peer");
     let id = hot.prepare("SELECT c", &[ParamType::Int]).expect("the peer");
     let execute = move || {
         black_box(hot.execute(id, &[Param::Int(black_box(7))]).expect("the peer"));
@@ -71,7 +71,7 @@ fn compare(name: &str, answer: &[u8]) {
     let length = answer.len();
     let bytes = answer.to_vec();
     let echo = std::thread::spawn(move || repeat(server, &bytes));
-    let mut ways: Vec<Way> = vec![("Hot::execute".into(), Box::new(execute))];
+    let mut ways: Vec<Way> = vec![("execute".into(), Box::new(execute))];
     for wait in [Wait::Poll, Wait::PollWithTimeout, Wait::TryThenPoll, Wait::Block] {
         let client = client.try_clone().expect("a socket");
         let mut buffer = vec![0; 64 << 10];

@@ -1,12 +1,12 @@
-//! What can go wrong between a client and a server.
+//! Errors between a client and a server.
 
 use std::io;
 use std::time::Duration;
 
 /// An error of a connection or of a statement sent over it.
 ///
-/// After [`Error::Server`] and [`Error::Usage`] the connection is in order and can be used again;
-/// after anything else the reply that belongs to a statement is lost: drop the connection.
+/// After [`Error::Server`] and [`Error::Usage`] the connection is in order and can be used again. After any other error
+/// the reply to a statement is lost: drop the connection.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     Connect {
         /// Where to: a socket path or `host:port`.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The connection broke, or the server closed it.
@@ -23,9 +23,9 @@ pub enum Error {
     Io {
         /// A socket path or `host:port`.
         address: String,
-        /// What was tried, such as `receive from`.
+        /// The failed action, such as `receive from`.
         action: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The server neither took nor sent a byte for the time allowed.
@@ -39,25 +39,25 @@ pub enum Error {
     /// The server refused a statement or the login.
     #[error("server error {}: {message}", shown(*code, state))]
     Server {
-        /// The server's error number, such as 1213 for a deadlock; of a Postgres server the state as
-        /// a number in base 36, all of which are larger ([`code_of_state`]).
+        /// The server's error number, such as 1213 for a deadlock. For a Postgres server it is the state as a number
+        /// in base 36 ([`code_of_state`]); those are all larger.
         code: u32,
         /// SQL state, `HY000` where the server sent none.
         state: String,
         /// The server's own words.
         message: String,
     },
-    /// What answers is no server of the kind that was expected.
+    /// The server at the address is of another kind than expected.
     #[error("the server at `{address}` speaks the protocol of {spoken}, not that of {expected}")]
     OtherProtocol {
         /// A socket path or `host:port`.
         address: String,
-        /// Whose protocol it speaks.
+        /// Product whose protocol it speaks.
         spoken: &'static str,
-        /// Whose protocol was expected.
+        /// Product whose protocol was expected.
         expected: &'static str,
     },
-    /// Bytes that the protocol does not allow at this place.
+    /// Bytes that the protocol does not allow here.
     #[error("malformed reply: {0}")]
     Protocol(&'static str),
     /// A login method that this client does not have, or not over this kind of connection.
@@ -68,7 +68,7 @@ pub enum Error {
         /// Why not.
         reason: &'static str,
     },
-    /// A call that does not fit the state or the statement; nothing was sent.
+    /// A call that does not fit the state of the connection or the statement. Nothing was sent.
     #[error("wrong use of the connection: {0}")]
     Usage(&'static str),
 }
@@ -86,11 +86,11 @@ impl Error {
 /// Longest message of a server that is kept, bytes.
 const MESSAGE: usize = 2 << 10;
 
-/// What a server says, as text. What is far longer than any message of a real server is cut, and marked as such.
+/// A server's message as text. One far longer than any message of a real server is cut and marked as such.
 pub(crate) fn message(bytes: &[u8]) -> String {
     // Up to 3 bytes more, so that a character at the limit is not taken for a broken one.
     let mut text = String::from_utf8_lossy(bytes.get(..MESSAGE + 3).unwrap_or(bytes)).into_owned();
-    // What is not UTF-8 takes more bytes as text.
+    // Bytes that are not UTF-8 take more room as text.
     if bytes.len() > MESSAGE || text.len() > MESSAGE {
         let end = (0..=MESSAGE).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or(0));
@@ -125,7 +125,7 @@ fn shown(code: u32, state: &str) -> String {
     }
 }
 
-/// A server's error code in words of its own: MySQL's number or Postgres' state, such as `1213` or `40P01`.
+/// An error code as its server writes it: MySQL's number or Postgres' state, such as `1213` or `40P01`.
 #[must_use]
 pub fn code_name(code: u32) -> String {
     if u16::try_from(code).is_ok() {

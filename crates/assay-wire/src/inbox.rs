@@ -1,9 +1,9 @@
-//! What was received and not used yet.
+//! The receive buffer.
 
-use crate::Error;
+use crate::error::Error;
 use crate::stream::Stream;
 
-/// Bytes received at once: well above what servers write at once.
+/// Size of the buffer, bytes: well above what servers write at once.
 const BUFFER: usize = 64 << 10;
 
 /// Bytes received and not used yet, in a buffer of fixed size.
@@ -27,8 +27,7 @@ impl Inbox {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Takes what is there, without waiting, behind the bytes that are left. True if there may be
-    /// more: the buffer was filled.
+    /// Appends what has arrived, without waiting. True if the buffer was filled, so that there may be more.
     pub(crate) fn receive(&mut self, stream: &mut Stream) -> Result<bool, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;

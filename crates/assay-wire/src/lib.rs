@@ -1,30 +1,30 @@
-//! Client protocols of database servers, apart from anything that is measured with them.
+//! The client protocols of MySQL, MariaDB and Postgres. This crate knows nothing of what is measured with them.
 //!
-//! [`Control`] is for set-up and questions: it keeps what it reads. [`Hot`] is for measured
-//! statements: it counts rows, decodes nothing and does not allocate once it is warm. Both speak
-//! what [`ConnectOptions::protocol`] says.
+//! A [`Connection`] has two kinds of calls. [`Connection::query`] and its relatives keep the result: they are for
+//! set-up and for questions. [`Connection::execute`] and [`Connection::execute_text`] are for measured statements: they
+//! count rows, decode nothing and do not allocate once they are warm.
 //!
-//! Parsers and encoders are pure functions over byte slices (`codec` and `Walker` of each
-//! protocol): they never block and never panic, whatever the bytes. Sockets are a thin layer under
-//! them.
+//! Parsers and encoders are pure functions over byte slices (`codec`, `Login` and `Walker` of each protocol). They
+//! never block and never panic, whatever the bytes. The sockets below them are a thin layer that both protocols share.
 
-mod control;
+mod budget;
+mod catalog;
+mod channel;
+mod connection;
 mod error;
-mod hot;
 mod inbox;
 pub mod mysql;
 mod options;
-mod patience;
 pub mod postgres;
 mod stop;
 mod stream;
 mod value;
 mod waiter;
+mod walk;
 
-pub use control::{Control, Schema};
+pub use catalog::Schema;
+pub use connection::Connection;
 pub use error::{Error, code_name, code_of_state};
-pub use hot::Hot;
-pub use options::{Charset, ConnectOptions, Protocol};
+pub use options::{Address, ConnectOptions, Protocol};
 pub use stop::{Breaker, Stop, Watched};
-pub use stream::Address;
 pub use value::{Counted, Param, ParamType, Reply, ResultSet, StatementId};

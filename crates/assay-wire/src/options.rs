@@ -4,43 +4,45 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{Address, Stop};
+use crate::stop::Stop;
 
-/// What a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// That of MySQL and MariaDB.
-    #[default]
-    MySql,
-    /// That of Postgres.
-    Postgres,
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket.
+    Unix(PathBuf),
+    /// TCP.
+    Tcp {
+        /// Name or number of the host.
+        host: String,
+        /// Port.
+        port: u16,
+    },
 }
 
-/// Character set in which client and MySQL or MariaDB server speak; the same for all servers that are
-/// compared. A Postgres server is spoken to in the encoding of its database.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charset {
-    /// `latin1`, one byte a character: the reference client's, and known to all servers.
-    #[default]
-    Latin1,
-    /// `utf8mb4`.
-    Utf8mb4,
-}
-
-impl Charset {
-    /// Number of the character set's default collation in the protocol.
-    pub(crate) fn collation(self) -> u8 {
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Latin1 => 8,
-            Self::Utf8mb4 => 45,
+            Self::Unix(path) => path.display().fmt(f),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
         }
     }
+}
+
+/// A client protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// The protocol of MySQL and MariaDB.
+    #[default]
+    MySql,
+    /// The protocol of Postgres.
+    Postgres,
 }
 
 /// How to connect to a server. `Debug` does not show the password.
 #[derive(Clone)]
 pub struct ConnectOptions {
-    /// What the server speaks.
+    /// The server's protocol.
     pub protocol: Protocol,
     /// Where the server listens.
     pub address: Address,
@@ -48,19 +50,17 @@ pub struct ConnectOptions {
     pub user: String,
     /// The user's password; `None` is an empty one.
     pub password: Option<String>,
-    /// Default database of the session; a Postgres server takes the user's name where there is none.
+    /// Default database of the session. Without one, a Postgres server takes the user's name.
     pub database: Option<String>,
-    /// How long connecting and logging in may take together, and how long the server may stay silent before and in
-    /// every reply; a silence before a reply is noticed after twice that time at the latest.
+    /// Limit for connecting and logging in together, and for each silence of the server before and within a reply. A
+    /// silence before a reply is noticed after at most twice that time.
     pub timeout: Duration,
-    /// Character set of the session.
-    pub charset: Charset,
-    /// Ends the connection, whatever it is waiting for.
+    /// Ends the connection when asked, whatever it waits for.
     pub stop: Stop,
 }
 
 impl ConnectOptions {
-    /// MySQL's protocol, `user` without password or database, `latin1`, 30 seconds of patience.
+    /// MySQL's protocol, `user` without password or database, a timeout of 30 seconds.
     pub fn new(address: Address, user: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::default(),
@@ -69,7 +69,6 @@ impl ConnectOptions {
             password: None,
             database: None,
             timeout: Duration::from_secs(30),
-            charset: Charset::default(),
             stop: Stop::default(),
         }
     }
@@ -89,7 +88,6 @@ impl fmt::Debug for ConnectOptions {
             .field("password", &self.password.as_ref().map(|_| "..."))
             .field("database", &self.database)
             .field("timeout", &self.timeout)
-            .field("charset", &self.charset)
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! A request to stop at once: sockets are shut down under whoever waits for the other side.
+//! A request to stop at once. It shuts down sockets, so that every wait for the other side ends.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::net::{Shutdown, shutdown};
 
-/// Whether somebody asked to stop. All clones are one.
+/// A request to stop, made or not. All clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Shared>);
 
@@ -19,7 +19,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct WatchedSockets {
     sockets: Vec<Weak<OwnedFd>>,
-    /// How many want to finish what they do before.
+    /// How many [`Held`] there are.
     holders: usize,
 }
 
@@ -30,8 +30,8 @@ impl WatchedSockets {
 }
 
 impl Stop {
-    /// Asks to stop: every socket that is watched is shut down, now or when it comes to be watched; but not before
-    /// all who hold it back have finished. Whether there are such.
+    /// Asks to stop: every watched socket is shut down, and every socket that is watched later. While the stop is held,
+    /// nothing is shut down. Returns whether it is held.
     pub fn ask(&self) -> bool {
         let watched = self.watched();
         self.0.is_asked.store(true, Ordering::SeqCst);
@@ -42,7 +42,7 @@ impl Stop {
         is_held
     }
 
-    /// Holds a stop back until what is returned is dropped; none when somebody has asked already.
+    /// Holds the stop back until the returned value is dropped. `None` if a stop was asked for already.
     #[must_use]
     pub fn hold(&self) -> Option<Held> {
         let mut watched = self.watched();
@@ -53,13 +53,13 @@ impl Stop {
         Some(Held(self.clone()))
     }
 
-    /// Whether somebody asked.
+    /// Whether a stop was asked for.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.0.is_asked.load(Ordering::SeqCst)
     }
 
-    /// Takes a connected socket that is to be shut down, in both directions, when somebody asks to stop.
+    /// Watches a connected socket, which a stop shuts down in both directions.
     #[must_use]
     pub fn watch(&self, socket: OwnedFd) -> Watched {
         let socket = Arc::new(socket);
@@ -78,11 +78,11 @@ impl Stop {
 }
 
 fn end(socket: &OwnedFd) {
-    // One whose other side has gone is at its end already.
+    // A failure means that the connection has ended already.
     shutdown(socket, Shutdown::Both).ok();
 }
 
-/// A socket that a [`Stop`] may shut down. Once it is dropped, it may not any more.
+/// A socket that a [`Stop`] may shut down, until it is dropped.
 #[derive(Debug)]
 pub struct Watched {
     stop: Stop,
@@ -90,19 +90,19 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What shuts down this socket alone.
+    /// A handle that shuts down this socket alone.
     #[must_use]
     pub fn breaker(&self) -> Breaker {
         Breaker(Arc::downgrade(&self.socket))
     }
 }
 
-/// Shuts a socket down under whoever waits for the other side; does nothing once the socket was dropped.
+/// Shuts a socket down, so that every wait for the other side ends. Does nothing once the socket was dropped.
 #[derive(Clone, Debug)]
 pub struct Breaker(Weak<OwnedFd>);
 
 impl Breaker {
-    /// Shuts it down, in both directions.
+    /// Shuts the socket down in both directions.
     pub fn end(&self) {
         if let Some(socket) = self.0.upgrade() {
             end(&socket);

@@ -1,10 +1,9 @@
 //! A byte stream to a server: connect, send, wait, receive, each bounded in time.
 
-use std::fmt;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs as _};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,34 +14,13 @@ use rustix::net::{
     send, socket_with,
 };
 
-use crate::patience::Patience;
+use crate::budget::ReadBudget;
+use crate::error::Error;
+use crate::options::{Address, ConnectOptions};
+use crate::stop::{Breaker, Watched};
 use crate::waiter::Waiter;
-use crate::{Breaker, ConnectOptions, Error, Watched};
 
-/// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A unix socket.
-    Unix(PathBuf),
-    /// TCP.
-    Tcp {
-        /// Name or number of the host.
-        host: String,
-        /// Port.
-        port: u16,
-    },
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => path.display().fmt(f),
-            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
-        }
-    }
-}
-
-/// A connected socket, in blocking mode, that never waits longer than its limit.
+/// A connected socket in blocking mode. No wait for the other side is longer than its limit.
 #[derive(Debug)]
 pub(crate) struct Stream {
     socket: Watched,
@@ -74,7 +52,7 @@ impl Stream {
         }
     }
 
-    /// What ends this stream from another thread.
+    /// A handle that ends this stream from another thread.
     pub(crate) fn breaker(&self) -> Breaker {
         self.socket.breaker()
     }
@@ -116,9 +94,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Sends a last word to a server that may be gone or frozen: never waits, never fails.
+    /// Sends a goodbye to a server that may be gone or frozen. Never waits and never fails.
     pub(crate) fn send_last(&mut self, bytes: &[u8]) {
-        // Whoever is gone needs no goodbye.
+        // A server that is gone needs no goodbye.
         send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
     }
 
@@ -131,16 +109,16 @@ impl Stream {
         }
     }
 
-    /// Waits until there is something to receive, and no longer than is left of a login or a reply that has begun.
-    pub(crate) fn wait_with(&self, patience: &Patience) -> Result<(), Error> {
-        match patience.left() {
+    /// Waits until there is something to receive, but no longer than the budget of a login or a reply allows.
+    pub(crate) fn wait_with(&self, budget: &ReadBudget) -> Result<(), Error> {
+        match budget.time_left() {
             None => self.wait(),
             Some(left) if !left.is_zero() && self.is_answered_within(left)? => Ok(()),
             Some(_) => Err(self.timed_out()),
         }
     }
 
-    /// Waits so long for something to receive; false if nothing came.
+    /// Waits for something to receive for at most `time`. False if nothing came.
     pub(crate) fn is_answered_within(&self, time: Duration) -> Result<bool, Error> {
         let time = Timespec::try_from(time).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
@@ -148,7 +126,7 @@ impl Stream {
         ready.map(|count| count > 0).map_err(|errno| self.failed("wait for", errno))
     }
 
-    /// Takes what is there, without waiting: `None` if there is nothing.
+    /// Receives what has arrived, without waiting. `None` if nothing has.
     pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
         loop {
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
@@ -170,8 +148,7 @@ impl Stream {
         }
     }
 
-    /// That the other side took too long.
-    pub(crate) fn timed_out(&self) -> Error {
+    fn timed_out(&self) -> Error {
         Error::Timeout { address: self.address.to_string(), limit: self.limit }
     }
 
@@ -184,39 +161,32 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-}
-
 fn is_timeout(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// The send timeout also bounds `connect`, which waits for ever when a frozen server's backlog is
-/// full.
+/// The send timeout also bounds `connect`, which would wait for ever if the backlog of a frozen server is full.
 fn connect_unix(path: &Path, limit: Duration) -> io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
     let address = SocketAddrUnix::new(path)?;
-    // A wait with a timeout is not taken up again by itself after a signal, which says nothing of the server.
+    // A signal interrupts a connect that has a timeout. It says nothing about the server.
     retry_on_intr(|| connect(&socket, &address))?;
     Ok(socket)
 }
 
-/// Shortest time in which to try an address: none at all is not allowed.
-const LEAST: Duration = Duration::from_millis(1);
+/// Shortest time to try an address for; zero is not allowed.
+const MIN_ATTEMPT: Duration = Duration::from_millis(1);
 
 fn connect_tcp(host: &str, port: u16, limit: Duration) -> io::Result<OwnedFd> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.collect();
     let (begin, mut untried) = (Instant::now(), addresses.len() as u32);
     for address in addresses {
-        // All addresses together take no longer than one: each gets an equal share of what is left.
+        // The limit is for all addresses together: each gets an equal share of the time left.
         let left = limit.saturating_sub(begin.elapsed()) / untried;
         untried -= 1;
-        match TcpStream::connect_timeout(&address, left.max(LEAST)) {
+        match TcpStream::connect_timeout(&address, left.max(MIN_ATTEMPT)) {
             Ok(stream) => {
                 let socket = OwnedFd::from(stream);
                 set_tcp_nodelay(&socket, true)?;

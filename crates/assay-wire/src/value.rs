@@ -1,10 +1,32 @@
-//! What goes to a server and what comes back, whatever the protocol.
+//! Parameters and results, the same for both protocols.
 
-/// A statement prepared on one [`Hot`] connection; without meaning on another.
+use crate::error::Error;
+
+/// A statement prepared on one connection. It has no meaning on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StatementId(pub(crate) usize);
 
-/// Type of a parameter, as the reference client (sysbench) sends it.
+impl StatementId {
+    /// The statement among those of its connection.
+    #[inline]
+    pub(crate) fn find_in<S>(self, statements: &mut [S]) -> Result<&mut S, Error> {
+        let unknown = "a statement that was not prepared on this connection";
+        statements.get_mut(self.0).ok_or(Error::Usage(unknown))
+    }
+}
+
+/// Facts about the server and the connection that the login reveals.
+#[derive(Debug)]
+pub(crate) struct ServerIdentity {
+    /// Its version in its own words.
+    pub(crate) version: String,
+    /// Its number for the connection: as in `KILL`, or the process id of the Postgres backend.
+    pub(crate) connection_id: u32,
+    /// The method by which the client logged in.
+    pub(crate) auth_method: String,
+}
+
+/// Type of a parameter, sent as the reference client (sysbench) sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParamType {
     /// A whole number of 64 bits, whatever the column: LONGLONG, `int8`.
@@ -13,7 +35,7 @@ pub enum ParamType {
     Text,
 }
 
-/// Value of a parameter.
+/// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param<'a> {
     /// For [`ParamType::Int`].
@@ -22,10 +44,10 @@ pub enum Param<'a> {
     Text(&'a [u8]),
 }
 
-/// What a statement came to.
+/// The outcome of a statement whose rows are not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Whether it returned a result set, be it an empty one.
+    /// Whether it returned a result set, even an empty one.
     pub result_set: bool,
     /// Rows returned.
     pub rows: u64,
@@ -33,7 +55,7 @@ pub struct Reply {
     pub affected: u64,
 }
 
-/// How a statement counts: by its result, not by its text.
+/// The class that a statement is counted in: by its result, not by its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Counted {
     /// It returned a result set.
@@ -45,7 +67,7 @@ pub enum Counted {
 }
 
 impl Reply {
-    /// How the statement counts.
+    /// The class that the statement is counted in.
     pub fn counted(&self) -> Counted {
         match self {
             Self { result_set: true, .. } => Counted::Read,
@@ -55,12 +77,12 @@ impl Reply {
     }
 }
 
-/// What a statement returned, all of it.
+/// The result of a statement, with all its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSet {
     /// Names of the columns, empty where there was no result set.
     pub columns: Vec<String>,
-    /// Rows of as many values as there are columns, as the server wrote them; `None` is NULL.
+    /// Rows of one value per column, in the server's text format; `None` is NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,
     /// Rows changed.
     pub affected: u64,
@@ -69,18 +91,18 @@ pub struct ResultSet {
 }
 
 impl ResultSet {
-    /// A value as text: `None` if it is not there, NULL, or not UTF-8.
+    /// A value as text: `None` if it does not exist, is NULL or is not UTF-8.
     pub fn text(&self, row: usize, column: usize) -> Option<&str> {
         let value = self.rows.get(row)?.get(column)?.as_deref()?;
         std::str::from_utf8(value).ok()
     }
 
-    /// The first value of the first row as text: `None` as for [`ResultSet::text`].
+    /// The first value of the first row, like [`ResultSet::text`].
     pub fn first_string(&self) -> Option<String> {
         self.text(0, 0).map(str::to_owned)
     }
 
-    /// The value of the column of this name, as text: `None` as for [`ResultSet::text`].
+    /// The value in the column of this name, like [`ResultSet::text`].
     pub fn named(&self, row: usize, column: &str) -> Option<&str> {
         let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case(column))?;
         self.text(row, column)

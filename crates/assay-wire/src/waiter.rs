@@ -1,4 +1,4 @@
-//! Waiting for a server's answer, bounded in time but without a timer for every statement.
+//! Waits for a server's answer, bounded in time but without a timer for every statement.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -15,10 +15,10 @@ const ALARM: u64 = 1;
 
 /// Waits until a socket can be read.
 ///
-/// A blocked `recv` on a unix socket is also woken when the server takes the request from its end:
-/// a second context switch for every statement. `poll` is not, but a timeout of its own arms and
-/// disarms a timer each time, some 10 % of what a statement costs the client. So one alarm rings
-/// periodically beside the socket, and only a wait that it interrupts gets a timer of its own.
+/// A blocked `recv` on a unix socket also wakes when the server takes the request from its end, which costs a second
+/// context switch for every statement. `poll` does not, but its timeout arms and disarms a timer each time, some 10 %
+/// of the client's cost of a statement. So one alarm fires periodically beside the socket, and only a wait that the
+/// alarm interrupts gets a timer of its own.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     both: OwnedFd,
@@ -38,7 +38,7 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Changes how long a wait may take: at least `limit`, at most twice that.
+    /// Changes how long a wait may take. It times out after at least `limit` and at most twice that.
     pub(crate) fn set_limit(&mut self, limit: Duration) -> Result<(), Errno> {
         self.limit = Timespec::try_from(limit).map_err(|_| Errno::INVAL)?;
         let period = Itimerspec { it_interval: self.limit, it_value: self.limit };
@@ -46,8 +46,7 @@ impl Waiter {
         Ok(())
     }
 
-    /// Waits until there is something to receive from `socket`, the one of [`Waiter::new`]; false
-    /// if time is up.
+    /// Waits until there is something to receive from `socket`, the one given to [`Waiter::new`]. False if time is up.
     pub(crate) fn wait(&self, socket: impl AsFd) -> Result<bool, Errno> {
         let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(ALARM) }; 2];
         retry(|| epoll::wait(&self.both, &mut events, None))?;
@@ -63,7 +62,7 @@ impl Waiter {
     }
 }
 
-/// Calls again what a signal interrupted.
+/// Repeats a call that a signal interrupted.
 fn retry(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
     loop {
         match call() {

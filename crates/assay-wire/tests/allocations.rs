@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use assay_testkit::TestServer;
-use assay_wire::{Hot, Param, ParamType, Reply};
+use assay_wire::{Connection, Param, ParamType, Reply};
 
 assay_testkit::supervisor_entry!();
 
@@ -60,7 +60,7 @@ fn check(server: TestServer, first: &str, second: &str) {
     let values: Vec<String> = (0..2000).map(|id| format!("({id}, REPEAT('x', 119))")).collect();
     control.query(&format!("INSERT INTO t VALUES {}", values.join(","))).unwrap();
 
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let mut prepare = |sql: &str, params: &[ParamType]| {
         let sql = sql.replacen('?', first, 1).replacen('?', second, 1);
         hot.prepare(&sql, params).unwrap()
@@ -75,7 +75,7 @@ fn check(server: TestServer, first: &str, second: &str) {
             hot.execute(point, &[Param::Int(number)]).unwrap(),
             hot.execute(range, &[Param::Int(0), Param::Int(1999)]).unwrap(),
             hot.execute(update, &[Param::Text(text.as_bytes()), Param::Int(number)]).unwrap(),
-            hot.query(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap(),
+            hot.execute_text(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap(),
         ];
         (ALLOCATIONS.get() - before, replies)
     };

@@ -1,4 +1,4 @@
-//! What no real server can be made to do: torn, late, missing and wrong bytes.
+//! Faults that no real server can be made to have: torn, late, missing and wrong bytes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use assay_wire::Error;
-use assay_wire::{Address, ConnectOptions, Control, Hot, Protocol, Reply};
+use assay_wire::{Address, ConnectOptions, Connection, Protocol, Reply};
 use common::{EOF, OK, Peer, greeting, log_in, packet, read_packet, reply};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
 
@@ -25,10 +25,10 @@ fn a_torn_reply_is_put_together() {
         }
         assert_eq!(read_packet(&mut stream), Some(vec![1]), "a goodbye");
     });
-    let mut hot = Hot::connect(&peer.options).unwrap();
+    let mut hot = Connection::connect(&peer.options).unwrap();
     for _ in 0..2 {
         let expected = Reply { result_set: true, rows: 2, affected: 0 };
-        assert_eq!(hot.query(b"SELECT").unwrap(), expected);
+        assert_eq!(hot.execute_text(b"SELECT").unwrap(), expected);
     }
     drop(hot);
     peer.join();
@@ -43,7 +43,7 @@ fn a_torn_reply_is_kept_whole() {
         }
         read_packet(&mut stream);
     });
-    let result = Control::connect(&peer.options).unwrap().query("SELECT").unwrap();
+    let result = Connection::connect(&peer.options).unwrap().query("SELECT").unwrap();
     assert_eq!((result.columns.as_slice(), result.rows.len()), (&["c".to_owned()][..], 2));
     assert_eq!(result.text(1, 0), Some("b"));
     peer.join();
@@ -53,15 +53,15 @@ fn a_torn_reply_is_kept_whole() {
 fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = Duration::from_millis(500);
-    let mut hot = Hot::connect(&peer.options).unwrap();
-    assert!(matches!(hot.query(b"SELECT"), Err(Error::Timeout { .. })));
-    assert!(matches!(hot.query(b"SELECT"), Err(Error::Usage(_))));
+    let mut hot = Connection::connect(&peer.options).unwrap();
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Timeout { .. })));
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Usage(_))));
     drop(hot);
     peer.join();
 
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = Duration::from_millis(500);
-    let mut control = Control::connect(&peer.options).unwrap();
+    let mut control = Connection::connect(&peer.options).unwrap();
     assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
     assert!(matches!(control.query("SELECT"), Err(Error::Usage(_))));
     drop(control);
@@ -75,7 +75,7 @@ fn silence_instead_of_a_greeting_is_a_timeout() {
     let _listener = UnixListener::bind(&path).unwrap();
     let mut options = ConnectOptions::unix(path, "root");
     options.timeout = Duration::from_millis(20);
-    assert!(matches!(Hot::connect(&options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&options), Err(Error::Timeout { .. })));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_login_takes_no_longer_than_its_error_says() {
             let options = ConnectOptions { protocol, timeout, ..unix };
             scope.spawn(move || {
                 let begin = Instant::now();
-                let error = Control::connect(&options).unwrap_err();
+                let error = Connection::connect(&options).unwrap_err();
                 let elapsed = begin.elapsed();
                 assert!(
                     matches!(error, Error::Timeout { limit, .. } if limit == timeout),
@@ -112,7 +112,7 @@ fn a_full_queue_of_a_frozen_server_is_a_timeout() {
     let _queued = std::os::unix::net::UnixStream::connect(&path).unwrap();
     let mut options = ConnectOptions::unix(path, "root");
     options.timeout = Duration::from_millis(20);
-    assert!(matches!(Control::connect(&options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&options), Err(Error::Timeout { .. })));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_server_that_does_not_read_is_a_timeout() {
     let (done, wait) = std::sync::mpsc::channel::<()>();
     let mut peer = Peer::new(move |_stream| assert!(wait.recv().is_err()));
     peer.options.timeout = Duration::from_millis(500);
-    let mut control = Control::connect(&peer.options).unwrap();
+    let mut control = Connection::connect(&peer.options).unwrap();
     let sql = "x".repeat(20 << 20);
     assert!(matches!(control.query(&sql), Err(Error::Timeout { .. })));
     drop((control, done));
@@ -134,11 +134,11 @@ fn a_connection_closed_amid_a_reply_is_an_error_that_names_the_socket() {
             read_packet(&mut stream).unwrap();
             stream.write_all(&reply(ROWS)[..length]).unwrap();
         });
-        let mut hot = Hot::connect(&peer.options).unwrap();
-        let error = hot.query(b"SELECT").unwrap_err();
+        let mut hot = Connection::connect(&peer.options).unwrap();
+        let error = hot.execute_text(b"SELECT").unwrap_err();
         let expected = format!("cannot receive from `{}`", peer.options.address);
         assert_eq!(error.to_string(), expected);
-        assert!(matches!(hot.query(b"SELECT"), Err(Error::Usage(_))));
+        assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Usage(_))));
         peer.join();
     }
 }
@@ -152,15 +152,15 @@ fn garbage_is_a_protocol_error() {
                 stream.write_all(&garbage).ok();
             }
         });
-        let mut hot = Hot::connect(&peer.options).unwrap();
-        assert!(matches!(hot.query(b"SELECT"), Err(Error::Protocol(_))));
+        let mut hot = Connection::connect(&peer.options).unwrap();
+        assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Protocol(_))));
         assert!(matches!(hot.prepare("SELECT", &[]), Err(Error::Usage(_))));
         drop(hot);
         peer.join();
     }
     for greeting in [packet(b"\x09old", 0), packet(b"", 0), packet(b"\x0a8", 0), packet(OK, 1)] {
         let peer = Peer::raw(move |mut stream| stream.write_all(&greeting).unwrap());
-        assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+        assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
         peer.join();
     }
 }
@@ -177,7 +177,7 @@ fn a_login_that_never_ends_is_ended() {
             }
         }
     });
-    assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+    assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
     peer.join();
 }
 
@@ -186,7 +186,7 @@ fn a_refusal_at_the_door_is_the_servers_error() {
     let peer = Peer::raw(|mut stream| {
         stream.write_all(&packet(b"\xff\x10\x04Too many connections", 0)).unwrap();
     });
-    let error = Hot::connect(&peer.options).unwrap_err();
+    let error = Connection::connect(&peer.options).unwrap_err();
     assert_eq!(error.server_code(), Some(1040));
     peer.join();
 }
@@ -195,18 +195,18 @@ fn a_refusal_at_the_door_is_the_servers_error() {
 fn nobody_there_is_a_connect_error_that_names_the_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("none");
-    let error = Control::connect(&ConnectOptions::unix(&path, "root")).unwrap_err();
+    let error = Connection::connect(&ConnectOptions::unix(&path, "root")).unwrap_err();
     assert_eq!(error.to_string(), format!("cannot connect to `{}`", path.display()));
 
     let long = directory.path().join("x".repeat(200));
-    let error = Control::connect(&ConnectOptions::unix(long, "root")).unwrap_err();
+    let error = Connection::connect(&ConnectOptions::unix(long, "root")).unwrap_err();
     assert!(matches!(error, Error::Connect { .. }));
 
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
-    let error = Control::connect(&ConnectOptions::new(address, "root")).unwrap_err();
+    let error = Connection::connect(&ConnectOptions::new(address, "root")).unwrap_err();
     assert_eq!(error.to_string(), format!("cannot connect to `127.0.0.1:{port}`"));
 }
 
@@ -230,8 +230,8 @@ fn tcp_speaks_the_same_protocol() {
         read_packet(&mut stream);
     });
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
-    let mut hot = Hot::connect(&ConnectOptions::new(address, "root")).unwrap();
-    assert_eq!(hot.query(b"UPDATE").unwrap().affected, 3);
+    let mut hot = Connection::connect(&ConnectOptions::new(address, "root")).unwrap();
+    assert_eq!(hot.execute_text(b"UPDATE").unwrap().affected, 3);
     drop(hot);
     thread.join().unwrap();
 }
@@ -263,7 +263,7 @@ fn a_reply_without_end_is_refused() {
     };
     for script in [endless_rows, one_long_row] as [fn(UnixStream); 2] {
         let peer = Peer::new(script);
-        let mut control = Control::connect(&peer.options).unwrap();
+        let mut control = Connection::connect(&peer.options).unwrap();
         assert!(matches!(control.query("SELECT"), Err(Error::Protocol(_))));
         drop(control);
         peer.join();
@@ -276,7 +276,7 @@ fn a_login_that_is_too_long_is_refused() {
         let long = [&greeting()[..], &vec![b'x'; 100 << 10]].concat();
         stream.write_all(&packet(&long, 0)).ok();
     });
-    assert!(matches!(Control::connect(&peer.options), Err(Error::Protocol(_))));
+    assert!(matches!(Connection::connect(&peer.options), Err(Error::Protocol(_))));
     peer.join();
 }
 
@@ -295,7 +295,7 @@ fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
     let limit = Duration::from_secs(1);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
-    assert!(matches!(Control::connect(&peer.options), Err(Error::Timeout { .. })));
+    assert!(matches!(Connection::connect(&peer.options), Err(Error::Timeout { .. })));
     peer.join();
 
     let mut peer = Peer::new(|mut stream| {
@@ -303,7 +303,7 @@ fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
         drip(&mut stream, &reply(&[&[1], &[0xfb; 1000][..]]));
     });
     peer.options.timeout = limit;
-    let mut control = Control::connect(&peer.options).unwrap();
+    let mut control = Connection::connect(&peer.options).unwrap();
     assert!(matches!(control.query("SELECT"), Err(Error::Timeout { .. })));
     drop(control);
     peer.join();
@@ -317,13 +317,13 @@ fn a_connection_can_be_ended_from_another_thread() {
         waits.send(()).unwrap();
         while read_packet(&mut stream).is_some() {}
     });
-    let mut hot = Hot::connect(&peer.options).unwrap();
+    let mut hot = Connection::connect(&peer.options).unwrap();
     let breaker = hot.breaker();
     let ender = std::thread::spawn(move || {
         is_waiting.recv().unwrap();
         breaker.end();
     });
-    assert!(matches!(hot.query(b"SELECT"), Err(Error::Io { .. })));
+    assert!(matches!(hot.execute_text(b"SELECT"), Err(Error::Io { .. })));
     ender.join().unwrap();
     drop(hot);
     peer.join();
@@ -358,7 +358,7 @@ fn a_postgres_reply_without_end_is_refused() {
     for script in [endless_rows, endless_settings, one_long_row] as [fn(UnixStream); 3] {
         let mut peer = Peer::raw(script);
         peer.options.protocol = Protocol::Postgres;
-        let asked = Control::connect(&peer.options).and_then(|mut it| it.query("SELECT"));
+        let asked = Connection::connect(&peer.options).and_then(|mut it| it.query("SELECT"));
         assert!(matches!(asked, Err(Error::Protocol(_))), "{asked:?}");
         peer.join();
     }

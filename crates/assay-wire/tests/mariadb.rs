@@ -1,9 +1,8 @@
-//! Both connections against a real MariaDB server.
+//! Connections to real MariaDB servers.
 
 use assay_testkit::{mariadb, mariadb_version};
 use assay_wire::Error;
-use assay_wire::{Control, Counted, Hot, Param, ParamType, Reply, ResultSet};
-use rustix::event::{PollFd, PollFlags, poll};
+use assay_wire::{Connection, Counted, Param, ParamType, Reply, ResultSet};
 
 assay_testkit::supervisor_entry!();
 
@@ -18,11 +17,9 @@ fn a_session_knows_what_was_agreed_on() {
     assert_eq!(variables.named(0, "VALUE"), Some("latin1"));
     let tls = control.query("SHOW STATUS LIKE 'Ssl_cipher'").unwrap();
     assert_eq!(tls.text(0, 1), Some(""));
-    let hot = Hot::connect(&server.connect_options()).unwrap();
-    assert_eq!(
-        control.mysql_session().unwrap().capabilities(),
-        hot.mysql_session().unwrap().capabilities()
-    );
+    let hot = Connection::connect(&server.connect_options()).unwrap();
+    assert!(control.capabilities().is_some());
+    assert_eq!(control.capabilities(), hot.capabilities());
     assert_ne!(control.connection_id(), hot.connection_id());
 }
 
@@ -72,12 +69,16 @@ fn messages_of_any_length_come_through_whole() {
         let result = control.query(&sql).unwrap();
         assert_eq!(result.rows[0][0].as_ref().map(Vec::len), Some(length));
         assert_eq!(result.text(0, 1), Some("end"));
-        let mut hot = Hot::connect(&server.connect_options()).unwrap();
-        assert_eq!(hot.query(sql.as_bytes()).unwrap().rows, 1);
+        let mut hot = Connection::connect(&server.connect_options()).unwrap();
+        assert_eq!(hot.execute_text(sql.as_bytes()).unwrap().rows, 1);
     }
     let sql = format!("SELECT LENGTH('{}')", "x".repeat(40 << 20));
     assert_eq!(
-        Hot::connect(&server.connect_options()).unwrap().query(sql.as_bytes()).unwrap().rows,
+        Connection::connect(&server.connect_options())
+            .unwrap()
+            .execute_text(sql.as_bytes())
+            .unwrap()
+            .rows,
         1
     );
 }
@@ -91,8 +92,8 @@ fn a_procedure_gives_its_first_rows() {
     let result = run("CALL p()");
     assert_eq!((result.columns, result.rows.len()), (vec!["n".to_owned()], 1));
     assert_eq!(run("SELECT 1").first_string().as_deref(), Some("1"));
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
-    assert_eq!(hot.query(b"CALL p()").unwrap().rows, 2);
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
+    assert_eq!(hot.execute_text(b"CALL p()").unwrap().rows, 2);
     let call = hot.prepare("CALL p()", &[]).unwrap();
     for _ in 0..3 {
         assert_eq!(hot.execute(call, &[]).unwrap().rows, 2);
@@ -109,15 +110,15 @@ fn logins_with_passwords_are_checked() {
     options.user = "wire_user".to_owned();
     options.password = Some("secret".to_owned());
     options.database = None;
-    let control = Control::connect(&options).unwrap();
-    assert_eq!(control.mysql_session().unwrap().auth_plugin(), "mysql_native_password");
+    let control = Connection::connect(&options).unwrap();
+    assert_eq!(control.auth_method(), "mysql_native_password");
     options.password = Some("wrong".to_owned());
-    assert_eq!(Control::connect(&options).unwrap_err().server_code(), Some(1045));
+    assert_eq!(Connection::connect(&options).unwrap_err().server_code(), Some(1045));
     options.password = None;
-    assert_eq!(Hot::connect(&options).unwrap_err().server_code(), Some(1045));
+    assert_eq!(Connection::connect(&options).unwrap_err().server_code(), Some(1045));
     options.password = Some("secret".to_owned());
     options.database = Some("wire_no_such_database".to_owned());
-    let code = Control::connect(&options).unwrap_err().server_code();
+    let code = Connection::connect(&options).unwrap_err().server_code();
     assert!(matches!(code, Some(1044 | 1049)), "{code:?}");
     run("DROP USER wire_user@localhost");
 }
@@ -129,7 +130,7 @@ fn statements_count_by_their_result() {
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY, k INT) ENGINE=InnoDB");
     run("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)");
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let mut statement = |sql, params: &[i64]| {
         let id = hot.prepare(sql, &vec![ParamType::Int; params.len()]).unwrap();
         let params: Vec<Param<'_>> = params.iter().copied().map(Param::Int).collect();
@@ -152,7 +153,7 @@ fn parameters_arrive_as_they_were_given() {
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id BIGINT PRIMARY KEY, c LONGBLOB)");
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let types = [ParamType::Int, ParamType::Text];
     let insert = hot.prepare("INSERT INTO t VALUES (?, ?)", &types).unwrap();
     let lengths = [0, 1, 250, 251, 65_535, 65_536, 119, 3];
@@ -178,7 +179,7 @@ fn the_first_execution_may_fail() {
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY)");
     run("INSERT INTO t VALUES (1)");
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let insert = hot.prepare("INSERT INTO t VALUES (?)", &[ParamType::Int]).unwrap();
     assert_eq!(hot.execute(insert, &[Param::Int(1)]).unwrap_err().server_code(), Some(1062));
     assert_eq!(hot.execute(insert, &[Param::Int(2)]).unwrap().affected, 1);
@@ -194,7 +195,7 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, c CHAR(120) DEFAULT 'x')");
     run("INSERT INTO t (id) SELECT seq FROM seq_1_to_10000");
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let marks = vec!["?"; 1000].join(",");
     let sql = format!("SELECT c FROM t WHERE id IN ({marks})");
     let points = hot.prepare(&sql, &[ParamType::Int; 1000]).unwrap();
@@ -203,67 +204,35 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
         assert_eq!(hot.execute(points, &ids).unwrap().rows, 1000);
     }
     let before = hot.bytes_received();
-    assert_eq!(hot.query(b"SELECT id, RPAD(c, 120, 'y') FROM t").unwrap().rows, 10_000);
+    assert_eq!(hot.execute_text(b"SELECT id, RPAD(c, 120, 'y') FROM t").unwrap().rows, 10_000);
     assert!(hot.bytes_received() - before > 10_000 * 120);
 }
 
 #[test]
 fn wrong_use_is_told_and_harmless() {
     let server = mariadb();
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));
     assert!(matches!(hot.prepare("SELECT ?", &[]), Err(Error::Usage(_))));
     let select = hot.prepare("SELECT ?", &[ParamType::Int]).unwrap();
     assert!(matches!(hot.execute(select, &[]), Err(Error::Usage(_))));
     assert!(matches!(hot.execute(select, &[Param::Text(b"1")]), Err(Error::Usage(_))));
-    assert!(matches!(hot.try_receive(), Err(Error::Usage(_))));
     let sent = hot.bytes_sent();
     assert_eq!(hot.execute(select, &[Param::Int(1)]).unwrap().rows, 1);
     let first = hot.bytes_sent() - sent;
     hot.execute(select, &[Param::Int(2)]).unwrap();
     assert_eq!(hot.bytes_sent() - sent, 2 * first - 2, "types are sent once");
-    hot.send_execute(select, &[Param::Int(1)]).unwrap();
-    assert!(matches!(hot.send_execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
-    let mut other = Hot::connect(&server.connect_options()).unwrap();
+    let mut other = Connection::connect(&server.connect_options()).unwrap();
     assert!(matches!(other.execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
-}
-
-#[test]
-fn one_loop_drives_many_connections() {
-    let server = mariadb();
-    let options = server.connect_options();
-    let mut connections: Vec<_> = (0..8)
-        .map(|number| {
-            let mut hot = Hot::connect(&options).unwrap();
-            let sql = format!("SELECT ? FROM seq_1_to_{}", 1 + number * 5000);
-            let id = hot.prepare(&sql, &[ParamType::Int]).unwrap();
-            hot.send_execute(id, &[Param::Int(number)]).unwrap();
-            (hot, None)
-        })
-        .collect();
-    while connections.iter().any(|(_, reply)| reply.is_none()) {
-        let mut waiting: Vec<_> =
-            connections.iter_mut().filter(|(_, reply)| reply.is_none()).collect();
-        let mut sockets: Vec<_> =
-            waiting.iter().map(|(hot, _)| PollFd::new(hot, PollFlags::IN)).collect();
-        poll(&mut sockets, None).unwrap();
-        let ready: Vec<bool> = sockets.iter().map(|socket| !socket.revents().is_empty()).collect();
-        for ((hot, reply), _) in waiting.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
-            *reply = hot.try_receive().unwrap();
-        }
-    }
-    let rows: Vec<u64> =
-        connections.iter().flat_map(|(_, reply)| reply.map(|reply| reply.rows)).collect();
-    assert_eq!(rows, (0..8).map(|number| 1 + number * 5000).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_killed_connection_is_an_error() {
     let server = mariadb();
     let mut control = server.connect();
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     control.query(&format!("KILL {}", hot.connection_id())).unwrap();
-    let error = hot.query(b"SELECT 1").unwrap_err();
+    let error = hot.execute_text(b"SELECT 1").unwrap_err();
     assert!(matches!(error, Error::Io { .. }) || error.server_code() == Some(1927), "{error}");
 }
 
@@ -271,14 +240,14 @@ fn a_killed_connection_is_an_error() {
 fn all_versions_agree_on_the_same_capabilities() {
     let capabilities = ["10.5", "10.11", "11.8"].map(|version| {
         let server = mariadb_version(version, &[]);
-        let mut hot = Hot::connect(&server.connect_options()).unwrap();
-        assert!(hot.mysql_session().unwrap().server_version().contains(version));
+        let mut hot = Connection::connect(&server.connect_options()).unwrap();
+        assert!(hot.server_version().contains(version));
         let select = hot.prepare("SELECT seq FROM seq_1_to_9 WHERE seq > ?", &[ParamType::Int]);
         let select = select.unwrap();
         for _ in 0..2 {
             assert_eq!(hot.execute(select, &[Param::Int(2)]).unwrap().rows, 7);
         }
-        hot.mysql_session().unwrap().capabilities()
+        hot.capabilities()
     });
     assert_eq!(capabilities[0], capabilities[1]);
     assert_eq!(capabilities[0], capabilities[2]);

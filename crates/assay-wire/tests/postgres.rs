@@ -1,11 +1,11 @@
-//! Both connections against real Postgres servers.
+//! Connections to real Postgres servers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::Product;
 use assay_servers::Listen;
 use assay_testkit::{TestServer, postgres, start_listening};
 use assay_wire::{
-    Address, ConnectOptions, Control, Counted, Error, Hot, Param, ParamType, Protocol, Reply,
+    Address, ConnectOptions, Connection, Counted, Error, Param, ParamType, Protocol, Reply,
 };
 
 assay_testkit::supervisor_entry!();
@@ -52,22 +52,22 @@ fn a_failed_statement_leaves_the_connection_in_order() {
     assert_eq!(refused(&error), "42P01");
     assert_eq!(control.query("SELECT 1").unwrap().first_string().as_deref(), Some("1"));
     assert!(matches!(control.query("SELECT '\0'"), Err(Error::Usage(_))));
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(refused(&hot.prepare("SELECT * FROM nothing", &[]).unwrap_err()), "42P01");
     let divide = hot.prepare("SELECT 1 / $1", &[ParamType::Int]).unwrap();
     assert_eq!(refused(&hot.execute(divide, &[Param::Int(0)]).unwrap_err()), "22012");
     assert_eq!(hot.execute(divide, &[Param::Int(1)]).unwrap().rows, 1);
-    assert_eq!(refused(&hot.query(b"SELEKT").unwrap_err()), "42601");
-    assert_eq!(hot.query(b"SELECT 1").unwrap().rows, 1);
+    assert_eq!(refused(&hot.execute_text(b"SELEKT").unwrap_err()), "42601");
+    assert_eq!(hot.execute_text(b"SELECT 1").unwrap().rows, 1);
     assert!(matches!(hot.prepare("SELECT $1::int8", &[]), Err(Error::Usage(_))));
-    assert_eq!(hot.query(b"SELECT 1").unwrap().rows, 1);
+    assert_eq!(hot.execute_text(b"SELECT 1").unwrap().rows, 1);
 }
 
 #[test]
 fn statements_count_by_their_result() {
     let server = postgres();
     server.connect().query("CREATE TABLE t (id INT PRIMARY KEY, c CHAR(120))").unwrap();
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let insert =
         hot.prepare("INSERT INTO t VALUES ($1, $2)", &[ParamType::Int, ParamType::Text]).unwrap();
     for id in 1..=3 {
@@ -89,7 +89,10 @@ fn statements_count_by_their_result() {
     for statement in [begin, commit] {
         assert_eq!(hot.execute(statement, &[]).unwrap().counted(), Counted::Other);
     }
-    assert_eq!(hot.query(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap().counted(), Counted::Read);
+    assert_eq!(
+        hot.execute_text(b"SELECT * FROM t WHERE LENGTH(c) < 0").unwrap().counted(),
+        Counted::Read
+    );
     assert!(hot.bytes_sent() > 500 && hot.bytes_received() > 500);
 }
 
@@ -97,16 +100,16 @@ fn statements_count_by_their_result() {
 fn messages_of_any_length_come_through_whole() {
     let server = postgres();
     let mut control = server.connect();
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     for length in [1, 64 << 10, 40 << 20] {
         let sql = format!("SELECT LENGTH('{}')", "x".repeat(length));
         assert_eq!(control.query(&sql).unwrap().first_string(), Some(length.to_string()));
-        assert_eq!(hot.query(sql.as_bytes()).unwrap().rows, 1);
+        assert_eq!(hot.execute_text(sql.as_bytes()).unwrap().rows, 1);
         let sql = format!("SELECT REPEAT('x', {length}), 'end'");
         let result = control.query(&sql).unwrap();
         assert_eq!(result.rows[0][0].as_ref().map(Vec::len), Some(length));
         assert_eq!(result.text(0, 1), Some("end"));
-        assert_eq!(hot.query(sql.as_bytes()).unwrap().rows, 1);
+        assert_eq!(hot.execute_text(sql.as_bytes()).unwrap().rows, 1);
     }
 }
 
@@ -131,26 +134,26 @@ fn with_password(encryption: &str, version: &str) -> (TestServer, ConnectOptions
 fn logins_with_passwords_are_checked() {
     for (encryption, method) in [("scram-sha-256", "scram-sha-256"), ("md5", "md5")] {
         let (_server, mut options) = with_password(encryption, "16");
-        let control = Control::connect(&options).unwrap();
+        let control = Connection::connect(&options).unwrap();
         assert_eq!(control.auth_method(), method);
         options.password = Some("wrong".to_owned());
-        assert_eq!(refused(&Control::connect(&options).unwrap_err()), "28P01");
+        assert_eq!(refused(&Connection::connect(&options).unwrap_err()), "28P01");
         options.password = None;
-        assert_eq!(refused(&Hot::connect(&options).unwrap_err()), "28P01");
+        assert_eq!(refused(&Connection::connect(&options).unwrap_err()), "28P01");
         options.password = Some("secret".to_owned());
         options.database = Some("wire_no_such_database".to_owned());
-        assert_eq!(refused(&Control::connect(&options).unwrap_err()), "3D000");
+        assert_eq!(refused(&Connection::connect(&options).unwrap_err()), "3D000");
     }
 }
 
 #[test]
 fn a_killed_connection_is_told() {
     let server = postgres();
-    let mut hot = Hot::connect(&server.connect_options()).unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());
     server.connect().query(&kill).unwrap();
     // Its last words, where the socket still has them when the next statement is sent.
-    let error = hot.query(b"SELECT 1").unwrap_err();
+    let error = hot.execute_text(b"SELECT 1").unwrap_err();
     assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
 }
 
@@ -160,7 +163,7 @@ fn the_protocol_of_another_server_is_recognised() {
     let servers = [(postgres, Protocol::MySql, "Postgres"), (mariadb, Protocol::Postgres, "MySQL")];
     for (server, protocol, said) in servers {
         let options = ConnectOptions { protocol, ..server.connect_options() };
-        let error = Control::connect(&options).unwrap_err();
+        let error = Connection::connect(&options).unwrap_err();
         assert!(matches!(error, Error::OtherProtocol { spoken, .. } if spoken == said), "{error}");
     }
 }

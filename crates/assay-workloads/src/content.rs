@@ -1,4 +1,4 @@
-//! What a table holds, as one number that client and server compute alike.
+//! The content of a table as one number, which client and server compute alike.
 //!
 //! It is the sum over the rows of CRC-32 of `table,id,k,c,pad`, numbers in decimal: an exact
 //! integer, whatever the order of the rows, the version and the character set. A digest such as MD5,
@@ -6,19 +6,19 @@
 
 use assay_model::Product;
 
-use crate::rows::push_decimal;
+use crate::decimal::push_decimal;
 
-/// How rows and checksum of a table are had from a server.
+/// How to get the rows and the checksum of a table from a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentQuery {
     /// The server computes both: one row with two numbers.
     Computed(String),
-    /// The server has no CRC-32: it sends `id`, `k`, `c` and `pad` of every row, as text, for [`row_checksum`], which
-    /// wants them without the blanks that a CHAR is padded with.
+    /// The server has no CRC-32, so it sends `id`, `k`, `c` and `pad` of every row as text for [`row_checksum`], which
+    /// takes them without the blanks that pad a CHAR.
     Rows(String),
 }
 
-/// The query that tells what table number `table` holds.
+/// The query for the content of table number `table`.
 #[must_use]
 pub fn content_query(product: Product, table: u32) -> ContentQuery {
     match product {
@@ -30,7 +30,7 @@ pub fn content_query(product: Product, table: u32) -> ContentQuery {
     }
 }
 
-/// What a row adds to the checksum of its table, numbers in decimal. `scratch` is overwritten.
+/// The part of a row in the checksum of its table, with numbers in decimal. `scratch` is overwritten.
 pub fn row_checksum(table: u32, columns: [&[u8]; 4], scratch: &mut Vec<u8>) -> u64 {
     scratch.clear();
     push_decimal(scratch, u64::from(table));

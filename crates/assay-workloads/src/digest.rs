@@ -1,4 +1,4 @@
-//! What a test sends, in a few characters: tests with equal digests do equal work.
+//! The digest of the work that a test sends: tests with equal digests do equal work.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::schema::create_table;
 
 /// Rows, and events of one client, whose content is part of the digest: enough to meet every way of drawing.
 const EXAMPLES: u32 = 16;
-/// Data that parameters are drawn over.
+/// The data over which parameters are drawn.
 const SETUP: Setup = Setup { clients: 1, tables: 3, rows: 100_000 };
 
 /// The digest of tables, rows, roles, statements and events, for both kinds of products, and of what is counted: 16

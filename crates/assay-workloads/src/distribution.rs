@@ -13,7 +13,7 @@ const SPECIAL_SHARE: f64 = 0.75;
 
 /// A distribution bound to a range, with its constants computed once.
 #[derive(Debug, Clone)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     low: u32,
     size: u64,
     shape: Shape,
@@ -31,7 +31,7 @@ enum Shape {
 impl Sampler {
     /// Draws from [low, high]; a `high` below `low` counts as `low`.
     #[must_use]
-    pub fn new(distribution: Distribution, low: u32, high: u32) -> Self {
+    pub(crate) fn new(distribution: Distribution, low: u32, high: u32) -> Self {
         let size = u64::from(high.max(low) - low) + 1;
         let shape = match distribution {
             Distribution::Uniform => Shape::Uniform,
@@ -45,7 +45,7 @@ impl Sampler {
 
     /// One draw.
     #[inline]
-    pub fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
         let n = self.size as f64;
         let offset = match &self.shape {
             Shape::Uniform => stream.below(self.size),
@@ -78,7 +78,7 @@ fn special(stream: &mut Stream, t: f64) -> u64 {
 /// Zipf by rejection-inversion (Hörmann and Derflinger 1996): exact for every exponent from 0,
 /// constant time per draw.
 #[derive(Debug, Clone)]
-pub struct Zipf {
+struct Zipf {
     n: f64,
     s: f64,
     /// H(1.5) - 1 and H(n + 0.5): the ends between which y is drawn.
@@ -91,7 +91,7 @@ pub struct Zipf {
 impl Zipf {
     /// Ranks 1 to `n`; `n` of 0 counts as 1.
     #[must_use]
-    pub fn new(n: u64, s: f64) -> Self {
+    pub(crate) fn new(n: u64, s: f64) -> Self {
         let n = n.max(1) as f64;
         let mut zipf = Self { n, s, y_first: 0.0, y_last: 0.0, shortcut: 0.0 };
         zipf.y_first = zipf.integral(1.5) - 1.0;
@@ -101,7 +101,7 @@ impl Zipf {
     }
 
     /// A rank in [1, n].
-    pub fn draw(&self, stream: &mut Stream) -> u64 {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> u64 {
         loop {
             let y = self.y_last + stream.unit() * (self.y_first - self.y_last);
             let x = self.inverse(y);

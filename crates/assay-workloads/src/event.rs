@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use assay_model::{Fill, Table};
 
+use crate::decimal::push_decimal;
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
-use crate::rows::push_decimal;
 
 /// The operations of one event in flat buffers that are reused: no allocation once they have grown.
 #[derive(Debug, Default)]
@@ -109,8 +109,8 @@ impl EventBuf {
         })
     }
 
-    /// Appends a statement as text, parameters in their places, and tells where it stands. Strings
-    /// are quoted only: they hold nothing but digits and dashes.
+    /// Appends a statement as text, with its parameters, and returns its place. Strings are quoted but not escaped:
+    /// they hold nothing but digits and dashes.
     fn render(&mut self, pattern: &Pattern, values: Range<usize>) -> Range<usize> {
         let start = self.bytes.len();
         let (pieces, last) = pattern.pieces();
@@ -136,8 +136,7 @@ impl EventBuf {
     }
 }
 
-/// One client of a program: what it asks is a pure function of seed, test, client number and
-/// sequence number.
+/// One client of a program. Its requests are a pure function of seed, test, client number and sequence number.
 #[derive(Debug, Clone)]
 pub struct Client {
     program: Arc<Program>,
@@ -145,7 +144,7 @@ pub struct Client {
     number: u32,
 }
 
-/// What the steps of one event share.
+/// State that the steps of one event share.
 struct Draws<'a> {
     program: &'a Program,
     stream: Stream,

@@ -2,8 +2,8 @@
 
 use assay_model::Definition;
 
-/// The statements of one event on MariaDB and MySQL in order, `?` for parameters, on a table `sbtest`. One that comes
-/// several times in a row stands once, long lists are cut short.
+/// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
+/// statements are listed once, and long lists are shortened.
 #[must_use]
 pub fn outline(test: &Definition) -> Vec<String> {
     let short = |sql: &str| match sql.split_once(" IN (") {

@@ -1,5 +1,4 @@
-//! A microbenchmark made ready for one product and one setup: its statements and the recipe of its
-//! events.
+//! A test prepared for one product and one setup: its statements and the recipe of its events.
 
 use assay_model::{
     Definition, Distribution, Fill, Product, Setup, StatementMode, Step, Table, Test,
@@ -7,7 +6,7 @@ use assay_model::{
 
 use crate::distribution::Sampler;
 
-/// What a parameter is bound as.
+/// The type that a parameter is bound as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParamType {
     /// A 64-bit integer.
@@ -29,7 +28,7 @@ pub enum Mode {
 /// One statement on one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// SQL with the product's parameter marks (of a text statement: the pattern of what is sent).
+    /// SQL with the product's parameter marks. For a text statement it is the pattern of the text.
     pub sql: String,
     /// Parameters in order.
     pub params: Vec<ParamType>,
@@ -37,11 +36,10 @@ pub struct Statement {
     pub mode: Mode,
 }
 
-/// The statements of a microbenchmark and the recipe of its events, shared by all clients of all
-/// systems of a product.
+/// The statements of a test and the recipe of its events, shared by all clients of all systems of a product.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Of the test: part of the seed of everything that is drawn.
+    /// The test's part of the seed of all random values.
     pub(crate) name: String,
     pub(crate) recipe: Vec<Recipe>,
     pub(crate) tables: u32,
@@ -58,14 +56,14 @@ pub(crate) struct Recipe {
     pub(crate) table: Table,
     pub(crate) times: u32,
     pub(crate) fill: Vec<Fill>,
-    /// For steps sent as text: by table the text around the parameters.
+    /// For steps sent as text: the text around the parameters, by table.
     pub(crate) patterns: Option<Vec<Pattern>>,
 }
 
 /// The text of a statement around its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// Without the marks.
+    /// The text without the marks.
     text: String,
     /// Where in the text each parameter belongs.
     marks: Vec<usize>,
@@ -79,7 +77,7 @@ impl Program {
         Self::of_role(test.definition(), 0, product, setup, statements)
     }
 
-    /// The program of a role, by number. There is nothing to do for a role that the test does not have.
+    /// The program of a role, by number. It is empty if the test has no such role.
     pub(crate) fn of_role(
         test: &Definition,
         role: usize,
@@ -139,7 +137,7 @@ fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
 }
 
 impl Pattern {
-    /// Of a statement with `?` for its parameters.
+    /// The pattern of a statement with `?` for its parameters.
     fn new(sql: &str) -> Self {
         let marks = sql.match_indices('?').enumerate();
         Self {

@@ -8,7 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// Keys of different coordinates are unrelated for all practical purposes, so streams can be
 /// nested: seed, test, client, sequence number.
 #[must_use]
-pub fn mix(key: u64, coordinate: u64) -> u64 {
+pub(crate) fn mix(key: u64, coordinate: u64) -> u64 {
     let spread = coordinate.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut z = key.rotate_left(32) ^ spread;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -24,24 +24,24 @@ pub(crate) fn mix_word(key: u64, word: &str) -> u64 {
 
 /// A stream of random numbers (xoshiro256++), the same on every machine for the same key.
 #[derive(Debug, Clone)]
-pub struct Stream(Xoshiro256PlusPlus);
+pub(crate) struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
     /// The stream of a key.
     #[must_use]
-    pub fn new(key: u64) -> Self {
+    pub(crate) fn new(key: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(key))
     }
 
     /// A uniform real number in [0, 1) with 53 random bits.
     #[inline]
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// A uniform integer in [0, n). The bias is below n / 2^64.
     #[inline]
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
@@ -66,7 +66,7 @@ impl Stream {
 mod tests {
     use super::*;
 
-    /// Written down once: a change of these values changes the data of every study.
+    /// If these values change, so does the data of every study.
     #[test]
     fn streams_are_pinned() {
         let mut stream = Stream::new(mix(mix_word(1, "point-query"), 2));

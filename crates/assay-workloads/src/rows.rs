@@ -1,10 +1,11 @@
 //! The rows of the tables and the statements that load them.
 
 use crate::content::row_checksum;
+use crate::decimal::push_decimal;
 use crate::random::{Stream, mix, mix_word};
 
 /// Longest load statement in bytes: 512 KiB less one, as sysbench fills its buffer.
-pub const MAX_STATEMENT: usize = 524_287;
+const MAX_STATEMENT: usize = 524_287;
 
 /// Longest row literal with its separator: a ten-digit `k`, 119 and 59 digits and dashes,
 /// punctuation.
@@ -55,7 +56,7 @@ fn table_key(seed: u64, table: u32) -> u64 {
 /// The rows of one load statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// How many.
+    /// How many rows.
     pub rows: u32,
     /// Their part of the checksum of the table that [`crate::content_query`] asks for.
     pub checksum: u64,
@@ -70,7 +71,7 @@ pub struct InsertBatches {
     next: u32,
     rows: u32,
     row: Row,
-    /// Room for the text that is checksummed.
+    /// Buffer for the text that is checksummed.
     scratch: Vec<u8>,
 }
 
@@ -89,8 +90,8 @@ impl InsertBatches {
         }
     }
 
-    /// Replaces `statement` with the next one and tells what is in it; no rows (and an empty
-    /// statement) at the end. Each statement takes as many rows as fit in [`MAX_STATEMENT`] bytes.
+    /// Replaces `statement` with the next one and returns its rows: none, and an empty statement, at the end. Each
+    /// statement holds as many rows as fit in `MAX_STATEMENT` bytes.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
         let mut batch = Batch::default();
@@ -111,18 +112,13 @@ impl InsertBatches {
         batch
     }
 
-    /// Of the row at hand.
+    /// The checksum of the current row.
     fn checksum(&mut self) -> u64 {
         let (mut id, mut k) = (itoa::Buffer::new(), itoa::Buffer::new());
         let (id, k) = (id.format(self.next), k.format(self.row.k));
         let columns = [id.as_bytes(), k.as_bytes(), &self.row.c, &self.row.pad];
         row_checksum(self.table, columns, &mut self.scratch)
     }
-}
-
-/// Appends a number in decimal.
-pub(crate) fn push_decimal(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends the end of a row literal: `c` and `pad` after the numbers.

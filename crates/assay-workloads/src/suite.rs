@@ -38,7 +38,7 @@ pub fn tests_of(set: TestSet) -> Vec<Test> {
     tests.into_iter().filter(is_in).copied().collect()
 }
 
-/// The microbenchmark with that published name.
+/// The test with that published name.
 #[must_use]
 pub fn test_by_name(name: &str) -> Option<Test> {
     all_tests().iter().find(|test| test.name == name).copied()
@@ -53,19 +53,19 @@ pub fn test_of_version_1(name: &str) -> Option<Test> {
     Some(Test::of(Definition { digest: digest.to_owned(), ..now.definition().clone() }))
 }
 
-/// A test made of its definition, whose digest is computed here.
+/// Makes a test of its definition and computes its digest.
 #[must_use]
 pub fn define(definition: Definition) -> Test {
     let digest = digest(&definition);
     Test::of(Definition { digest, ..definition })
 }
 
-/// What a sequential study runs, unreported, after a load; `read-only` tests are preceded by [`WARMS_READS`].
+/// The test that a sequential study runs, unreported, after a load; [`WARMS_READS`] runs before `read-only` tests.
 pub const WARMS_LOAD: &str = "point-query";
-/// What a sequential study runs, unreported, before the first read on fresh and on aged data.
+/// The test that a sequential study runs, unreported, before the first read on fresh and on aged data.
 pub const WARMS_READS: &str = "scan";
 
-/// Those that the sequence has before the writes too, as `.pre`.
+/// The tests that the sequence also has before the writes, as `.pre`.
 const READS_BEFORE: [&str; 15] = [
     "point-query",
     "random-points_range=10",
@@ -169,7 +169,7 @@ const SINCE_APRIL_2025: [&str; 5] = [
 const INLIST: u32 = 10;
 /// Point selects in every transaction that has any.
 const POINTS_PER_TRANSACTION: u32 = 10;
-/// What `range-*` adds to the lower end; both ends belong to the range, which is 101 values long.
+/// Distance of the ends of a `range-*`. Both belong to the range, which is 101 values long.
 const RANGE_SPAN: u32 = 100;
 /// Ids or values in the list of `points-*` and `hot-points`.
 const POINTS: u32 = 100;
@@ -180,7 +180,7 @@ const C: Fill = Fill::Digits(C_GROUPS);
 /// A fresh string for the column `pad`.
 const PAD: Fill = Fill::Digits(PAD_GROUPS);
 
-/// The 32 that are not `.pre`.
+/// The 32 tests that are not `.pre`.
 fn definitions() -> Vec<Definition> {
     let mut all = point_reads();
     all.extend(range_reads());
@@ -288,7 +288,7 @@ fn writes() -> Vec<Definition> {
         [update_c()],
     );
     for role in &mut one.roles {
-        // It is `update-nonindex` on a table believed to have one row.
+        // This is `update-nonindex` with a table size of one.
         role.script.rows = Some(1);
     }
     for role in &mut zipf.roles {
@@ -331,7 +331,7 @@ fn writes() -> Vec<Definition> {
     all
 }
 
-/// The two writes that come last, on aged data. Their own rate is not known before: they are like a plain update.
+/// The two writes that come last, on aged data. Their rate is not known before, so it is taken to be a plain update's.
 fn after_all(definition: Definition, uses_up_rows: bool) -> Definition {
     let habits = Habits {
         uses_up_rows,
@@ -506,7 +506,7 @@ fn delete() -> Step {
     step("DELETE FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
 }
 
-/// The server numbers the new row: for MySQL and MariaDB an `id` of 0 asks for that.
+/// The server numbers the new row. On MySQL and MariaDB an `id` of 0 requests that.
 fn insert_numbered() -> Step {
     Step {
         postgres: Some("INSERT INTO sbtest (k, c, pad) VALUES (?, ?, ?)".to_owned()),
@@ -561,7 +561,7 @@ mod tests {
         }
     }
 
-    /// What it sends, where, and how fast, all change the digest; what it is called in tables does not.
+    /// The statements, the data and the rate change the digest; the names in tables do not.
     #[test]
     fn a_digest_is_of_the_work_alone() {
         let test = test_by_name("update-index").unwrap().definition();

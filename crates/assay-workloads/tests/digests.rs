@@ -1,4 +1,4 @@
-//! What every microbenchmark sends, held still: a change of a digest is a change of the work.
+//! Pins the work of every test: if a digest changes, so does the work.
 
 use std::sync::Arc;
 

@@ -231,7 +231,7 @@ fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
         let program = Arc::new(Program::new(Product::MariaDb, test(name), SETUP, PREPARED));
         let mut buf = EventBuf::default();
         let client = Client::new(Arc::clone(&program), seed, client);
-        // What the buffer held before must not matter.
+        // The earlier content of the buffer must not matter.
         client.write_event(sequence + 17, 3, &mut buf);
         client.write_event(sequence, attempt, &mut buf);
         buf.operations().map(|operation| render(&program, &operation)).collect::<Vec<_>>()

@@ -11,7 +11,7 @@ use assay_plan::{MachineFacts, Request};
 use assay_report::Compared;
 use assay_servers::Server;
 use assay_servers::audit::{Audited, Facts};
-use assay_wire::Control;
+use assay_wire::Connection;
 
 use crate::advice::Advised;
 use crate::cli::{Audit, ShapeWord};
@@ -128,7 +128,7 @@ fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
     let options = server.connect_options();
     assay_load::fill(&options, &table, &mut |_| {})?;
     // Statistics are what is wanted: nobody waits for pages to be written.
-    let mut control = Control::connect(&options)?;
+    let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables(DATA), Duration::ZERO)?;
     Ok(assay_load::content(&options, system.spec.product, DATA)?)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login};
-use assay_servers::{Charset, Durability, Found, Intent, Kept, Listen, Server, Site};
+use assay_servers::{Charset, Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
 use assay_wire::Stop;
 use serde::Serialize;
 
@@ -178,7 +178,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;
     let url = url(spec.product, &server);
     let server_password = server.password().map(str::to_owned);
-    let kept = Kept {
+    let kept = KeptServer {
         name,
         system: spec.to_string(),
         version: prefix.version.clone(),
@@ -196,7 +196,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(it: &Kept, commands: &[String]) -> String {
+fn in_words(it: &KeptServer, commands: &[String]) -> String {
     let port = it.port.map_or_else(String::new, |port| format!("\nlistening on 127.0.0.1:{port}"));
     format!(
         "{} is {} {}\n{}{port}\nconnect with: {}\nstop it with: assay server stop {}",
@@ -227,7 +227,7 @@ fn url(product: Product, server: &Server) -> String {
 
 /// What to type to be connected by the product's own program: by the socket, then by the port. A password goes into the
 /// environment, as all users of the machine can read command lines.
-fn commands(product: Product, kept: &Kept, password: Option<&str>) -> Vec<String> {
+fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<String> {
     let login = |variable| match password {
         Some(password) => format!("{variable}={} ", quoted(password)),
         None => String::new(),
@@ -293,7 +293,7 @@ fn free_port() -> Result<u16> {
 #[derive(Serialize)]
 struct Listed<'a> {
     #[serde(flatten)]
-    kept: &'a Kept,
+    kept: &'a KeptServer,
     state: String,
 }
 
@@ -311,7 +311,7 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn listed(found: &Found) -> Listed<'_> {
+fn listed(found: &FoundServer) -> Listed<'_> {
     let state = match found.ended {
         None => "running".to_owned(),
         Some(ending) => format!("ended with {ending}"),
@@ -340,7 +340,7 @@ fn stop(args: &ServerStop) -> Result<Exit> {
 }
 
 /// The servers of these names, each once: all of them, or none is touched.
-fn named(mut found: Vec<Found>, names: &[String]) -> Result<Vec<Found>> {
+fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServer>> {
     let missing: Vec<String> = (names.iter())
         .filter(|name| !found.iter().any(|it| it.kept.name == **name))
         // What is no name may be a URL with a password.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_model::{Slice, StartFrom};
 use assay_testkit::{run_tests, tests};
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
@@ -136,7 +136,7 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
         for socket in sockets(&place) {
             let mut options = ConnectOptions::unix(socket, "root");
             options.timeout = Duration::from_millis(200);
-            let killed = Control::connect(&options).and_then(|mut control| {
+            let killed = Connection::connect(&options).and_then(|mut control| {
                 let clients = "SELECT id FROM information_schema.processlist WHERE db = 'sbtest'";
                 let id = control.query(clients)?.first_string().unwrap_or_default();
                 control.query(&format!("KILL {id}"))

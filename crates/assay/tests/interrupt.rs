@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -81,7 +81,7 @@ fn study(rows: &str) -> Vec<&str> {
 }
 
 /// A connection to the server of a place that answers: the others are frozen.
-fn awake(place: &Place) -> Option<Control> {
+fn awake(place: &Place) -> Option<Connection> {
     let entries = fs_err::read_dir(place.run().join("assay")).into_iter().flatten().flatten();
     let sockets: Vec<PathBuf> = entries.map(|entry| entry.path().join("u/s")).collect();
     sockets.into_iter().filter(|socket| socket.exists()).find_map(|socket| {
@@ -89,18 +89,18 @@ fn awake(place: &Place) -> Option<Control> {
             timeout: Duration::from_millis(200),
             ..ConnectOptions::unix(socket, "root")
         };
-        Control::connect(&options).ok()
+        Connection::connect(&options).ok()
     })
 }
 
 /// Whether a query has an answer, and one with a row in it.
-fn finds(control: &mut Option<Control>, sql: &str) -> bool {
+fn finds(control: &mut Option<Connection>, sql: &str) -> bool {
     let Some(control) = control else { return false };
     control.query(sql).is_ok_and(|found| found.text(0, 0).is_some())
 }
 
 /// Whether a server is carrying out a statement that begins so.
-fn carries_out(place: &Place, control: &mut Option<Control>, statement: &str) -> bool {
+fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str) -> bool {
     if control.is_none() {
         *control = awake(place);
     }
@@ -261,14 +261,14 @@ fn while_a_data_directory_is_initialised() {
 }
 
 /// Does something with a server that runs on meanwhile and must be there afterwards, given its URL and a connection.
-fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Control>)) {
+fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Connection>)) {
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let output = place.run_to_end(&words);
     let started: Value = serde_json::from_slice(&output.stdout).unwrap();
     let word = |name: &str| started[name].as_str().unwrap().to_owned();
     let options = ConnectOptions::unix(word("socket"), "root");
-    let mut control = Some(Control::connect(&options).unwrap());
+    let mut control = Some(Connection::connect(&options).unwrap());
     work(&place, &word("url"), &mut control);
     assert!(finds(&mut control, "SELECT 1"));
     let output = place.run_to_end(&["server", "stop", &word("name")]);

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Output, Stdio};
 
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -33,10 +33,10 @@ impl Running {
     }
 
     /// A connection to a MariaDB.
-    fn connect(&self) -> Control {
+    fn connect(&self) -> Connection {
         let database = Some("sbtest".to_owned());
         let options = ConnectOptions { database, ..ConnectOptions::unix(&self.socket, "root") };
-        Control::connect(&options).unwrap()
+        Connection::connect(&options).unwrap()
     }
 
     /// What a command says: its exit code, stdout and stderr.

@@ -1,15 +1,15 @@
-//! Whether a user of MySQL or MariaDB may see triggers, by what `SHOW GRANTS` says: who may not gets none to see.
+//! Whether a user of MySQL or MariaDB may see triggers, according to `SHOW GRANTS`. Without the right, none are shown.
 
-use assay_wire::Control;
+use assay_wire::Connection;
 
 use super::ask;
-use crate::Result;
+use crate::error::Result;
 
-/// The lines of `SHOW GRANTS`, with those of the roles that count.
-pub(super) fn grants(control: &mut Control) -> Result<Vec<String>> {
+/// The lines of `SHOW GRANTS`, including those of the active roles.
+pub(super) fn grants(control: &mut Connection) -> Result<Vec<String>> {
     let first = |rows: Vec<Vec<String>>| rows.into_iter().filter_map(|row| row.into_iter().next());
-    // MySQL tells the rights of roles only if they are named; it gives them as it takes them. MariaDB tells them
-    // anyway, and old versions have no roles.
+    // MySQL shows the rights of roles only if they are named, in the syntax in which it returns them. MariaDB always
+    // shows them, and old versions have no roles.
     let roles = control.query("SELECT CURRENT_ROLE()").ok().and_then(|it| it.first_string());
     if let Some(roles) = roles.filter(|it| it.starts_with('`')) {
         let sql = format!("SHOW GRANTS FOR CURRENT_USER() USING {roles}");
@@ -50,7 +50,7 @@ fn covers(target: &str, database: &str, table: &str) -> bool {
     ["`.`", "\".\"", "."].iter().find_map(|mark| target.split_once(mark)).is_some_and(is_table)
 }
 
-/// As `LIKE`.
+/// Matches like SQL's `LIKE`.
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([b'%', rest @ ..], _) => (0..=name.len()).any(|at| is_like(rest, &name[at..])),

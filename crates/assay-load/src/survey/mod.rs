@@ -1,4 +1,4 @@
-//! What stands where the tables are to be loaded: seen before anything is dropped.
+//! Inspects what a load would replace, before anything is dropped.
 
 mod grants;
 mod mysql;
@@ -7,64 +7,26 @@ mod replace;
 mod shape;
 
 use assay_model::{Engine, IdKey, Product};
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
-/// Why nothing is loaded into a database at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
-    /// It belongs to the server itself.
-    System,
-    /// The server copies another one.
-    Replica,
-    /// The server is set to take no writes.
-    ReadOnly,
-    /// The search path names no schema that exists.
-    NoSchema,
-}
-
-impl Unfit {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Self::System => "it belongs to the server itself",
-            Self::Replica => "the server is a replica of another one",
-            Self::ReadOnly => "the server is read-only (`read_only` is set)",
-            Self::NoSchema => "the search path of the user names no schema that exists",
-        }
-    }
-
-    pub(crate) fn hint(self) -> &'static str {
-        match self {
-            Self::System => {
-                "create a database for the tables, such as `sbtest`, and name it in the URL"
-            }
-            Self::Replica | Self::ReadOnly => {
-                "name a server in the URL that takes writes, such as the primary"
-            }
-            Self::NoSchema => {
-                "create the schema, or set `search_path` of the user to one that exists"
-            }
-        }
-    }
-}
-
-/// Something that has a name which the load needs.
+/// An object whose name the load needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Object {
     name: String,
-    kind: Kind,
+    kind: ObjectKind,
     /// The table of an index.
     of: Option<String>,
-    /// Why it is not simply a table of an earlier load.
+    /// Why it is not a table of an earlier load; `None` if it is one.
     foreign: Option<String>,
-    /// What stays and refers to it, in words: it keeps it from being dropped.
+    /// An object that stays and refers to it, in words, which keeps it from being dropped.
     referrer: Option<String>,
 }
 
-/// What is dropped in which way.
+/// Kind of an object, which decides how it is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ObjectKind {
     Table,
     View,
     MaterializedView,
@@ -74,8 +36,8 @@ enum Kind {
     Type,
 }
 
-impl Kind {
-    /// As in `DROP ...`.
+impl ObjectKind {
+    /// The keywords after `DROP`.
     fn sql(self) -> &'static str {
         match self {
             Self::Table => "TABLE",
@@ -101,7 +63,7 @@ impl Kind {
     }
 }
 
-/// What a load of so many tables would replace.
+/// The objects that a load would replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     product: Product,
@@ -114,7 +76,7 @@ pub struct Survey {
     sees_triggers: bool,
 }
 
-/// What the look at a server of one family finds.
+/// What a survey of a server finds.
 struct Found {
     schema: String,
     objects: Vec<Object>,
@@ -122,11 +84,11 @@ struct Found {
     sees_triggers: bool,
 }
 
-/// Looks at everything that is named like one of the first `tables` tables, or like an index that they need with this
-/// key of `id`; changes nothing.
+/// Lists every object named like one of the first `tables` tables, or like an index that they need with this key of
+/// `id`. Changes nothing.
 ///
 /// # Errors
-/// [`Error::Unfit`] for a system database, a replica or a read-only server; else when the server cannot be asked.
+/// [`Error::Unfit`] for a system database, a replica or a read-only server. Also when a query fails.
 pub fn survey(
     options: &ConnectOptions,
     product: Product,
@@ -144,11 +106,11 @@ pub fn survey(
     Ok(Survey { product, schema, objects, may_create, sees_triggers })
 }
 
-/// The numbers of the tables `sbtest1`, `sbtest2`, ... that there are, whatever is in them.
+/// The numbers of the existing tables `sbtest1`, `sbtest2`, ..., whatever is in them.
 ///
 /// # Errors
-/// When the server cannot be asked.
-pub fn numbers(control: &mut Control, product: Product) -> Result<Vec<u32>> {
+/// When a query fails.
+pub fn numbers(control: &mut Connection, product: Product) -> Result<Vec<u32>> {
     let rows = match product {
         Product::MariaDb | Product::MySql => ask(
             control,
@@ -161,10 +123,10 @@ pub fn numbers(control: &mut Control, product: Product) -> Result<Vec<u32>> {
     Ok(rows.iter().filter_map(number).collect())
 }
 
-/// Fails where a server has no such storage engine: to be asked before anything is dropped.
+/// Fails if a server does not have a storage engine. To be called before anything is dropped.
 ///
 /// # Errors
-/// [`Error::NoEngine`]; else when the server cannot be asked.
+/// [`Error::NoEngine`]. Also when a query fails.
 pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     if engine == Engine::Heap {
         return Ok(());
@@ -179,11 +141,11 @@ pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
     }
 }
 
-fn connect(options: &ConnectOptions) -> Result<Control> {
-    Control::connect(options).map_err(|source| Error::Connect { client: 0, source })
+fn connect(options: &ConnectOptions) -> Result<Connection> {
+    Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })
 }
 
-fn ask(control: &mut Control, sql: &str) -> Result<Vec<Vec<String>>> {
+fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>>> {
     let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
     let text =
         |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
@@ -191,7 +153,8 @@ fn ask(control: &mut Control, sql: &str) -> Result<Vec<Vec<String>>> {
 }
 
 impl Survey {
-    /// What would be dropped, as `table sbtest1` or `index k_1 of mine`; what no load has made comes first.
+    /// The objects to be dropped, such as `table sbtest1` or `index k_1 of mine`. Objects that no load has made come
+    /// first.
     #[must_use]
     pub fn described(&self) -> Vec<String> {
         let mut all: Vec<&Object> = self.objects.iter().collect();
@@ -203,25 +166,25 @@ impl Survey {
         all.iter().map(described).collect()
     }
 
-    /// How many objects would be dropped that no load has made.
+    /// How many of the objects to be dropped no load has made.
     #[must_use]
     pub fn foreign(&self) -> usize {
         self.objects.iter().filter(|it| it.foreign.is_some()).count()
     }
 
-    /// Fails unless everything that is there is a table as an earlier load has left it.
+    /// Fails unless every object is a table as an earlier load has left it.
     ///
     /// # Errors
-    /// [`Error::Foreign`] with each object that is something else.
+    /// [`Error::Foreign`] with each other object.
     pub fn refuse_foreign(&self) -> Result<()> {
         let foreign = self.said_of_foreign(|_| true);
         if foreign.is_empty() { Ok(()) } else { Err(Error::Foreign(foreign)) }
     }
 
-    /// Fails as [`Survey::refuse_foreign`], for work that would change rows of a user's own.
+    /// Like [`Survey::refuse_foreign`], for work that would change the rows of a user's own tables.
     ///
     /// # Errors
-    /// [`Error::OtherTables`] with each object that is something else.
+    /// [`Error::OtherTables`] with each other object.
     pub fn refuse_other_tables(&self) -> Result<()> {
         // No index is created: its name may belong to anything.
         let foreign = self.said_of_foreign(|it| it.name.starts_with("sbtest"));
@@ -233,7 +196,7 @@ impl Survey {
         self.objects.iter().filter(|it| is_meant(it)).filter_map(said).collect()
     }
 
-    /// Fails where the tables could be loaded once, but not again: what the user may not see of them would be refused.
+    /// Fails if the tables could be loaded once but not again, because the user may not see their triggers.
     ///
     /// # Errors
     /// [`Error::Blind`].
@@ -245,7 +208,7 @@ impl Survey {
         }
     }
 
-    /// Fails where a table that stays refers to one that would be dropped.
+    /// Fails if an object that stays refers to a table that would be dropped.
     ///
     /// # Errors
     /// [`Error::Referenced`].
@@ -258,7 +221,7 @@ impl Survey {
     }
 }
 
-/// A name as SQL takes it, whatever is in it.
+/// A name, quoted for SQL.
 fn quoted(product: Product, name: &str) -> String {
     let mark = match product {
         Product::MariaDb | Product::MySql => "`",

@@ -1,59 +1,59 @@
-//! The look at a MySQL or MariaDB server.
+//! The survey of a MySQL or MariaDB server.
 
 use std::collections::BTreeMap;
 
 use assay_model::Product;
-use assay_wire::Control;
+use assay_wire::Connection;
 
 use super::grants::{grants, show_triggers};
 use super::shape::{Column, Index, odd_columns, odd_index};
-use super::{Found, Kind, Object, Unfit, ask, list, quoted};
-use crate::error::UNSEEN;
-use crate::{Error, Result};
+use super::{Found, Object, ObjectKind, ask, list, quoted};
+use crate::error::{Error, Result, UNSEEN};
+use crate::unfit::UnfitReason;
 
-/// Storage engines that hold the rows of their tables themselves, and that sysbench may be told to use. Tables of
-/// others (MERGE, FEDERATED, CONNECT, SPIDER, ...) lead to rows that are elsewhere.
+/// Storage engines that hold the rows of their tables themselves and that sysbench can use. Tables of others (MERGE,
+/// FEDERATED, CONNECT, SPIDER, ...) refer to rows elsewhere.
 const ENGINES: [&str; 7] =
     ["InnoDB", "ROCKSDB", "MyISAM", "Aria", "MEMORY", "TokuDB", "ndbcluster"];
 
-/// Databases of the server itself.
+/// Databases that belong to the server.
 const SYSTEM: [&str; 5] = ["mysql", "information_schema", "performance_schema", "sys", "ndbinfo"];
 
-/// Ways to ask for the sources of a replica, by product and age: the first that the server understands counts.
+/// Statements that list the sources of a replica, by product and age. The first that the server knows counts.
 const SOURCES: [&str; 3] = ["SHOW ALL SLAVES STATUS", "SHOW REPLICA STATUS", "SHOW SLAVE STATUS"];
 
-/// The server's code for a statement that it does not understand.
+/// The server's error code for a statement that it does not know.
 const SYNTAX: u32 = 1064;
 
 /// The database and what is in it.
-pub(super) fn survey(control: &mut Control, tables: u32) -> Result<Found> {
+pub(super) fn survey(control: &mut Connection, tables: u32) -> Result<Found> {
     let facts = ask(control, "SELECT DATABASE(), @@global.read_only, @@lower_case_table_names")?;
     let [database, read_only, case] = facts.first().map(Vec::as_slice).unwrap_or_default() else {
-        return Err(Error::Unfit { database: String::new(), unfit: Unfit::NoSchema });
+        return Err(Error::Unfit { database: String::new(), unfit: UnfitReason::NoSchema });
     };
     let unfit = |unfit| Err(Error::Unfit { database: database.clone(), unfit });
     if database.is_empty() {
-        return unfit(Unfit::NoSchema);
+        return unfit(UnfitReason::NoSchema);
     }
     if SYSTEM.contains(&database.to_lowercase().as_str()) {
-        return unfit(Unfit::System);
+        return unfit(UnfitReason::System);
     }
     if is_replica(control)? {
-        return unfit(Unfit::Replica);
+        return unfit(UnfitReason::Replica);
     }
     if !["0", "OFF"].contains(&read_only.as_str()) {
-        return unfit(Unfit::ReadOnly);
+        return unfit(UnfitReason::ReadOnly);
     }
     let grants = grants(control)?;
     let objects = objects(control, database, tables, case == "0", &grants)?;
     let sees_triggers =
         (1..=tables).all(|it| show_triggers(&grants, database, &format!("sbtest{it}")));
-    // Whether tables may be created is only known once one was.
+    // Only creating a table shows whether the user may.
     Ok(Found { schema: quoted(Product::MySql, database), objects, may_create: true, sees_triggers })
 }
 
-/// A user who may not ask is not told; `read_only`, which every replica should have set, is known to all.
-fn is_replica(control: &mut Control) -> Result<bool> {
+/// False if the user may not ask. Every replica should have set `read_only`, which every user can see.
+fn is_replica(control: &mut Connection) -> Result<bool> {
     for sql in SOURCES {
         match control.query(sql) {
             Ok(found) => return Ok(!found.rows.is_empty()),
@@ -66,7 +66,7 @@ fn is_replica(control: &mut Control) -> Result<bool> {
 }
 
 fn objects(
-    control: &mut Control,
+    control: &mut Connection,
     database: &str,
     tables: u32,
     is_case_kept: bool,
@@ -79,7 +79,7 @@ fn objects(
          FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ({names})"
     );
     let mut found = ask(control, &sql)?;
-    // Names are compared without case; on most servers they are distinct all the same.
+    // The query ignores case, but on most servers names that differ in case are distinct.
     let is_ours = |name: &str| !is_case_kept || name == name.to_lowercase();
     found.retain(|row| row.first().is_some_and(|name| is_ours(name)));
     if found.is_empty() {
@@ -105,16 +105,16 @@ fn objects(
             .and_then(|it| told(it))
             .map(|it| format!("a foreign key of `{it}` refers to it"));
         let kind = match kind.as_str() {
-            "VIEW" | "SYSTEM VIEW" => Kind::View,
-            "SEQUENCE" => Kind::Sequence,
-            _ => Kind::Table,
+            "VIEW" | "SYSTEM VIEW" => ObjectKind::View,
+            "SEQUENCE" => ObjectKind::Sequence,
+            _ => ObjectKind::Table,
         };
         objects.push(Object { kind, of: None, foreign, referrer, name });
     }
     Ok(objects)
 }
 
-/// What `information_schema.tables` says of one.
+/// A row of `information_schema.tables`.
 struct Table<'a> {
     kind: &'a str,
     options: &'a str,
@@ -122,18 +122,18 @@ struct Table<'a> {
     comment: &'a str,
 }
 
-/// What the server says of the tables, by name.
+/// Facts about the tables, by name.
 struct Facts {
     columns: BTreeMap<String, Vec<Column>>,
     indexes: BTreeMap<String, Vec<Index>>,
     triggers: BTreeMap<String, String>,
     outward: BTreeMap<String, String>,
-    /// A table, the schema and name of one that refers to it, and whether that is one of ours.
+    /// A table, schema and name of a table that refers to it, and whether that is one of ours.
     inward: Vec<Vec<String>>,
 }
 
 impl Facts {
-    /// Why a table is none of ours.
+    /// Why a table is not one of ours.
     fn odd(&self, name: &str, table: &Table<'_>) -> Option<String> {
         let columns = self.columns.get(name).map(Vec::as_slice).unwrap_or_default();
         let indexes = self.indexes.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -170,7 +170,7 @@ fn told(row: &[String]) -> Option<String> {
     Some(format!("{}.{}", row.get(1)?, row.get(2)?))
 }
 
-fn facts(control: &mut Control, names: &str) -> Result<Facts> {
+fn facts(control: &mut Connection, names: &str) -> Result<Facts> {
     let triggers = first_by_table(
         control,
         &format!(
@@ -198,7 +198,7 @@ fn facts(control: &mut Control, names: &str) -> Result<Facts> {
     Ok(Facts { columns, indexes, triggers, outward, inward })
 }
 
-fn columns(control: &mut Control, names: &str) -> Result<BTreeMap<String, Vec<Column>>> {
+fn columns(control: &mut Connection, names: &str) -> Result<BTreeMap<String, Vec<Column>>> {
     let sql = format!(
         "SELECT table_name, column_name, column_type, is_nullable, COALESCE(column_default, ''), extra, column_comment \
          FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ({names}) \
@@ -216,11 +216,11 @@ fn columns(control: &mut Control, names: &str) -> Result<BTreeMap<String, Vec<Co
             extra => extra,
         };
         let kind = match kind.to_lowercase().as_str() {
-            // Old servers tell a width of integers, which means nothing.
+            // Old servers show a display width of integers, which means nothing.
             "int" | "int(11)" => "integer".to_owned(),
             other => other.to_owned(),
         };
-        // A newer MariaDB tells texts with their quotes, and `NULL` only where a column may be.
+        // Newer versions of MariaDB quote texts, and show `NULL` only for nullable columns.
         let bare = default.strip_prefix('\'').and_then(|it| it.strip_suffix('\''));
         let default = bare.unwrap_or(&default).to_owned();
         let is_nullable = null != "NO";
@@ -229,7 +229,7 @@ fn columns(control: &mut Control, names: &str) -> Result<BTreeMap<String, Vec<Co
     Ok(all)
 }
 
-fn indexes(control: &mut Control, names: &str) -> Result<BTreeMap<String, Vec<Index>>> {
+fn indexes(control: &mut Connection, names: &str) -> Result<BTreeMap<String, Vec<Index>>> {
     let sql = format!(
         "SELECT table_name, index_name, non_unique, column_name FROM information_schema.statistics \
          WHERE table_schema = DATABASE() AND table_name IN ({names}) ORDER BY table_name, index_name, seq_in_index"
@@ -251,16 +251,16 @@ fn indexes(control: &mut Control, names: &str) -> Result<BTreeMap<String, Vec<In
     Ok(all)
 }
 
-/// Whether a table has a constraint that `information_schema` does not tell on all servers. To be asked of tables that
-/// have no comment: nothing else holds such words.
-fn has_check(control: &mut Control, name: &str) -> Result<bool> {
+/// Whether a table has a CHECK constraint, which not every server lists in `information_schema`. Only for tables
+/// without a comment, since a comment may hold such words.
+fn has_check(control: &mut Connection, name: &str) -> Result<bool> {
     let rows = ask(control, &format!("SHOW CREATE TABLE {}", quoted(Product::MySql, name)))?;
     let made = rows.first().and_then(|row| row.get(1)).map(String::as_str).unwrap_or_default();
     Ok(made.contains(" CHECK ("))
 }
 
-/// The answer to a query for pairs of a table and something of it.
-fn first_by_table(control: &mut Control, sql: &str) -> Result<BTreeMap<String, String>> {
+/// The result of a query for pairs of a table and a property of it.
+fn first_by_table(control: &mut Connection, sql: &str) -> Result<BTreeMap<String, String>> {
     let pair = |row: Vec<String>| <[String; 2]>::try_from(row).ok().map(|[table, it]| (table, it));
     Ok(ask(control, sql)?.into_iter().filter_map(pair).collect())
 }

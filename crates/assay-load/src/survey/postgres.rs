@@ -1,25 +1,26 @@
-//! The look at a Postgres server.
+//! The survey of a Postgres server.
 
 use std::collections::BTreeMap;
 
 use assay_model::IdKey;
-use assay_wire::{Control, Schema};
+use assay_wire::{Connection, Schema};
 
 use super::shape::{Column, Index, odd_columns, odd_index};
-use super::{Found, Kind, Object, Unfit, ask, list};
-use crate::{Error, Result};
+use super::{Found, Object, ObjectKind, ask, list};
+use crate::error::{Error, Result};
+use crate::unfit::UnfitReason;
 
-/// Databases that others are made from.
+/// Databases from which others are created.
 const TEMPLATES: [&str; 2] = ["template0", "template1"];
 
-/// What is said of an object, by its number.
-type Told = BTreeMap<String, String>;
+/// The first remark about each object, by its number.
+type Remarks = BTreeMap<String, String>;
 
-/// The schema in which tables are created, and what is in it.
+/// The schema in which tables are created, and its objects.
 ///
-/// Every query counts on names of `pg_catalog` alone ([`Control::query_catalog`]): operators and functions that others
-/// have made must not run with the rights of this user, and no table of theirs may stand before a catalog.
-pub(super) fn survey(control: &mut Control, tables: u32, key: IdKey) -> Result<Found> {
+/// Every query uses names of `pg_catalog` alone ([`Connection::query_catalog`]): operators and functions of other users
+/// must not run with the rights of this one, and none of their tables may hide a catalog.
+pub(super) fn survey(control: &mut Connection, tables: u32, key: IdKey) -> Result<Found> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     let oid = schema.as_ref().map_or(0, |it| it.oid);
@@ -31,26 +32,26 @@ pub(super) fn survey(control: &mut Control, tables: u32, key: IdKey) -> Result<F
     let [database, is_replica, may_create, has_publications] =
         facts.first().map(Vec::as_slice).unwrap_or_default()
     else {
-        return Err(Error::Unfit { database: String::new(), unfit: Unfit::NoSchema });
+        return Err(Error::Unfit { database: String::new(), unfit: UnfitReason::NoSchema });
     };
     let unfit = |schema: Option<&Schema>, unfit| {
         let name = schema.map(|it| format!(".{}", it.name)).unwrap_or_default();
         Err(Error::Unfit { database: format!("{database}{name}"), unfit })
     };
     if is_replica == "t" {
-        return unfit(schema.as_ref(), Unfit::Replica);
+        return unfit(schema.as_ref(), UnfitReason::Replica);
     }
-    let Some(schema) = schema else { return unfit(None, Unfit::NoSchema) };
+    let Some(schema) = schema else { return unfit(None, UnfitReason::NoSchema) };
     let is_system = schema.name.starts_with("pg_") || schema.name == "information_schema";
     if is_system || TEMPLATES.contains(&database.as_str()) {
-        return unfit(Some(&schema), Unfit::System);
+        return unfit(Some(&schema), UnfitReason::System);
     }
     let objects = objects(control, &Names::new(oid, tables, key), has_publications == "t")?;
     let may_create = may_create == "t";
     Ok(Found { schema: schema.quoted(), objects, may_create, sees_triggers: true })
 }
 
-/// What is looked for.
+/// The names to look for.
 struct Names {
     /// Number of the schema.
     oid: u32,
@@ -69,7 +70,7 @@ impl Names {
         Self { oid, tables: list("sbtest", tables), indexes }
     }
 
-    /// The beginning of a query: `t` is what has the name of a table.
+    /// The beginning of a query: `t` holds the objects that have the name of a table.
     fn with(&self) -> String {
         let Self { oid, tables, .. } = self;
         format!(
@@ -79,21 +80,21 @@ impl Names {
     }
 }
 
-fn objects(control: &mut Control, names: &Names, has_publications: bool) -> Result<Vec<Object>> {
+fn objects(control: &mut Connection, names: &Names, has_publications: bool) -> Result<Vec<Object>> {
     let rows = ask(control, &named(names))?;
     if rows.is_empty() {
         return Ok(Vec::new());
     }
     let columns = columns(control, names)?;
     let indexes = indexes(control, names)?;
-    let oddities = first_told(ask(control, &oddities(names, has_publications))?);
-    let referrers = first_told(ask(control, &referrers(names))?);
+    let oddities = first_remarks(ask(control, &oddities(names, has_publications))?);
+    let referrers = first_remarks(ask(control, &referrers(names))?);
     let object = |row: Vec<String>| {
         let [oid, name, letter, of, inherits] = <[String; 5]>::try_from(row).ok()?;
         let (kind, is_plain) = kind(&letter);
         let of = (!of.is_empty()).then_some(of);
         let columns = columns.get(&oid).map(Vec::as_slice).unwrap_or_default();
-        let foreign = if kind != Kind::Table {
+        let foreign = if kind != ObjectKind::Table {
             let whose = of.as_ref().map(|it| format!(" of `{it}`")).unwrap_or_default();
             Some(format!("is {}{whose}", kind.words()))
         } else if !is_plain || inherits == "t" {
@@ -111,21 +112,22 @@ fn objects(control: &mut Control, names: &Names, has_publications: bool) -> Resu
     Ok(rows.into_iter().filter_map(object).collect())
 }
 
-/// What a letter in `pg_class` stands for, and whether it is a table as ours are.
-fn kind(letter: &str) -> (Kind, bool) {
+/// The kind that a letter in `pg_class` stands for, and whether it is an ordinary table like ours.
+fn kind(letter: &str) -> (ObjectKind, bool) {
     match letter {
-        "r" => (Kind::Table, true),
-        "v" => (Kind::View, false),
-        "m" => (Kind::MaterializedView, false),
-        "S" => (Kind::Sequence, false),
-        "i" | "I" => (Kind::Index, false),
-        "f" => (Kind::ForeignTable, false),
-        "c" => (Kind::Type, false),
-        _ => (Kind::Table, false),
+        "r" => (ObjectKind::Table, true),
+        "v" => (ObjectKind::View, false),
+        "m" => (ObjectKind::MaterializedView, false),
+        "S" => (ObjectKind::Sequence, false),
+        "i" | "I" => (ObjectKind::Index, false),
+        "f" => (ObjectKind::ForeignTable, false),
+        "c" => (ObjectKind::Type, false),
+        _ => (ObjectKind::Table, false),
     }
 }
 
-/// The tables, what has the name of one of their indexes though it is none, and types, whose names tables share.
+/// The query for the tables, for other objects that have the name of one of their indexes, and for types, which share
+/// the names of tables.
 fn named(Names { oid, tables, indexes }: &Names) -> String {
     format!(
         "SELECT c.oid, c.relname, c.relkind, coalesce(t.relname::text, ''), \
@@ -139,8 +141,8 @@ fn named(Names { oid, tables, indexes }: &Names) -> String {
     )
 }
 
-/// By the number of the table. Columns of the catalog that old versions lack are read by name.
-fn columns(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<Column>>> {
+/// Columns by the number of their table. Columns of the catalog that old versions lack are read by name.
+fn columns(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Column>>> {
     let sql = format!(
         "{} SELECT t.oid, a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, \
            coalesce(pg_get_expr(d.adbin, d.adrelid), ''), coalesce(to_jsonb(a) ->> 'attidentity', ''), \
@@ -173,19 +175,19 @@ fn columns(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<
     Ok(all)
 }
 
-/// A default without its type; that of `id` is nothing where it is the next number of a sequence.
+/// A default without its type. That of `id` is empty if it is the next number of a sequence.
 fn plain_default(column: &str, default: String) -> String {
     let sequence = default.strip_prefix("nextval('").and_then(|it| it.strip_suffix("'::regclass)"));
     match sequence {
-        // One text without an end in between, so a sequence and nothing else.
+        // One text without a quote in it: a sequence and nothing else.
         Some(name) if column == "id" && !name.contains('\'') => String::new(),
         _ if default == "''::bpchar" => String::new(),
         _ => default,
     }
 }
 
-/// By the number of the table.
-fn indexes(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<Index>>> {
+/// Indexes by the number of their table.
+fn indexes(control: &mut Connection, names: &Names) -> Result<BTreeMap<String, Vec<Index>>> {
     let sql = format!(
         "{} SELECT t.oid, c.relname, CASE WHEN i.indnatts = 1 AND i.indpred IS NULL AND m.amname::text = 'btree' \
            THEN pg_get_indexdef(c.oid, 1, true) ELSE pg_get_indexdef(c.oid) END, i.indisprimary, i.indisunique \
@@ -209,7 +211,7 @@ fn indexes(control: &mut Control, names: &Names) -> Result<BTreeMap<String, Vec<
     Ok(all)
 }
 
-/// The query for what no table of ours has: number, words, and a name to go with them.
+/// The query for properties that no table of ours has: number, words, and a name to go with them.
 fn oddities(names: &Names, has_publications: bool) -> String {
     let publications = match has_publications {
         true => {
@@ -235,7 +237,7 @@ fn oddities(names: &Names, has_publications: bool) -> String {
     )
 }
 
-/// The query for what stays and would not let a table be dropped.
+/// The query for objects that stay and keep a table from being dropped.
 fn referrers(names: &Names) -> String {
     format!(
         "{} SELECT t.oid, 'a foreign key refers to it from', f.conrelid::regclass::text FROM t \
@@ -249,20 +251,20 @@ fn referrers(names: &Names) -> String {
     )
 }
 
-/// What is said first of each object.
-fn first_told(rows: Vec<Vec<String>>) -> Told {
-    let mut told = Told::new();
+/// The first remark about each object.
+fn first_remarks(rows: Vec<Vec<String>>) -> Remarks {
+    let mut remarks = Remarks::new();
     for row in rows {
         let Ok([oid, words, name]) = <[String; 3]>::try_from(row) else { continue };
         let name = if name.is_empty() { name } else { format!(" `{name}`") };
-        told.entry(oid).or_insert_with(|| format!("{words}{name}"));
+        remarks.entry(oid).or_insert_with(|| format!("{words}{name}"));
     }
-    told
+    remarks
 }
 
-/// The query for the numbers of the tables that `bench` may read: a view or a policy would run what others have
-/// written.
-pub(super) fn numbers(control: &mut Control) -> Result<Vec<Vec<String>>> {
+/// The names of the tables that `bench` may read. Views and tables with policies are left out: they would run code of
+/// other users.
+pub(super) fn numbers(control: &mut Connection) -> Result<Vec<Vec<String>>> {
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
     let Some(schema) = schema else { return Ok(Vec::new()) };

@@ -1,44 +1,44 @@
-//! Drops what a survey has found, and makes the tables anew.
+//! Drops what a survey has found and creates the tables.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::Product;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 
-use super::{Kind, Object, Survey, connect, quoted};
-use crate::{Error, Result};
+use super::{Object, ObjectKind, Survey, connect, quoted};
+use crate::error::{Error, Result};
 
-/// So many tables are created in one transaction: a Postgres server has room for the locks of a few thousand objects.
+/// Tables created in one transaction: a Postgres server has room for the locks of a few thousand objects.
 const AT_ONCE: usize = 400;
 
-/// What needs a table is dropped before it.
-const ORDER: [Kind; 7] = [
-    Kind::View,
-    Kind::MaterializedView,
-    Kind::Index,
-    Kind::ForeignTable,
-    Kind::Table,
-    Kind::Sequence,
-    Kind::Type,
+/// Objects that depend on a table are dropped before it.
+const ORDER: [ObjectKind; 7] = [
+    ObjectKind::View,
+    ObjectKind::MaterializedView,
+    ObjectKind::Index,
+    ObjectKind::ForeignTable,
+    ObjectKind::Table,
+    ObjectKind::Sequence,
+    ObjectKind::Type,
 ];
 
 impl Survey {
-    /// Drops all of it, whatever it is; see [`Survey::replace`].
+    /// Drops every object; see [`Survey::replace`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Survey::replace`].
     pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
         self.replace(options, &[])
     }
 
-    /// Drops all of it, whatever it is, and creates tables by the statements of each.
+    /// Drops every object, whatever it is, and creates the tables with the given statements.
     ///
-    /// On Postgres both happen or none does, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
-    /// that: a table is created there first and dropped, which shows that the user may; the rest goes one by one.
+    /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
+    /// that, so a table is created and dropped first, which shows that the user may; then objects go one by one.
     ///
     /// # Errors
-    /// Those of [`Survey::refuse_referenced`], and [`Error::MayNotCreate`], before anything is dropped;
-    /// [`Error::HalfDropped`]; else when the server refuses.
+    /// Those of [`Survey::refuse_referenced`] and [`Error::MayNotCreate`], before anything is dropped;
+    /// [`Error::HalfDropped`]. Also when the server refuses a statement.
     pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
         self.refuse_referenced()?;
         if !self.may_create {
@@ -63,9 +63,9 @@ impl Survey {
         }
     }
 
-    /// One statement for each kind. Every name is qualified: a search path may lead to other tables of that name.
+    /// One statement per kind. Every name is qualified, because a search path may lead to other tables of that name.
     fn drop_statements(&self) -> Vec<String> {
-        let statement = |kind: Kind| {
+        let statement = |kind: ObjectKind| {
             let names = self.objects.iter().filter(|it| it.kind == kind);
             let names: Vec<String> = names.map(|it| self.qualified(&it.name)).collect();
             let sql = format!("DROP {} {}", kind.sql(), names.join(", "));
@@ -78,18 +78,18 @@ impl Survey {
         format!("{}.{}", self.schema, quoted(self.product, name))
     }
 
-    /// Creates a table that nobody needs and drops it.
-    fn try_to_create(&self, control: &mut Control) -> Result<()> {
+    /// Creates an empty table and drops it.
+    fn try_to_create(&self, control: &mut Connection) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos());
         let name = self.qualified(&format!("assay_probe_{}_{now}", std::process::id()));
         run(control, &format!("CREATE TABLE {name} (id INT PRIMARY KEY)"))?;
         run(control, &format!("DROP TABLE {name}"))
     }
 
-    /// Those that another one refers to wait for it. Foreign keys are checked all the time: the server sees some that
-    /// this user may not see.
-    fn drop_one_by_one(&self, control: &mut Control) -> Result<()> {
-        let of_kind = |kind: Kind| self.objects.iter().filter(move |it| it.kind == kind);
+    /// An object that another one refers to waits until that one is gone. Foreign keys stay checked, because the server
+    /// sees some that this user may not see.
+    fn drop_one_by_one(&self, control: &mut Connection) -> Result<()> {
+        let of_kind = |kind: ObjectKind| self.objects.iter().filter(move |it| it.kind == kind);
         let mut left: Vec<&Object> = ORDER.into_iter().flat_map(of_kind).collect();
         let mut gone = Vec::new();
         while !left.is_empty() {
@@ -117,15 +117,15 @@ impl Survey {
     }
 }
 
-/// Several statements in one message are one transaction.
-fn run_together(control: &mut Control, statements: &[String]) -> Result<()> {
+/// Runs several statements in one message, which makes them one transaction.
+fn run_together(control: &mut Connection, statements: &[String]) -> Result<()> {
     if statements.is_empty() {
         return Ok(());
     }
     run(control, &statements.join("; "))
 }
 
-fn run(control: &mut Control, sql: &str) -> Result<()> {
+fn run(control: &mut Connection, sql: &str) -> Result<()> {
     control.query(sql).map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
 }
 
@@ -142,10 +142,10 @@ mod tests {
             referrer: None,
         };
         let objects = vec![
-            object("k_1", Kind::Index, Some("mine"), Some("is an index of `mine`")),
-            object("sbtest1", Kind::Table, None, None),
-            object("sbtest2", Kind::View, None, Some("is a view")),
-            object("sbtest3", Kind::Table, None, None),
+            object("k_1", ObjectKind::Index, Some("mine"), Some("is an index of `mine`")),
+            object("sbtest1", ObjectKind::Table, None, None),
+            object("sbtest2", ObjectKind::View, None, Some("is a view")),
+            object("sbtest3", ObjectKind::Table, None, None),
         ];
         Survey {
             product: Product::Postgres,

@@ -1,7 +1,6 @@
-//! What a table of ours looks like, compared part by part: names may hold anything, so no text is put together to
-//! compare it.
+//! The shape of our tables. It is compared part by part, not as one text, because names may hold anything.
 
-/// A column as the server tells it; types, defaults and the rest in the words of [`COLUMNS`].
+/// A column of the server, with types, defaults and the rest in the words of [`COLUMNS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
@@ -9,7 +8,7 @@ pub(super) struct Column {
     pub(super) is_nullable: bool,
     /// Without quotes; empty where there is none.
     pub(super) default: String,
-    /// What else it has, such as `stored generated`; not the counter of `id`.
+    /// Other properties, such as `stored generated`; without the counter of `id`.
     pub(super) extra: String,
 }
 
@@ -17,7 +16,7 @@ pub(super) struct Column {
 const COLUMNS: [(&str, &str, &str); 4] =
     [("id", "integer", ""), ("k", "integer", "0"), ("c", "char(120)", ""), ("pad", "char(60)", "")];
 
-/// Columns of an index; whatever is no plain column has another name than ours.
+/// Columns of an index. An expression has another name than our columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) name: String,
@@ -26,7 +25,7 @@ pub(super) struct Index {
     pub(super) is_unique: bool,
 }
 
-/// Why columns are not those of our tables.
+/// Why columns are not those of our tables; `None` if they are.
 pub(super) fn odd_columns(columns: &[Column]) -> Option<String> {
     let is_ours = columns.len() == COLUMNS.len()
         && columns
@@ -55,7 +54,7 @@ fn told(it: &Column) -> String {
     format!("{mark}{}{mark} {}{null}", it.name, it.kind)
 }
 
-/// The first index that is none of ours: we have one of `id`, as the primary key or not, and one of `k`.
+/// The first index that is not ours. Ours are one of `id`, primary key or not, and one of `k`.
 pub(super) fn odd_index(indexes: &[Index]) -> Option<String> {
     let (mut ids, mut ks) = (0, 0);
     let odd = indexes.iter().find(|it| match (it.columns.as_slice(), it.is_unique) {

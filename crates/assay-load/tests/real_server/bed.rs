@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, Test};
 use assay_testkit::TestServer;
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
 
 /// Seed of data and events in all tests.
@@ -14,7 +14,7 @@ pub(crate) const SEED: u64 = 11;
 /// A server of its own, with an empty database.
 pub(crate) struct Bed {
     pub(crate) options: ConnectOptions,
-    pub(crate) control: Control,
+    pub(crate) control: Connection,
     product: Product,
     _server: TestServer,
 }

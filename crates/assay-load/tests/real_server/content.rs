@@ -1,4 +1,4 @@
-//! What the tables hold, as the server and as the client see it.
+//! The content of the tables, as the server and as the client see it.
 
 use assay_load::{Bound, Content, Session, Work, content};
 use assay_model::{Class, DataSet, IdKey, Product, Setup, StartFrom, StatementMode, TestSet};

@@ -14,7 +14,7 @@ pub(crate) const EVENTS: u64 = 20;
 pub(crate) const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
 pub(crate) const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
 
-/// What the server counted, by statement class.
+/// The server's counters by statement class.
 const COMMANDS: [&str; 7] = [
     "Com_select",
     "Com_update",
@@ -33,7 +33,7 @@ pub(crate) fn all_sent(test: Test) -> Vec<Sent> {
     (0..SETUP.clients).flat_map(sent_by).collect()
 }
 
-/// What the server must have counted for these operations. Older servers cannot prepare `BEGIN`.
+/// The counters that the server must have for these operations. Older servers cannot prepare `BEGIN`.
 fn expected_commands(
     operations: &[Sent],
     statements: StatementMode,

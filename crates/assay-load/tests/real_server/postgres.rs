@@ -87,7 +87,7 @@ fn caches_are_filled_with_tables_and_indexes() {
         bed.load_keyed(id_key, data, SEED);
         bed.control.query("VACUUM ANALYZE").unwrap();
         fill_cache(&bed.options, Product::Postgres, id_key, data).unwrap();
-        // What is read afterwards is all found.
+        // Everything that is read afterwards is in the cache.
         let before = blocks_read(&mut bed);
         fill_cache(&bed.options, Product::Postgres, id_key, data).unwrap();
         assert_eq!(blocks_read(&mut bed), before, "{id_key:?}");

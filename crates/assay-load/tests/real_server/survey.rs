@@ -1,6 +1,6 @@
 //! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
 
-use assay_load::{Error, Tables, Unfit, check_engine, fill, fill_cache, numbers, survey};
+use assay_load::{Error, Tables, UnfitReason, check_engine, fill, fill_cache, numbers, survey};
 use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
@@ -156,7 +156,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
             bed.control.query(sql).unwrap();
         }
         let options = ConnectOptions { database: Some(database), ..bed.options.clone() };
-        let mut control = assay_wire::Control::connect(&options).unwrap();
+        let mut control = assay_wire::Connection::connect(&options).unwrap();
         let makes = |word: &str| case.make.iter().any(|sql| sql.contains(word));
         // Beside what is in the way there is a table of an earlier load, which must stay too.
         load(&options, product).unwrap();
@@ -225,13 +225,13 @@ fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
     };
     for name in ["mysql", "sys", "information_schema"] {
         let options = ConnectOptions { database: Some(name.to_owned()), ..bed.options.clone() };
-        assert_eq!(unfit(&options), Unfit::System, "{name}");
+        assert_eq!(unfit(&options), UnfitReason::System, "{name}");
     }
     bed.control.query("CHANGE MASTER TO master_host = '127.0.0.1', master_port = 1").unwrap();
-    assert_eq!(unfit(&bed.options), Unfit::Replica);
+    assert_eq!(unfit(&bed.options), UnfitReason::Replica);
     bed.control.query("RESET SLAVE ALL").unwrap();
     bed.control.query("SET GLOBAL read_only = ON").unwrap();
-    assert_eq!(unfit(&bed.options), Unfit::ReadOnly);
+    assert_eq!(unfit(&bed.options), UnfitReason::ReadOnly);
     bed.control.query("SET GLOBAL read_only = OFF").unwrap();
     load(&bed.options, Product::MariaDb).unwrap();
 }
@@ -356,7 +356,7 @@ fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
     let data = DataSet { tables: 2, rows: 100 };
     assert_eq!(bed.content(data).rows, 200);
     fill_cache(&bed.options, Product::Postgres, IdKey::Primary, data).unwrap();
-    let mut control = assay_wire::Control::connect(&bed.options).unwrap();
+    let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Product::Postgres).unwrap();
     there.sort_unstable();
     // Not the view, which would run what its owner has written.
@@ -399,10 +399,10 @@ fn a_search_path_leads_to_one_schema_alone() {
     assert_eq!(schemas, [["first", "sbtest1"], ["first", "sbtest2"], ["public", "sbtest1"]]);
     bed.control.query("ALTER DATABASE test SET search_path = pg_catalog").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: Unfit::System, .. }), "{error}");
+    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::System, .. }), "{error}");
     bed.control.query("ALTER DATABASE test SET search_path = nowhere").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: Unfit::NoSchema, .. }), "{error}");
+    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
 
 /// A server that has been stopped and is started again as a standby, which waits for what a primary would send.
@@ -420,6 +420,6 @@ fn a_postgres_replica_is_left_alone() {
     fs_err::write(standby.join("standby.signal"), "").unwrap();
     let replica = Server::start(&site, &prefix, &options, &standby).unwrap();
     let error = load(&replica.connect_options(), Product::Postgres).unwrap_err();
-    assert!(matches!(error, Error::Unfit { unfit: Unfit::Replica, .. }), "{error}");
+    assert!(matches!(error, Error::Unfit { unfit: UnfitReason::Replica, .. }), "{error}");
     replica.stop().unwrap();
 }

@@ -1,4 +1,4 @@
-//! Builds that differ: who built the servers, with what, and which libraries they run with.
+//! Findings about builds: who built the servers, with what, and with which libraries they run.
 
 use assay_model::AuditClass::{self, Expected, Harmless, Suspicious};
 use assay_model::{AuditFinding, Origin};
@@ -7,22 +7,22 @@ use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 
 use super::{Audited, differ, differ_within_series, finding};
 
-/// What is known of builds stands below this word.
+/// Prefix of facts about builds.
 const SOURCE: &str = "build.source";
 
-/// Where in the source: means nothing between sources.
+/// The commit of the source, which cannot be compared between sources.
 const CHANNEL: &str = "build.channel";
 
-/// What a difference says.
+/// The meaning of a difference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// Something is wrong, whatever is compared.
     Wrong,
-    /// Another builder. Between versions that is part of what is compared where nobody built all of them.
+    /// Another builder. Between versions it is part of the comparison if nobody has built all of them.
     OfBuilder,
-    /// What comes with a release of the source, or else a matter of who built.
+    /// A property of the release, or otherwise of the builder.
     OfRelease,
-    /// Nothing that costs time.
+    /// Nothing that affects speed.
     Nothing,
 }
 
@@ -70,7 +70,7 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// Whether it is told here.
+/// Whether a fact belongs to a build.
 pub(super) fn knows(name: &str) -> bool {
     name.starts_with("build.") || RULES.iter().any(|rule| rule.name == name)
 }
@@ -92,14 +92,14 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
             Meaning::Wrong => Suspicious,
             Meaning::OfBuilder | Meaning::OfRelease => class(systems, &found),
         };
-        // What a file does not tell is no other build.
+        // A missing fact does not mean another build.
         differ(found.iter().flatten()).then(|| finding(rule.name, found, class, rule.why))
     };
     RULES.iter().filter_map(of_rule).collect()
 }
 
-/// Suspicious where the user has the choice: of one release series another package could be taken, and what is built
-/// from source could be built alike.
+/// Suspicious where the user has a choice: another package of the same release series, or the same build options for
+/// builds from source.
 fn class(systems: &[Audited], values: &[Option<String>]) -> AuditClass {
     let is_own = |it: &Audited| matches!(it.spec.origin, Origin::Dir(_) | Origin::Git(_));
     if systems.iter().any(is_own) || differ_within_series(systems, values) {

@@ -6,10 +6,10 @@ use assay_model::{AuditClass, AuditFinding};
 
 use super::{Audited, differ, finding};
 
-/// What is known of data stands below this word.
+/// Prefix of facts about data.
 const WORD: &str = "data.";
 
-/// Findings about tables that do not hold the same.
+/// Findings about tables with different content.
 pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let names: BTreeSet<&String> = systems
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     for name in names {
         let values: Vec<_> =
             systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
-        // Data that a system has not loaded yet are no other data.
+        // A system that has not loaded its data yet has no different data.
         if differ(values.iter().flatten()) {
             let why = "the tables do not hold the same rows: the work is another one";
             findings.push(finding(name, values, AuditClass::Suspicious, why));

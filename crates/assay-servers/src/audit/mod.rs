@@ -1,4 +1,4 @@
-//! What differs between systems that should be equal, and how to read it. Pure: facts in, findings out.
+//! Finds the differences between systems that should be equal, and classifies them. Pure: facts in, findings out.
 
 mod builds;
 mod data;
@@ -11,46 +11,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_secret};
 
-use crate::intent::version_number;
-use crate::options::{Instead, Standing, Version, table};
+use crate::render::table;
+use crate::setting::{Instead, OptionSupport, Version, version_number};
 use rules::{Own, Rule, is_ignored, spelling};
 
-/// What a server says of itself, by name; what is not a server's variable has a word and a dot before its name.
+/// Facts about a server by name. Facts other than server variables have a prefix with a dot.
 pub type Settings = BTreeMap<String, String>;
 
-/// How a server carries out a statement.
+/// The plan of a statement on one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// The microbenchmark it belongs to.
+    /// The test that it belongs to.
     pub test: String,
     /// The statement, without its parameters.
     pub statement: String,
-    /// What matters of its plan; see [`crate::explain`].
+    /// The relevant parts of the plan; see [`crate::explain`].
     pub plan: String,
 }
 
 /// Why a difference is expected.
 const ASKED: &str = "asked for, in a system's name, options or config file";
 
-/// Everything that is compared of one system.
+/// All facts about one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Effective settings, the build below `build.`, the data below `data.`.
     pub settings: Settings,
-    /// Plans of the statements of all microbenchmarks, in one order for all systems.
+    /// Plans of the statements of all tests, in the same order for all systems.
     pub plans: Vec<Plan>,
 }
 
-/// Facts and what was asked for.
+/// The facts about a system and its specification.
 #[derive(Debug, Clone, Copy)]
 pub struct Audited<'a> {
-    /// What was asked for.
+    /// The specification.
     pub spec: &'a SystemSpec,
-    /// What there is.
+    /// The facts.
     pub facts: &'a Facts,
 }
 
-/// The rules about settings as a table in Markdown, with what they say of versions that lack one, and their sources.
+/// The rules about settings as a table in Markdown, with the value for versions without the setting and the sources.
 #[must_use]
 pub fn rule_table() -> String {
     let mut table =
@@ -73,8 +73,7 @@ pub fn rule_table() -> String {
 
 /// Compares systems: suspicious findings come first, then expected, then harmless ones.
 ///
-/// Settings that only some versions have, and of which nothing is known, are left out: versions differ in hundreds
-/// of them.
+/// Settings without a rule that only some versions have are left out: versions differ in hundreds of them.
 #[must_use]
 pub fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     let asked = Asked::of(systems);
@@ -93,7 +92,7 @@ pub fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     findings
 }
 
-/// What the names of the systems ask to be different.
+/// The differences that the specifications request.
 struct Asked {
     variables: BTreeSet<String>,
     engines_differ: bool,
@@ -108,12 +107,12 @@ impl Asked {
         }
     }
 
-    /// Whether an option sets it.
+    /// Whether a requested option sets it.
     fn names(&self, name: &str) -> bool {
         self.variables.contains(&variable(name))
     }
 
-    /// Whether it is another one by what was asked for.
+    /// Whether a request explains a difference in it.
     fn has(&self, name: &str) -> bool {
         self.names(name)
             || self.engines_differ && is_of_engine(name)
@@ -121,8 +120,8 @@ impl Asked {
     }
 }
 
-/// Findings about switches that were asked for and are not as they were asked for: old servers take what they cannot
-/// read for something else, and say so in their log only.
+/// Findings about requested switches that are not in effect. Old servers replace values that they cannot read, and only
+/// log it.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for system in systems {
@@ -133,7 +132,7 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
             let Some(is_on) = system.facts.settings.get(name).and_then(|it| switch(it)) else {
                 continue;
             };
-            // Its value is a name.
+            // The value of `log_bin` is a name.
             let is_taken = name == "log_bin" || switch(asked) == Some(is_on);
             if !is_taken && findings.iter().all(|known| known.setting != name) {
                 let why = format!("`{asked}` was asked for, and the server did not take it");
@@ -144,7 +143,7 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
     findings
 }
 
-/// A switch in any spelling; none for what is no switch.
+/// The value of a switch in any spelling; `None` for other values.
 fn switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "on" | "1" | "true" | "yes" => Some(true),
@@ -153,7 +152,7 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Whether a setting is another one with another storage engine: the cache is that of the engine in use.
+/// Whether a setting depends on the storage engine, such as the size of its cache.
 fn is_of_engine(name: &str) -> bool {
     ["table.engine", "table.row_format", "innodb_buffer_pool_size"].contains(&name)
         || name.starts_with("rocksdb_")
@@ -166,7 +165,7 @@ fn variable(option: &str) -> String {
     name.strip_prefix("skip_").unwrap_or(name).to_owned()
 }
 
-/// The switches of the optimiser, each as a setting of its own.
+/// The settings with each switch of the optimizer as a setting of its own.
 fn with_flags(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     let Some(switches) = settings.remove("optimizer_switch") else { return settings };
@@ -182,13 +181,13 @@ fn differ<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 }
 
 impl Audited<'_> {
-    /// As the server says itself.
+    /// The version that the server reports.
     fn version(&self) -> Version {
         let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
         told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
     }
 
-    /// Releases of one series differ in repairs only.
+    /// The release series. Releases of one series differ in bug fixes only.
     fn series(&self) -> (Product, u32, u32) {
         match (self.spec.product, self.version()) {
             (Product::Postgres, (major, ..)) => (Product::Postgres, major, 0),
@@ -197,7 +196,7 @@ impl Audited<'_> {
     }
 }
 
-/// Whether values that are known differ between systems of one release series.
+/// Whether known values differ between systems of the same release series.
 fn differ_within_series(systems: &[Audited], values: &[Option<String>]) -> bool {
     let known: Vec<_> = systems
         .iter()
@@ -217,27 +216,27 @@ fn finding(
     AuditFinding { setting, values, class, why, is_asked: false }
 }
 
-/// What one system says about the thing of a rule.
+/// The value of a rule's setting on one system.
 struct Reading<'a> {
-    /// Where it says so.
+    /// The variable that holds it.
     variable: &'a str,
-    /// In its own words.
+    /// The value in the server's spelling.
     value: &'a str,
-    /// In the rule's.
+    /// The value in the rule's terms.
     meaning: String,
 }
 
-/// Findings about settings of which something is known.
+/// Findings about settings that have a rule.
 fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for rule in rules::all() {
         let global = judge(rule, "", systems, settings, asked);
         let session = judge(rule, "session.", systems, settings, asked);
-        // Sessions begin with the global value: said once.
+        // Sessions start with the global value, so it is reported once.
         let session = session
             .filter(|session| global.as_ref().is_none_or(|global| global.values != session.values));
         for found in global.into_iter().chain(session) {
-            // One variable may tell several things.
+            // Several rules may use the same variable.
             if findings.iter().all(|known| known.setting != found.setting) {
                 findings.push(found);
             }
@@ -246,8 +245,8 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
     findings
 }
 
-/// A finding about the thing of one rule, if it differs in a way worth telling. Products of different families are
-/// compared in what both have only.
+/// A finding for one rule, if there is a difference to report. Products of different families are compared only in
+/// settings that both have.
 fn judge(
     rule: &'static Rule,
     scope: &str,
@@ -257,14 +256,14 @@ fn judge(
 ) -> Option<AuditFinding> {
     let readings: Vec<_> = settings.iter().map(|all| read(rule, scope, all)).collect();
     let is_one_family = !differ(systems.iter().map(|it| it.spec.product == Product::Postgres));
-    // What versions of one product do without it says nothing of another product, but that it has no such thing.
+    // The behaviour of one product without the setting says nothing about another product, unless it means "none".
     let without = rule.without.filter(|it| is_one_family || ["OFF", "NONE", "0", ""].contains(it));
     let meaning = |reading: &Option<Reading>| match reading {
         Some(reading) => Some(reading.meaning.clone()),
         None => without.map(spelling),
     };
     let is_unknown = readings.iter().any(|reading| meaning(reading).is_none());
-    // A value may mean another thing by another setting, which is then told itself.
+    // The meaning of a value may depend on another setting, which then is reported itself.
     let is_one_value =
         rule.from.len() == 1 && !differ(readings.iter().map(|it| it.as_ref().map(|it| it.value)));
     let is_asked = rule.variables().any(|name| asked.has(name));
@@ -318,9 +317,9 @@ fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<Instead> {
     systems.iter().find_map(|system| {
         let mut settings = table(system.spec.product).iter();
         let setting = settings.find(|it| is_of_rule(it.option))?;
-        match setting.standing(system.version()) {
-            Standing::Missing(instead) => Some(instead),
-            Standing::Known | Standing::SaidElsewhere => None,
+        match setting.support(system.version()) {
+            OptionSupport::Missing(instead) => Some(instead),
+            OptionSupport::Supported | OptionSupport::CoveredElsewhere => None,
         }
     })
 }
@@ -338,7 +337,7 @@ fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<
     })
 }
 
-/// Findings about settings of which nothing is known, where all systems have them or one was asked for.
+/// Findings about settings without a rule, if all systems have them or one was requested.
 fn unruled(settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
     let known: BTreeSet<&str> = rules::all().flat_map(Rule::variables).collect();
     let is_known = |name: &str| {
@@ -370,7 +369,7 @@ fn unruled_class(name: &str, settings: &[Settings], asked: &Asked) -> (AuditClas
     if asked.has(name) {
         return (AuditClass::Expected, ASKED);
     }
-    // A switch of many in one variable: versions have defaults of their own, and plans are compared by themselves.
+    // Versions differ in the defaults of the optimizer's switches, and plans are compared separately.
     let of = name.split_once('.').map(|(of, _)| of);
     match rules::all().find(|rule| Some(rule.name) == of) {
         None => (AuditClass::Harmless, "not known to matter"),

@@ -1,4 +1,4 @@
-//! Plans that differ.
+//! Findings about plans.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use assay_model::{AuditClass, AuditFinding, Product};
 
 use super::{Asked, Audited, differ, differ_within_series, finding};
 
-/// What a plan rests on besides the statement and the version, for those who look for the cause.
+/// Other things that a plan depends on, for users who look for the cause.
 const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics or a switch \
                    of the optimiser";
 
@@ -14,9 +14,9 @@ const WHY: &str = "carried out in another way, so another algorithm is measured:
 const WHY_OF_VERSION: &str = "carried out in another way by the planner of another version, which is part of what is \
                               compared";
 
-/// One finding for each microbenchmark of which a statement is carried out in different ways.
+/// One finding for each test with a statement whose plans differ.
 ///
-/// Plans of Postgres are in words of their own: they are compared among themselves only.
+/// Plans of Postgres have their own terms, so they are compared only with each other.
 pub(super) fn compare(systems: &[Audited], asked: &Asked) -> Vec<AuditFinding> {
     if differ(systems.iter().map(|it| it.spec.product == Product::Postgres)) {
         return Vec::new();
@@ -40,7 +40,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let statements: Vec<&str> = all
         .filter(|it| it.test == test && seen.insert(it.statement.as_str()))
         .map(|it| it.statement.as_str())
-        // What a version cannot explain is no other plan.
+        // A missing plan is no different plan.
         .filter(|statement| differ(systems.iter().filter_map(|it| plan(it, statement))))
         .collect();
     if statements.is_empty() {

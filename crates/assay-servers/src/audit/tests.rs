@@ -203,7 +203,7 @@ fn builds_of_versions_that_nobody_built_alike_are_part_of_what_is_compared() {
     let found = audit(&old, &new, &[]);
     assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
     assert_eq!(found.len(), 2);
-    // Of one series another package could be taken, and what is built from source could be built alike.
+    // Within one series the user could take another package, or build with the same options.
     let found = audit(&old, &of("10.11.19", "apt", "yes"), &[]);
     assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
     let plain = spec(Product::MariaDb, &[]);

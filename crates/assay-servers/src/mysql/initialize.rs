@@ -1,4 +1,4 @@
-//! The first data directory: by the server itself, or by the SQL scripts that come with it.
+//! Creates a data directory: with the server itself, or with the SQL scripts that come with it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -8,23 +8,23 @@ use assay_model::{Prefix, Product};
 use fs_err as fs;
 
 use super::{directories, program};
-use crate::Error;
-use crate::intent::version_number;
+use crate::error::Error;
+use crate::setting::version_number;
 use crate::supervise::{Job, RunAs};
 
-/// How a version makes its system tables. The programs that vendors have for it are shell or Perl, and are not run.
+/// How a version creates its system tables. The vendors' programs for it are shell or Perl scripts, which are not run.
 enum Way {
-    /// By itself.
+    /// The server does it by itself.
     Itself,
-    /// From scripts on its standard input.
+    /// The server reads scripts from its standard input.
     Scripts(Scripts),
 }
 
-/// What a bootstrapping server reads: one statement a line, for it takes what shares a line for one statement.
+/// The input of a bootstrapping server, one statement per line, since it reads each line as one statement.
 struct Scripts {
     before: &'static str,
-    /// Files of the share directory, in order, each under its new or old name; some versions do not have all. Help
-    /// texts are left out.
+    /// Files of the share directory in order, each with its new and its old name. Not every version has all of them.
+    /// Help texts are left out.
     files: &'static [[&'static str; 2]],
     after: &'static str,
     /// Options besides `--bootstrap`.
@@ -54,7 +54,7 @@ const MYSQL: Scripts = Scripts {
         ["mysql_system_tables.sql", "mysql_system_tables.sql"],
         ["mysql_system_tables_data.sql", "mysql_system_tables_data.sql"],
     ],
-    // Anybody, without a password.
+    // These users let anybody in without a password.
     after: "DELETE FROM mysql.user WHERE User='';\n",
     options: &["--default-storage-engine=myisam"],
 };

@@ -1,22 +1,22 @@
-//! Maintenance of the MySQL family: statistics, purge, changed pages; what MyRocks has in memory, and its compaction.
+//! Maintenance of the MySQL family: statistics, purge, changed pages, and the memtables and compaction of MyRocks.
 
 use std::time::{Duration, Instant};
 
-use assay_wire::Control;
+use assay_wire::Connection;
 
-use crate::{Drained, Error};
+use crate::drained::Drained;
+use crate::error::Error;
 
-/// Between two looks at what is still to be done.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Interval between two checks of the work that is left.
+const CHECK_EVERY: Duration = Duration::from_millis(20);
 
-/// After how many rounds of the purge what is purged leaves the history.
+/// Number of purge rounds after which purged entries leave the history.
 const TRUNCATE_FREQUENCY: &str = "innodb_purge_rseg_truncate_frequency";
 
-/// Global variables that make a server write everything now, in the order in which they are set, with the values.
+/// Global variables and values that make a server write everything now, in the order in which they are set.
 ///
-/// Without the higher capacity a server writes as many pages a second as it is configured for, whatever the disk could
-/// do. Without the higher frequency the history of what is purged is kept until more has been purged. Not every version
-/// has all.
+/// Without the higher capacity a server writes only as many pages per second as it is configured for. Without the
+/// higher frequency the history keeps purged entries until more have been purged. Not every version has all variables.
 const HURRY: [(&str, &str); 5] = [
     (TRUNCATE_FREQUENCY, "1"),
     ("innodb_io_capacity_max", "100000"),
@@ -25,34 +25,34 @@ const HURRY: [(&str, &str); 5] = [
     ("innodb_max_dirty_pages_pct", "0"),
 ];
 
-/// What MariaDB 10.1 takes instead of a share of 0, which it refuses with [`WRONG_VALUE`].
+/// The value for MariaDB 10.1 instead of a share of 0, which it refuses with [`WRONG_VALUE`].
 const HARDLY_ANY: &str = "0.001";
 
 /// The server's error for a value that a variable cannot have.
 const WRONG_VALUE: u32 = 1231;
 
-/// A change after all others, for versions that do not shorten the history as soon as it is purged: their purge says
-/// how far it is by the last transaction that it found, however many without changes came after that.
+/// A change after all others, for versions that do not shorten the history as soon as it is purged. Their purge reports
+/// the last transaction that it found, even if many without changes came after it.
 const MARK: [&str; 2] =
     ["CREATE TABLE sbtest_mark (a INT) ENGINE=InnoDB", "DROP TABLE sbtest_mark"];
 
-/// Makes MyRocks write its memory to files of level 0, and merge those into level 1.
+/// Makes MyRocks write its memtables to files of level 0 and merge those into level 1.
 const COMPACT: &str = "rocksdb_force_flush_memtable_and_lzero_now";
 
 /// See [`crate::maintain`].
 pub(crate) fn maintain(
-    control: &mut Control,
+    control: &mut Connection,
     tables: &[String],
     limit: Duration,
 ) -> Result<Drained, Error> {
-    // The statistics of MyRocks are those of its files.
+    // The statistics of MyRocks are stored in its files.
     compact(control)?;
     take_statistics(control, tables)?;
     drain(control, limit)
 }
 
 /// See [`crate::take_statistics`].
-pub(crate) fn take_statistics(control: &mut Control, tables: &[String]) -> Result<(), Error> {
+pub(crate) fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<(), Error> {
     for table in tables {
         control.query(&format!("ANALYZE TABLE `{}`", table.replace('`', "``")))?;
     }
@@ -60,13 +60,13 @@ pub(crate) fn take_statistics(control: &mut Control, tables: &[String]) -> Resul
 }
 
 /// See [`crate::drain`].
-pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, Error> {
+pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error> {
     let began = Instant::now();
     let mut before = Vec::new();
     let hurried = hurry(control, &mut before);
     let drained =
         hurried.and_then(|()| compact(control)).and_then(|()| wait(control, began, limit));
-    // In the opposite order: a maximum is lowered after what it bounds. All are tried, whatever becomes of one.
+    // In the opposite order: a maximum is lowered after the value that it bounds. All are restored, even if one fails.
     let mut restored = Ok(());
     for (name, value) in before.iter().rev() {
         restored = restored.and(set(control, name, value));
@@ -75,8 +75,8 @@ pub(crate) fn drain(control: &mut Control, limit: Duration) -> Result<Drained, E
     Ok(restored.map(|()| drained)?)
 }
 
-/// Makes the server write everything now; `before` gets what was changed.
-fn hurry(control: &mut Control, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
+/// Makes the server write everything now. `before` gets the earlier values of the changed variables.
+fn hurry(control: &mut Connection, before: &mut Vec<(&'static str, String)>) -> Result<(), Error> {
     for (name, value) in HURRY {
         if let Some(old) = variable(control, name)? {
             before.push((name, old));
@@ -91,25 +91,25 @@ fn hurry(control: &mut Control, before: &mut Vec<(&'static str, String)>) -> Res
     Ok(())
 }
 
-fn set(control: &mut Control, name: &str, value: &str) -> Result<(), assay_wire::Error> {
+fn set(control: &mut Connection, name: &str, value: &str) -> Result<(), assay_wire::Error> {
     control.query(&format!("SET GLOBAL {name} = {value}")).map(drop)
 }
 
-/// A global variable, where the version has it.
-fn variable(control: &mut Control, name: &str) -> Result<Option<String>, Error> {
+/// A global variable; `None` if the version does not have it.
+fn variable(control: &mut Connection, name: &str) -> Result<Option<String>, Error> {
     let found = control.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
     Ok(found.text(0, 1).map(str::to_owned))
 }
 
-/// Does nothing where MyRocks is not loaded.
-fn compact(control: &mut Control) -> Result<(), Error> {
+/// Compacts MyRocks. Does nothing if it is not loaded.
+fn compact(control: &mut Connection) -> Result<(), Error> {
     if variable(control, COMPACT)?.is_some() {
         set(control, COMPACT, "1")?;
     }
     Ok(())
 }
 
-fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Drained, Error> {
+fn wait(control: &mut Connection, began: Instant, limit: Duration) -> Result<Drained, Error> {
     let has_rocksdb = variable(control, COMPACT)?.is_some();
     let until = History::read(control)?.next_transaction;
     if variable(control, TRUNCATE_FREQUENCY)?.is_none() {
@@ -124,17 +124,17 @@ fn wait(control: &mut Control, began: Instant, limit: Duration) -> Result<Draine
         if is_complete || took > limit {
             return Ok(Drained { is_complete, history_length, dirty_pages, took });
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(CHECK_EVERY);
     }
 }
 
-fn dirty_pages(control: &mut Control) -> Result<u64, Error> {
+fn dirty_pages(control: &mut Connection) -> Result<u64, Error> {
     let found = control.query("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")?;
     Ok(found.text(0, 1).and_then(|it| it.parse().ok()).unwrap_or(0))
 }
 
-/// Whether MyRocks neither writes memory to files nor merges files, nor is about to.
-fn rocksdb_is_at_rest(control: &mut Control) -> Result<bool, Error> {
+/// Whether MyRocks neither writes memtables nor merges files, nor is about to.
+fn rocksdb_is_at_rest(control: &mut Connection) -> Result<bool, Error> {
     let found = control.query(
         "SELECT SUM(VALUE) FROM information_schema.ROCKSDB_CFSTATS \
          WHERE STAT_TYPE IN ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING')",
@@ -144,10 +144,10 @@ fn rocksdb_is_at_rest(control: &mut Control) -> Result<bool, Error> {
     Ok(!pending && found.text(0, 1) == Some("0"))
 }
 
-/// How far the purge of InnoDB is, of `SHOW ENGINE INNODB STATUS`: the only place where every version tells.
+/// The progress of InnoDB's purge, from `SHOW ENGINE INNODB STATUS`, the only place where every version reports it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct History {
-    /// Transactions in the history list. Versions before 5.7 leave what is purged in it for a while.
+    /// Transactions in the history list. Versions before 5.7 leave purged ones in it for a while.
     length: Option<u64>,
     /// The number that the next transaction gets.
     next_transaction: Option<u64>,
@@ -156,7 +156,7 @@ struct History {
 }
 
 impl History {
-    fn read(control: &mut Control) -> Result<Self, Error> {
+    fn read(control: &mut Connection) -> Result<Self, Error> {
         let found = control.query("SHOW ENGINE INNODB STATUS")?;
         Ok(Self::parse(found.text(0, 2).unwrap_or_default()))
     }
@@ -175,15 +175,15 @@ impl History {
         history
     }
 
-    /// Transactions that are not purged, of those before `until`.
+    /// Transactions before `until` that are not purged.
     fn left(&self, until: Option<u64>) -> Option<u64> {
         let is_purged = until.is_some() && self.purged_below >= until;
         if is_purged { Some(0) } else { self.length }
     }
 }
 
-/// The first word of a text as a number of a transaction. They are hexadecimal in 5.5 and decimal later; all that is
-/// done with them is to compare two of one server, which taking them all for hexadecimal does not change.
+/// The first word of a text as a transaction number. It is hexadecimal in 5.5 and decimal later. Numbers are only
+/// compared with others of the same server, so reading all of them as hexadecimal gives the same order.
 fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(text.split_whitespace().next()?, 16).ok()
 }

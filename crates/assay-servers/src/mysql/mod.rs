@@ -1,24 +1,26 @@
-//! What is particular to the programs of the MySQL family: command lines and system tables.
+//! The programs of the MySQL family: command lines and system tables.
 
 mod initialize;
 mod maintain;
 pub(crate) mod options;
+mod settings;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assay_model::Prefix;
-use assay_wire::Control;
+use assay_wire::Connection;
 
 pub(crate) use initialize::initialize_job;
 pub(crate) use maintain::{drain, maintain, take_statistics};
+pub(crate) use settings::effective_settings;
 
-use crate::Error;
+use crate::error::Error;
 use crate::listen::Listen;
-use crate::server::Places;
+use crate::server_paths::ServerPaths;
 use crate::supervise::{Job, RunAs};
 
-/// The socket in a directory for it.
+/// The path of the socket in its directory.
 pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
     socket_dir.join("s")
 }
@@ -26,7 +28,7 @@ pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
 /// The job that runs a server. `options` are those of [`crate::render`].
 pub(crate) fn server_job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     run_as: RunAs,
@@ -46,7 +48,7 @@ pub(crate) fn server_job(
     Job { run_as, ..Job::new(argv, places.log.clone()) }
 }
 
-/// The command line that lists all options of a server; it writes nothing into `directory`, which must be there.
+/// The command line that lists all options of a server. It writes nothing into `directory`, which must exist.
 pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
     let mut argv = program(prefix, RunAs::Caller);
     argv.extend(directories(prefix, directory, directory));
@@ -57,9 +59,9 @@ pub(crate) fn list_options(prefix: &Prefix, directory: &Path) -> Vec<OsString> {
 /// The server's error for a statement that it does not know.
 const PARSE_ERROR: u32 = 1064;
 
-/// Lets nobody in but `root` with the password. Old versions have `root` once for every name of the machine, and some
-/// builds accounts without a name, for whoever comes.
-pub(crate) fn protect(control: &mut Control, password: &str) -> Result<(), Error> {
+/// Allows only `root` to log in, with the password. Old versions have a `root` for every name of the machine, and some
+/// builds have anonymous accounts.
+pub(crate) fn protect(control: &mut Connection, password: &str) -> Result<(), Error> {
     let found = control.query("SELECT Host FROM mysql.user WHERE User = ''")?;
     for row in 0..found.rows.len() {
         let Some(host) = found.text(row, 0) else { continue };
@@ -80,7 +82,7 @@ pub(crate) fn protect(control: &mut Control, password: &str) -> Result<(), Error
     Ok(())
 }
 
-/// What every command line begins with. What says where things are comes last, where nothing can contradict it.
+/// The beginning of every command line. Options for paths come last, where nothing can override them.
 fn program(prefix: &Prefix, run_as: RunAs) -> Vec<OsString> {
     let layout = &prefix.layout;
     let mut argv = Vec::new();
@@ -109,7 +111,8 @@ fn directories(prefix: &Prefix, data_dir: &Path, tmp_dir: &Path) -> [OsString; 7
         ("--lc-messages-dir=", &layout.share_dir),
         ("--character-sets-dir=", &layout.charsets_dir),
         ("--plugin-dir=", &layout.plugin_dir),
-        // No statement reads or writes files elsewhere. Some builds name a directory that is not there.
+        // No statement may read or write files elsewhere. The default of some builds is a directory that does not
+        // exist.
         ("--secure-file-priv=", tmp_dir),
     ]
     .map(|(option, path)| with_path(option, path))

@@ -1,4 +1,4 @@
-//! What is particular to Postgres: command lines, the data directory, who may run it.
+//! The programs of Postgres: command lines, the data directory, and the user to run them as.
 
 mod maintain;
 pub(crate) mod options;
@@ -14,11 +14,10 @@ use fs_err as fs;
 pub(crate) use maintain::{clean, drain, maintain};
 pub(crate) use settings::effective_settings;
 
-use crate::intent::version_number;
 use crate::listen::Listen;
 use crate::mysql::with_path;
-use crate::options::Version;
-use crate::server::Places;
+use crate::server_paths::ServerPaths;
+use crate::setting::{Version, version_number};
 use crate::supervise::{Job, RunAs, StopBy};
 
 /// The superuser.
@@ -27,10 +26,10 @@ const USER: &str = "root";
 /// A database that every server has.
 const DATABASE: &str = "postgres";
 
-/// The port in the name of the socket of a server that listens on no port.
+/// The port in the socket's name if the server listens on no port.
 const PORT: u16 = 5432;
 
-/// The socket in a directory for it.
+/// The path of the socket in its directory.
 pub(crate) fn socket_in(socket_dir: &Path, listen: Listen) -> PathBuf {
     socket_dir.join(format!(".s.PGSQL.{}", port(listen)))
 }
@@ -42,7 +41,7 @@ fn port(listen: Listen) -> u16 {
     }
 }
 
-/// How to connect as the user that may do everything.
+/// How to connect as the superuser.
 pub(crate) fn connect_options(socket: PathBuf) -> ConnectOptions {
     ConnectOptions {
         protocol: Protocol::Postgres,
@@ -51,15 +50,15 @@ pub(crate) fn connect_options(socket: PathBuf) -> ConnectOptions {
     }
 }
 
-/// The job that makes an empty data directory: byte order for strings, page checksums, and a password asked for
-/// on TCP only, since sockets are in private directories.
+/// The job that makes an empty data directory, with strings in byte order, page checksums, and passwords required on
+/// TCP only, since sockets are in private directories.
 pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> Job {
     let mut argv = vec![prefix.layout.program("initdb").into_os_string()];
     argv.push(with_path("--pgdata=", data_dir));
     let words = [
         "--username=root",
         "--auth-local=trust",
-        // With any password, however it is kept.
+        // Accepts passwords in any stored form.
         "--auth-host=md5",
         "--encoding=SQL_ASCII",
         "--locale=C",
@@ -70,14 +69,14 @@ pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> 
     Job { run_as: run_as(), ..Job::new(argv, log) }
 }
 
-/// First version with shared memory besides that of its start.
+/// First version that allocates shared memory after its start.
 const DYNAMIC_MEMORY: Version = (9, 4, 0);
 
-/// The job that runs a server. `options` are those of [`crate::render`]; what says where things are comes last, where
-/// nothing can contradict it.
+/// The job that runs a server. `options` are those of [`crate::render`]. Options for paths come last, where nothing can
+/// override them.
 pub(crate) fn server_job(
     prefix: &Prefix,
-    places: &Places,
+    places: &ServerPaths,
     listen: Listen,
     options: &[String],
     run_as: RunAs,
@@ -92,26 +91,26 @@ pub(crate) fn server_job(
         Listen::Loopback(_) => "--listen_addresses=127.0.0.1".into(),
     });
     if version_number(&prefix.version) >= DYNAMIC_MEMORY {
-        // In files beside the data, which go with them: those in `/dev/shm` would stay when it is killed.
+        // Its files are removed with the data. Those in `/dev/shm` would stay if the server is killed.
         argv.push("--dynamic_shared_memory_type=mmap".into());
     }
-    // Its own word for an end in good order that does not wait for clients is SIGINT.
+    // SIGINT means a clean shutdown that does not wait for clients.
     Job { run_as, stop_by: StopBy::Interrupt, ..Job::new(argv, places.log.clone()) }
 }
 
-/// The command line that lists all options of a server, which root may use.
+/// The command line that lists all options of a server. Root may run it.
 pub(crate) fn list_options(prefix: &Prefix) -> Vec<OsString> {
     vec![prefix.layout.program("postgres").into_os_string(), "--describe-config".into()]
 }
 
-/// Postgres refuses to run as root, and as a user that has no entry in the list of users.
+/// Postgres refuses to run as root or as a user without an entry in the list of users.
 pub(crate) fn run_as() -> RunAs {
     let user = rustix::process::geteuid();
     if user.is_root() || !is_listed(user.as_raw()) { RunAs::Nobody } else { RunAs::Caller }
 }
 
-/// Whether `/etc/passwd` has the user. One that only a network service knows runs in a namespace too, which does
-/// no harm.
+/// Whether `/etc/passwd` has the user. A user that only a network service knows runs Postgres in a namespace too, which
+/// does no harm.
 fn is_listed(user: u32) -> bool {
     let list = fs::read_to_string("/etc/passwd").unwrap_or_default();
     list.lines().any(|line| line.split(':').nth(2).is_some_and(|it| it.parse() == Ok(user)))

@@ -1,19 +1,19 @@
-//! What the intent is in Postgres' settings, by version. Data: a new version is a new bound here.
+//! The intent in Postgres' settings, by version. This is data: a new version is a new bound here.
 //!
 //! Sources: the Postgres manual, "Server Configuration", and the release notes of the release in which a setting
-//! came or went; every one is asked of real servers in the tests.
+//! was added or removed. The tests check each one on real servers.
 
 use crate::intent::Durability;
-use crate::options::Instead::AsAsked;
-use crate::options::{FIRST, Setting};
+use crate::setting::Instead::AsAsked;
+use crate::setting::{FIRST, Setting};
 
-/// The settings, in the order in which they are given.
+/// The settings, in the order of the command line.
 pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("shared_buffers", |it| format!("{}MB", it.buffer_pool_mb)),
-    // A checkpoint is due when so much log was written, and the files of the log are used again, as those of InnoDB.
+    // A checkpoint is due after this much log, and the files of the log are reused, like those of InnoDB.
     Setting::of("max_wal_size", |it| format!("{}MB", it.log_mb)),
     Setting::of("min_wal_size", |it| format!("{}MB", it.log_mb)),
-    // Default 5 minutes: checkpoints of a study would come by the clock, not by the work.
+    // Default 5 minutes: checkpoints would depend on time instead of work.
     Setting::of("checkpoint_timeout", |_| "1h".to_owned()),
     // Default 0.5 before 14.
     Setting::of("checkpoint_completion_target", |_| "0.9".to_owned()),
@@ -22,14 +22,14 @@ pub(crate) const POSTGRES: &[Setting] = &[
         Durability::Full => "on".to_owned(),
     }),
     Setting::of("fsync", |_| "on".to_owned()),
-    // Pages torn by a crash are restored from the log: what the doublewrite buffer is to InnoDB.
+    // Pages torn by a crash are restored from the log; InnoDB uses the doublewrite buffer for that.
     Setting::of("full_page_writes", |_| "on".to_owned()),
-    // No log for replication, as the MySQL family is run without its binary log.
+    // No log for replication: the MySQL family runs without its binary log too.
     Setting::of("wal_level", |_| "minimal".to_owned()),
     Setting::of("max_wal_senders", |_| "0".to_owned()),
     Setting::of("wal_compression", |_| "off".to_owned()),
     Setting::of("max_connections", |it| it.connections_max.to_string()),
-    // Default `try`: whether there are any would be the machine's chance.
+    // Default `try`: the machine would decide whether they are used.
     Setting::of("huge_pages", |_| "off".to_owned()),
     // One statement, one process, as in the MySQL family.
     Setting::of("max_parallel_workers_per_gather", |_| "0".to_owned()),
@@ -39,7 +39,7 @@ pub(crate) const POSTGRES: &[Setting] = &[
         (11, 0, 0),
         Some(AsAsked("has no compiler of expressions")),
     )]),
-    // Default `worker` from 18: before it a process reads pages itself.
+    // Default `worker` from 18. Before, a process reads pages itself.
     Setting::of("io_method", |_| "sync".to_owned()).missing(&[(
         FIRST,
         (18, 0, 0),

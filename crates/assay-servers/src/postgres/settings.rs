@@ -1,13 +1,13 @@
-//! What a running Postgres server really does, as it says itself.
+//! The settings that a running Postgres server reports.
 
-use assay_wire::Control;
+use assay_wire::Connection;
 
-use crate::Error;
 use crate::audit::Settings;
-use crate::settings::pairs;
+use crate::error::Error;
+use crate::name_value::name_values;
 
-// Settings are read as the session has them, whose search path may lead to functions that others have made: every name
-// is qualified.
+// Settings are read with the session's own search path, which may contain functions of other users. So every name is
+// qualified.
 const ALL: &str =
     "SELECT s.name, pg_catalog.current_setting(s.name, true) FROM pg_catalog.pg_settings s";
 
@@ -18,7 +18,7 @@ const SESSION: &str = "SELECT s.name, pg_catalog.current_setting(s.name, true) F
 const DATABASE: &str = "SELECT *, pg_encoding_to_char(encoding) AS encoding_name FROM pg_database \
     WHERE datname = current_database()";
 
-/// What a database of Postgres is made for, and the columns that tell it, the first that there is.
+/// Properties of a Postgres database, with the columns that hold them. The first existing column counts.
 const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
     ("database.locale", &["datlocale", "daticulocale", "datcollate"]),
     ("database.encoding", &["encoding_name"]),
@@ -27,16 +27,16 @@ const OF_POSTGRES_DATABASE: &[(&str, &[&str])] = &[
 ];
 
 /// Settings with their units, the database below `database.`, the session below `session.`.
-pub(crate) fn effective_settings(control: &mut Control) -> Result<Settings, Error> {
-    // With its unit, as the unit of a setting changes between versions.
-    let mut settings = pairs(control, ALL, "")?;
-    // Columns come and go with the version.
+pub(crate) fn effective_settings(control: &mut Connection) -> Result<Settings, Error> {
+    // Values include their units, since the unit of a setting may change between versions.
+    let mut settings = name_values(control, ALL, "")?;
+    // Versions differ in the columns.
     let database = control.query_catalog(DATABASE)?;
     for (name, columns) in OF_POSTGRES_DATABASE {
         let value = columns.iter().find_map(|column| database.named(0, column));
         settings.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
     }
-    settings.extend(pairs(control, SESSION, "session.")?);
+    settings.extend(name_values(control, SESSION, "session.")?);
     let session = control
         .query_catalog("SELECT ssl, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")?;
     let cipher = session.text(0, 1).unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The processes that a server consists of besides its first one: those of Postgres, one for each connection.
+//! The child processes of a server: Postgres has one for each connection.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stop::stop;
 
-/// The processes below one, its children's children too; none where it has gone.
+/// All descendants of a process; none if it has ended.
 pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let mut found = vec![ancestor];
     let mut next = 0;
@@ -28,7 +28,7 @@ pub(crate) fn below(ancestor: Pid) -> io::Result<Vec<Pid>> {
     Ok(found)
 }
 
-/// Stops every process below one that has stopped itself; returns when all of them have.
+/// Stops every descendant of a stopped process. Returns when all of them have stopped.
 pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let pids = below(ancestor)?;
     let send = |wanted: Signal| pids.iter().try_for_each(|pid| signal(*pid, wanted));
@@ -38,7 +38,7 @@ pub(super) fn freeze(ancestor: Pid, wanted: impl Fn() -> io::Result<()>) -> io::
     })
 }
 
-/// Lets every process below one go on.
+/// Resumes every descendant of a process.
 pub(super) fn thaw(ancestor: Pid) -> io::Result<()> {
     below(ancestor)?.into_iter().try_for_each(|pid| signal(pid, Signal::CONT))
 }
@@ -51,7 +51,7 @@ fn signal(pid: Pid, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Whether a process runs no more: stopped, or ended.
+/// Whether a process has stopped or ended.
 fn has_stopped(pid: Pid) -> io::Result<bool> {
     let line = match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Err(error) if is_gone(&error) => return Ok(true),

@@ -1,6 +1,6 @@
-//! Claims on directories of a cache, by a lock beside each: whoever shares the cache sees what is in use, even from a
-//! container that sees none of the processes. A directory that is there is locked too, so that it stays claimed when
-//! somebody removes the lock beside it.
+//! Claims on directories of a cache, by a lock file beside each. Everybody who shares the cache sees which directories
+//! are in use, even from a container that does not see the processes. An existing directory is locked itself too, so it
+//! stays claimed if somebody removes its lock file.
 
 use std::collections::BTreeSet;
 use std::fs::TryLockError;
@@ -13,26 +13,24 @@ use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use rustix::fs::OFlags;
 
-use super::run_dir;
-
-/// What the name of a lock ends with; before that it is the name of the directory.
+/// Suffix of a lock file's name, after the name of the directory.
 const ENDING: &str = ".lock";
 
-/// Between two attempts to claim what somebody collects at this moment.
+/// Interval between two attempts to claim a directory that a collector holds for the moment.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(1);
 
-/// A directory, there or not yet, that is in use until this is dropped or the process ends.
+/// A directory in use, whether it exists yet or not, until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct Claim {
     directory: PathBuf,
     lock: PathBuf,
     file: fs::File,
-    /// The directory, locked; none where it is not there or its file system locks no directories.
+    /// The locked directory; `None` if it does not exist or its file system cannot lock directories.
     held: Option<fs::File>,
 }
 
 impl Claim {
-    /// Claims a directory that is to be made. Only a collector may be in the way, for a moment.
+    /// Claims a directory that will be created. Only a collector can hold it, and only for a moment.
     pub(super) fn take(directory: &Path) -> io::Result<Self> {
         if let Some(parent) = directory.parent() {
             fs::create_dir_all(parent)?;
@@ -45,10 +43,10 @@ impl Claim {
         }
     }
 
-    /// Claims a directory, which is in one that exists; none while somebody else does.
+    /// Claims a directory whose parent exists. `None` if somebody else holds it.
     ///
     /// # Errors
-    /// When its lock cannot be made or taken.
+    /// When its lock file cannot be created or locked.
     pub fn try_take(directory: &Path) -> io::Result<Option<Self>> {
         let mut lock = directory.as_os_str().to_owned();
         lock.push(ENDING);
@@ -66,16 +64,16 @@ impl Claim {
         Ok(claim.try_hold()?.then_some(claim))
     }
 
-    /// Locks the directory itself, once it is there.
+    /// Locks the directory itself, if it exists.
     pub(super) fn hold(&mut self) -> io::Result<()> {
-        // Only a collector may be in the way, for a moment, before it sees the lock beside it.
+        // Only a collector can hold it, for the moment until it sees the lock file.
         while !self.try_hold()? {
             std::thread::sleep(ATTEMPT_EVERY);
         }
         Ok(())
     }
 
-    /// False where somebody else holds the directory: whoever claimed it before the lock beside it was removed.
+    /// False if somebody else holds the directory, having claimed it before its lock file was removed.
     fn try_hold(&mut self) -> io::Result<bool> {
         if self.held.is_some() {
             return Ok(true);
@@ -85,12 +83,12 @@ impl Claim {
             .read(true)
             .custom_flags(flags.bits().cast_signed())
             .open(&self.directory);
-        // It is not there yet, or is no directory.
+        // It does not exist yet, or is no directory.
         let Ok(directory) = opened else { return Ok(true) };
         match directory.try_lock() {
             Ok(()) => self.held = Some(directory),
             Err(TryLockError::WouldBlock) => return Ok(false),
-            // Some file systems of networks lock only what can be written to; the lock beside it has to do.
+            // Some network file systems lock only writable files. Then the lock file has to do.
             Err(TryLockError::Error(error)) => log::debug!("{error}"),
         }
         Ok(true)
@@ -100,31 +98,31 @@ impl Claim {
         &self.directory
     }
 
-    /// Removes the directory, if it is there, then its lock.
+    /// Removes the directory, if it exists, then its lock file.
     ///
     /// # Errors
     /// When either cannot be removed.
     pub fn remove(self) -> io::Result<()> {
-        run_dir::remove(&self.directory)?;
-        // The cache may have been emptied meanwhile, and another's lock may be there.
+        remove(&self.directory)?;
+        // The cache may have been emptied meanwhile, and the path may hold another process' lock file.
         if is_at(self.file.file(), &self.lock)? { fs::remove_file(&self.lock) } else { Ok(()) }
     }
 }
 
 impl Drop for Claim {
-    /// The lock of a directory that was not made is of no use to anyone.
+    /// Removes the lock file of a directory that was not created.
     fn drop(&mut self) {
         if !self.directory.exists() && is_at(self.file.file(), &self.lock).is_ok_and(|it| it) {
-            // What cannot be removed is collected later.
+            // A file that cannot be removed now is collected later.
             let _ = fs::remove_file(&self.lock);
         }
     }
 }
 
-/// Whether a file that was locked is still the one at its path: it may have been removed before it was locked.
+/// Whether a locked file is still the one at its path. It may have been removed before it was locked.
 ///
 /// # Errors
-/// When that cannot be seen.
+/// When the files cannot be inspected.
 pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
     let locked = file.metadata()?;
     match fs::symlink_metadata(path) {
@@ -134,7 +132,7 @@ pub fn is_at(file: &std::fs::File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes those directories of `root` that no supervisor holds and whose names `may_go`; gives how many.
+/// Removes the directories of `root` that no supervisor holds and whose names `may_go`. Returns how many.
 ///
 /// # Errors
 /// When something cannot be locked or removed.
@@ -145,7 +143,7 @@ pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
-        // Assay gives no other names.
+        // The names that assay gives are UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         match name.strip_suffix(ENDING) {
             Some(directory) => names.insert(directory.to_owned()),
@@ -161,6 +159,14 @@ pub fn collect_unheld(root: &Path, may_go: impl Fn(&str) -> bool) -> io::Result<
         }
     }
     Ok(count)
+}
+
+/// Removes a directory with everything in it. A missing directory is no error.
+pub(super) fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Being `nobody` for servers that refuse to run as root: in a user namespace of the server's own, else altogether.
+//! The user `nobody`, for servers that refuse to run as root: in a user namespace of the server, or for assay itself.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -13,13 +13,13 @@ use rustix::thread::{
     set_thread_groups, set_thread_res_gid, set_thread_res_uid, unshare_unsafe,
 };
 
-/// User and group `nobody`, which every list of users seen has.
+/// User and group id of `nobody`.
 pub(super) const NOBODY: u32 = 65534;
 
-/// Lets the command run in a user namespace that calls the caller `nobody`. Its files are the caller's outside.
+/// Makes the command run in a user namespace in which the caller is `nobody`. Outside, its files are the caller's.
 #[expect(unsafe_code, reason = "a namespace can only be entered between fork and exec")]
 pub(super) fn enter(command: &mut Command) {
-    // Written before the fork: what comes after it may not allocate.
+    // Formatted before the fork, after which nothing may allocate.
     let users = format!("{NOBODY} {} 1", geteuid().as_raw());
     let groups = format!("{NOBODY} {} 1", getegid().as_raw());
     let enter = move || -> io::Result<()> {
@@ -51,7 +51,7 @@ fn is_refused(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::PERM | Errno::NOSPC | Errno::USERS | Errno::INVAL))
 }
 
-/// Says what it means that a namespace is refused; other errors as they are.
+/// Explains the error of a refused namespace. Returns other errors unchanged.
 pub(super) fn explained(error: io::Error) -> io::Error {
     if !is_refused(&error) {
         return error;
@@ -61,19 +61,20 @@ pub(super) fn explained(error: io::Error) -> io::Error {
     ))
 }
 
-/// What `nobody` keeps of root: the cache may lie where only root can go, and in a namespace files are root's, too.
-/// The last is for servers on a port, which get nothing but that.
+/// Capabilities that `nobody` keeps of root: the cache may be where only root can go, and in a namespace files belong
+/// to root too. The last one is for servers on a port, which get no other.
 const KEPT: [CapabilitySet; 3] =
     [CapabilitySet::DAC_OVERRIDE, CapabilitySet::FOWNER, CapabilitySet::DAC_READ_SEARCH];
 
-/// For a program that is to start servers which refuse to run as root: where root can make no namespace for them, as
-/// in many containers, this thread and all that it starts from now on are `nobody`, with root's access to files and
-/// nothing else of root. So servers and those who watch them are of one user. Gives whether that was needed.
+/// Prepares this process to start servers that refuse to run as root. If root cannot make a namespace for them, as in
+/// many containers, this thread and everything that it starts become `nobody`, with root's access to files as their
+/// only capability. So servers and the processes that observe them have the same user. Returns whether that was
+/// necessary.
 ///
-/// To be called before the threads start that have to do with servers.
+/// To be called before the threads that work with servers start.
 ///
 /// # Errors
-/// When root may not become another user either.
+/// When root cannot become another user either.
 pub fn leave_root_where_needed() -> io::Result<bool> {
     if !geteuid().is_root() || is_available()? {
         return Ok(false);
@@ -81,7 +82,7 @@ pub fn leave_root_where_needed() -> io::Result<bool> {
     let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
     set_thread_groups(&[])?;
     set_thread_res_gid(group, group, group)?;
-    // Else a change of user takes the capabilities, and `access` looks without them.
+    // Otherwise a change of user drops the capabilities, and `access` ignores them.
     set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
     set_thread_res_uid(user, user, user)?;
     let had = capabilities(None)?.permitted;
@@ -94,10 +95,10 @@ pub fn leave_root_where_needed() -> io::Result<bool> {
     Ok(true)
 }
 
-/// Part of the message where namespaces are refused.
+/// Part of the message for refused namespaces.
 pub(crate) const REFUSED: &str = "no user namespace can be made here for the server";
 
-/// Writes a file of the kernel's in one go.
+/// Writes a kernel file with one call.
 fn put(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {
     let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     write(&file, content)?;

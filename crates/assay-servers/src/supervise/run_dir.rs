@@ -11,13 +11,13 @@ use rustix::fs::{Access, Mode, access};
 use rustix::process::{Pid, Signal, geteuid, getpid, kill_process, umask};
 use serde::{Deserialize, Serialize};
 
-use super::claim::{Claim, is_at};
+use super::claim::{Claim, is_at, remove};
 use super::shared_memory;
-use crate::Error;
+use crate::error::Error;
 
 const LOCK: &str = "lock";
 const RECORD: &str = "record.json";
-/// Names the file that the server's processes execute.
+/// File with the path of the program that the server's processes execute.
 const PROGRAM: &str = "program";
 
 /// A run directory, locked until dropped or the process ends.
@@ -26,19 +26,19 @@ pub(super) struct RunDir {
     _lock: fs::File,
 }
 
-/// What a crash would leave of a supervisor.
+/// What a crashed supervisor leaves behind.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// Session of all its processes: its own process id.
+    /// Session id of all its processes, which is its own process id.
     session: i32,
-    /// What it would have removed.
+    /// The directories that it would have removed.
     directories: Vec<PathBuf>,
 }
 
 impl RunDir {
     /// Makes, locks and records a run directory.
     pub(super) fn create(root: &Path, name: &str, directories: &[PathBuf]) -> io::Result<Self> {
-        // While it is held nobody takes the new directory, not locked yet, for a dead one.
+        // While it is held, nobody takes the new directory, which is not locked yet, for a dead one.
         let _root_lock = lock_root(root)?;
         let path = root.join(name);
         create_private(&path, false)?;
@@ -50,9 +50,9 @@ impl RunDir {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Notes what the server's processes execute: those of Postgres have sessions of their own.
+    /// Records the program of the server's processes, because those of Postgres have their own sessions.
     pub(super) fn note_program(&self, pid: Pid) {
-        // Of one that has ended already nothing is left to be found.
+        // A process that has ended already need not be found.
         if let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) {
             let _ = fs::write(self.path.join(PROGRAM), program.as_os_str().as_encoded_bytes());
         }
@@ -63,25 +63,25 @@ impl RunDir {
     }
 }
 
-/// Makes the directory that holds run directories, or checks that an existing one is this user's alone.
+/// Creates the directory for run directories, or checks that an existing one is private to this user.
 pub(crate) fn prepare_root(root: &Path) -> Result<(), Error> {
     create_private(root, true)?;
     let found = fs::symlink_metadata(root)?;
-    // Root may have left being root since it made it.
+    // The process may have been root when it created the directory.
     let is_of_root = found.uid() == 0 && access(root, Access::WRITE_OK).is_ok();
     let is_private = found.is_dir() && found.mode() & 0o077 == 0;
     let is_ours = is_private && (found.uid() == geteuid().as_raw() || is_of_root);
     if is_ours { Ok(()) } else { Err(Error::NotPrivate(root.to_owned())) }
 }
 
-/// What this program and those that it starts make is not to be written to by others, whatever the umask was.
+/// Makes new files of this program and its children writable for their owner only, whatever the umask was.
 pub fn narrow_umask() {
     let others_write = Mode::WGRP | Mode::WOTH;
     let before = umask(others_write);
     umask(before | others_write);
 }
 
-/// Makes a directory that only this user may enter, whatever the umask is.
+/// Creates a directory that only this user may enter, whatever the umask is.
 pub(crate) fn create_own(path: &Path) -> io::Result<()> {
     create_private(path, false)?;
     fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
@@ -93,7 +93,7 @@ fn create_private(path: &Path, recursive: bool) -> io::Result<()> {
     DirBuilder::new().recursive(recursive).mode(0o700).create(path).map_err(named)
 }
 
-/// Ends and removes what supervisors that were killed left below `run_root`; gives how many there were.
+/// Removes processes and directories of killed supervisors below `run_root`. Returns how many supervisors there were.
 ///
 /// # Errors
 /// When `run_root` is not private, or something cannot be removed.
@@ -103,7 +103,7 @@ pub fn collect_garbage(run_root: &Path) -> Result<usize, Error> {
     let mut count = 0;
     for entry in fs::read_dir(run_root)? {
         let entry = entry?;
-        // What runs under another user, root before it left being root, may hide what it does: to be ended by its own.
+        // Processes of another user may not be visible. That user's assay collects them.
         let is_ours = entry.metadata()?.uid() == geteuid().as_raw();
         if entry.file_type()?.is_dir() && is_ours && is_dead(&entry.path())? {
             count += usize::from(bury(&entry.path())?);
@@ -137,10 +137,10 @@ fn is_dead(run_dir: &Path) -> io::Result<bool> {
     }
 }
 
-/// Ends and removes what a supervisor left; gives whether it did. One that still holds a directory is not dead, though
-/// somebody has removed the lock of its run directory.
+/// Removes the processes and directories of a supervisor, unless it is alive. It is alive if it still holds a
+/// directory, even if somebody has removed the lock of its run directory. Returns whether it was dead.
 fn bury(run_dir: &Path) -> io::Result<bool> {
-    // Killed while it was being made, a run directory has no whole record and nothing but itself.
+    // Without a complete record, the supervisor was killed before it had anything but its run directory.
     let record = fs::read(run_dir.join(RECORD)).ok();
     let record = record.and_then(|bytes| serde_json::from_slice::<Record>(&bytes).ok());
     if let Some(Record { session, mut directories }) = record {
@@ -155,7 +155,7 @@ fn bury(run_dir: &Path) -> io::Result<bool> {
         let program = fs::read(run_dir.join(PROGRAM)).ok();
         kill_orphans(session, program.as_deref(), &directories)?;
         for claim in claims {
-            // A segment that may not be removed here is no reason to keep the rest.
+            // The rest is removed even if the segment cannot be.
             if let Err(error) = shared_memory::release(claim.directory()) {
                 log::warn!(
                     "cannot remove the shared memory of `{}`: {error}",
@@ -169,10 +169,10 @@ fn bury(run_dir: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Kills the processes of a session, or that execute a program, that work in one of the directories, and waits until
-/// they are gone.
+/// Kills the processes that belong to a session or execute a program, and whose working directory is in one of the
+/// directories. Waits until they are gone.
 ///
-/// Both must fit: a number can be used again, and a user may look into the directories.
+/// Both conditions are necessary: an id can be reused, and a user may have a shell in the directories.
 fn kill_orphans(session: i32, program: Option<&[u8]>, directories: &[PathBuf]) -> io::Result<()> {
     let executes = |process: &Process| {
         let exe = fs::read_link(format!("/proc/{}/exe", process.pid));
@@ -203,7 +203,7 @@ fn kill_orphans(session: i32, program: Option<&[u8]>, directories: &[PathBuf]) -
 /// All processes below `ancestor`, nearest first.
 pub(super) fn descendants(ancestor: Pid) -> io::Result<Vec<Pid>> {
     let processes = all_processes().map_err(io::Error::other)?.filter_map(Result::ok);
-    // What has gone meanwhile has no line any more.
+    // Processes that have ended meanwhile are left out.
     let lines: Vec<Stat> = processes.filter_map(|process| process.stat().ok()).collect();
     let mut found = vec![ancestor.as_raw_nonzero().get()];
     let mut next = 0;
@@ -212,14 +212,6 @@ pub(super) fn descendants(ancestor: Pid) -> io::Result<Vec<Pid>> {
         next += 1;
     }
     Ok(found.into_iter().skip(1).filter_map(Pid::from_raw).collect())
-}
-
-/// Removes a directory with all that is in it; none is as good.
-pub(super) fn remove(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Assay's end of a supervisor.
+//! Assay's side of a supervisor.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -12,23 +12,25 @@ use std::time::{Duration, Instant};
 use assay_wire::{Stop, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{CONTROL, Ending, Job, Reply, Request, Supervisor, prepare_root};
-use crate::{Error, Site};
+use super::protocol::{CONTROL, Ending, Job, Reply, Request, Supervisor};
+use super::run_dir::prepare_root;
+use crate::error::Error;
+use crate::site::Site;
 
-/// How long a supervisor may take for one answer, or for its end: it waits for the disk at most.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a supervisor may take for one answer, or for its end. At most it waits for the disk.
+const REPLY_LIMIT: Duration = Duration::from_secs(120);
 
-/// A supervisor with its run directory. Dropping it leaves neither process nor directory, unless it was asked to stay.
+/// A supervisor with its run directory. Dropping it removes process and directory, unless it was asked to stay.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    /// The process, if this one started it.
+    /// The supervisor's process, if this process started it.
     supervisor: Option<Child>,
     stays: bool,
     socket: BufReader<UnixStream>,
     run_dir: PathBuf,
     ended: Option<Ending>,
     stop: Stop,
-    /// The socket, while a stop may shut it down: it then is as if this program had ended.
+    /// The socket, while a stop may shut it down. For the supervisor that is like the end of this program.
     watched: Option<Watched>,
 }
 
@@ -38,15 +40,15 @@ pub(crate) fn unique_name() -> String {
 }
 
 impl Sandbox {
-    /// Starts a supervisor that owns a new run directory and, whether they exist yet or not, `directories`.
+    /// Starts a supervisor that owns a new run directory and `directories`, whether they exist yet or not.
     pub(crate) fn new(site: &Site, name: &str, directories: Vec<PathBuf>) -> Result<Self, Error> {
         prepare_root(&site.run_root)?;
         let (ours, theirs) = UnixStream::pair()?;
         let Supervisor { program, args } = &site.supervisor;
         let supervisor = Command::new(program)
             .args(args)
-            // It may run on for days, where its environment can be read: no secret of the user's, nor anything else of
-            // it, is of use to a supervisor.
+            // It may run for days, and its environment can be read. A supervisor needs none of it, least of all
+            // secrets.
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -70,7 +72,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Connects to a supervisor that stays; a failure means that there is none.
+    /// Connects to a supervisor that stays. A failure means that there is none.
     pub(crate) fn attach(run_dir: &Path) -> io::Result<Self> {
         let socket = BufReader::new(UnixStream::connect(run_dir.join(CONTROL))?);
         Ok(Self {
@@ -84,7 +86,7 @@ impl Sandbox {
         })
     }
 
-    /// Lets supervisor and process outlive this program.
+    /// Keeps supervisor and process running when this program ends.
     pub(crate) fn stay(&mut self) -> Result<(), Error> {
         self.shelter()?;
         self.request(&Request::Stay)?;
@@ -92,7 +94,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// How the process ended; none while it runs.
+    /// How the process ended; `None` while it runs.
     pub(crate) fn tell(&mut self) -> Result<Option<Ending>, Error> {
         match self.request(&Request::Tell)? {
             Reply::Told(ending) => Ok(ending),
@@ -100,7 +102,7 @@ impl Sandbox {
         }
     }
 
-    /// Ends a supervisor that stays; returns when it has cleaned up.
+    /// Ends a supervisor that stays. Returns when it has cleaned up.
     pub(crate) fn end(mut self) -> Result<(), Error> {
         let mut line = serde_json::to_vec(&Request::End).map_err(io::Error::from)?;
         line.push(b'\n');
@@ -118,13 +120,13 @@ impl Sandbox {
         &self.run_dir
     }
 
-    /// Lets nobody take its directories for garbage, though somebody removes the locks beside them: those that have
-    /// been made by now.
+    /// Locks the directories that exist by now, so that nobody takes them for garbage even if their lock files are
+    /// removed.
     pub(crate) fn hold(&mut self) -> Result<(), Error> {
         self.request(&Request::Hold).map(drop)
     }
 
-    /// Starts a process, which a stop ends, with all that the supervisor owns; gives its id.
+    /// Starts a process and returns its id. A stop ends it and removes everything that the supervisor owns.
     pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
         self.ended = None;
         self.watched = Some(self.stop.watch(self.socket.get_ref().try_clone()?.into()));
@@ -134,32 +136,32 @@ impl Sandbox {
         }
     }
 
-    /// Keeps it from a stop from now on; fails if one was asked for before.
+    /// Protects it from a stop from now on. Fails if a stop was asked for before.
     pub(crate) fn shelter(&mut self) -> Result<(), Error> {
         self.watched = None;
         if self.stop.is_asked() { Err(Error::Stopped) } else { Ok(()) }
     }
 
-    /// Stops the process; returns when all its threads have stopped.
+    /// Stops the process. Returns when all its threads have stopped.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
         self.request(&Request::Freeze).map(drop)
     }
 
-    /// Lets a frozen process go on.
+    /// Resumes a frozen process.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         self.request(&Request::Thaw).map(drop)
     }
 
-    /// Asks the process to end in good order.
+    /// Asks the process for a clean shutdown.
     pub(crate) fn terminate(&mut self) -> Result<(), Error> {
         self.request(&Request::Terminate).map(drop)
     }
 
-    /// How the process ended, if it has or does within `limit`.
+    /// How the process ended, if it has ended or does so within `limit`.
     pub(crate) fn ended_within(&mut self, limit: Duration) -> Result<Option<Ending>, Error> {
         let deadline = Instant::now() + limit;
         while self.ended.is_none() {
-            // What came together with an earlier answer is here already, and the socket knows nothing of it.
+            // A message that came with an earlier answer is in the buffer already, and `poll` does not see it.
             if !self.socket.buffer().is_empty() {
                 self.expect_ending()?;
                 continue;
@@ -178,7 +180,7 @@ impl Sandbox {
         Ok(self.ended)
     }
 
-    /// Receives the news that the process has ended: the only one that comes unasked.
+    /// Receives the end of the process, the only message that comes unasked.
     fn expect_ending(&mut self) -> Result<(), Error> {
         match self.receive()? {
             Some(other) => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
@@ -199,9 +201,9 @@ impl Sandbox {
         }
     }
 
-    /// The next answer; none when it was the news that the process has ended, which is kept.
+    /// The next answer; `None` if the message was the end of the process, which is stored.
     fn receive(&mut self) -> Result<Option<Reply>, Error> {
-        self.socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+        self.socket.get_ref().set_read_timeout(Some(REPLY_LIMIT))?;
         let mut line = String::new();
         match self.socket.read_line(&mut line).map_err(Error::SupervisorGone)? {
             0 => Err(Error::SupervisorGone(io::ErrorKind::UnexpectedEof.into())),
@@ -216,7 +218,7 @@ impl Sandbox {
     }
 }
 
-/// Whether the other side has closed, in whatever way.
+/// Whether the other side has closed the connection, in whatever way.
 fn is_end(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
 }
@@ -226,7 +228,7 @@ impl Drop for Sandbox {
         if self.stays {
             return;
         }
-        // The end of the supervisor's input is its order to clean up; the end of its output, that it is done.
+        // The end of its input makes the supervisor clean up. The end of its output means that it is done.
         let _ = self.socket.get_ref().shutdown(Shutdown::Write);
         let gone = loop {
             match self.receive() {

@@ -1,4 +1,4 @@
-//! What a Postgres that was killed leaves besides files: a segment of System V shared memory.
+//! The segment of System V shared memory that a killed Postgres leaves behind.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use fs_err as fs;
 
-/// The file in a data directory by which a server says that it runs there.
+/// The file in a data directory that marks a running server.
 const PID_FILE: &str = "postmaster.pid";
 
-/// Its line with the key and the number of the segment, from 0.
+/// Index of the line with the key and the id of the segment, from 0.
 const LINE: usize = 6;
 
-/// How long the last processes of a server whose first one was killed may take to notice it.
+/// How long the processes of a server may take to notice that the first one was killed.
 const LIMIT: Duration = Duration::from_secs(3);
 
-/// Between two looks at them.
+/// Interval between two checks of them.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A segment as the kernel lists it.
+/// A segment in the kernel's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Segment {
     key: i32,
@@ -28,16 +28,16 @@ struct Segment {
     owner: u32,
 }
 
-/// Removes the segment of a server whose data are `instance` or in it, once nobody uses it any more.
+/// Removes the segment of a server whose data directory is in `instance`, once nobody uses it any more.
 pub(super) fn release(instance: &Path) -> io::Result<()> {
     for file in [instance.join(PID_FILE), instance.join("data").join(PID_FILE)] {
-        // None has one but a Postgres that was killed.
+        // Only a killed Postgres leaves one.
         let (Ok(text), Ok(file)) = (fs::read_to_string(&file), fs::symlink_metadata(&file)) else {
             continue;
         };
         let Some((key, id)) = named_in(&text) else { continue };
         let deadline = Instant::now() + LIMIT;
-        // Of the file's owner only: what it says is no reason to remove what is somebody else's.
+        // Only a segment of the file's owner: the file must not cause the removal of somebody else's.
         let is_it = |it: &Segment| (it.key, it.id, it.owner) == (key, id, file.uid());
         while let Some(segment) = segments()?.into_iter().find(is_it) {
             if segment.attached == 0 {
@@ -52,17 +52,17 @@ pub(super) fn release(instance: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Key and number of the segment, as the server has written them.
+/// Key and id of the segment, as the server has written them.
 fn named_in(pid_file: &str) -> Option<(i32, i32)> {
     let mut words = pid_file.lines().nth(LINE)?.split_whitespace();
-    // A key is written without a sign, and listed with one.
+    // The file has the key without a sign, the list with one.
     let key: u32 = words.next()?.parse().ok()?;
     Some((key.cast_signed(), words.next()?.parse().ok()?))
 }
 
 fn segments() -> io::Result<Vec<Segment>> {
     let table = match fs::read_to_string("/proc/sysvipc/shm") {
-        // A kernel without.
+        // The kernel has no System V shared memory.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         table => table?,
     };
@@ -85,7 +85,7 @@ fn remove(id: i32) -> io::Result<()> {
     // SAFETY: this operation takes no buffer.
     match unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } {
         -1 => match io::Error::last_os_error() {
-            // Somebody else was quicker.
+            // Somebody else has removed it already.
             gone if matches!(gone.raw_os_error(), Some(libc::EINVAL | libc::EIDRM)) => Ok(()),
             error => Err(error),
         },

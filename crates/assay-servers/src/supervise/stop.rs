@@ -1,4 +1,4 @@
-//! Stopping what may not be able to stop at once.
+//! Stops processes that may not be able to stop at once.
 
 use std::io;
 use std::thread::sleep;
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use rustix::thread::sched_yield;
 
-/// How long a process may take to stop: it has at most to come back from the disk.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a process may take to stop. At most it waits for the disk.
+const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long one attempt may take. Nearly all take a fraction of a millisecond.
 const ATTEMPT: Duration = Duration::from_millis(500);
 
-/// How long what could not stop may run before the next attempt.
-const BREATH: Duration = Duration::from_millis(10);
+/// How long a process that could not stop may run before the next attempt.
+const RETRY_AFTER: Duration = Duration::from_millis(10);
 
-/// For how long the CPU is only yielded between two looks.
-const SHORT: Duration = Duration::from_millis(5);
+/// How long to yield the CPU between two checks before sleeping instead.
+const YIELD_FOR: Duration = Duration::from_millis(5);
 
-/// Stops what `send` reaches; returns when `has_stopped`, or with its error.
+/// Stops the processes that `send` signals. Returns when `has_stopped` is true, or with its error.
 ///
-/// A thread that ends waits in the kernel for the workers of its `io_uring`. Stopped themselves, these never end, and
-/// neither the thread nor, with it, the process counts as stopped, for ever. So what takes long is let go on for a
-/// moment, and stopped again.
+/// A thread that ends waits in the kernel for the workers of its `io_uring`. If those are stopped, they never end, and
+/// the thread and its process never count as stopped. So a process that takes long is resumed for a moment and stopped
+/// again.
 pub(super) fn stop(
     send: impl Fn(Signal) -> io::Result<()>,
     mut has_stopped: impl FnMut() -> io::Result<bool>,
 ) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + STOP_LIMIT;
     loop {
         send(Signal::STOP)?;
         let attempt = Instant::now();
@@ -36,7 +36,7 @@ pub(super) fn stop(
             if has_stopped()? {
                 return Ok(());
             }
-            if attempt.elapsed() < SHORT {
+            if attempt.elapsed() < YIELD_FOR {
                 sched_yield();
             } else {
                 sleep(Duration::from_millis(1));
@@ -44,9 +44,9 @@ pub(super) fn stop(
         }
         send(Signal::CONT)?;
         if Instant::now() > deadline {
-            return Err(io::Error::other(format!("it does not stop within {PATIENCE:?}")));
+            return Err(io::Error::other(format!("it does not stop within {STOP_LIMIT:?}")));
         }
-        sleep(BREATH);
+        sleep(RETRY_AFTER);
     }
 }
 

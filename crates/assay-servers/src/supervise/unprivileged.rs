@@ -1,4 +1,4 @@
-//! A server on a port, started by root, is `nobody`: whoever gets into it is not root.
+//! A server on a port that root starts runs as `nobody`, so that an attacker who controls it is not root.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -15,13 +15,13 @@ use rustix::thread::{
 };
 
 use super::namespace::NOBODY;
-use crate::Error;
+use crate::error::Error;
 
-/// What the server keeps of root: its program, its data and its socket lie below directories that only root enters.
-/// With this it reads what root reads; it writes only what is its own.
+/// The capability that the server keeps: its program, its data and its socket are below directories that only root may
+/// enter. It can read everything that root can, but write only its own files.
 const KEPT: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
 
-/// What it takes to start one, to end it and to remove its files, and what each is called.
+/// The capabilities needed to start such a server, to end it and to remove its files, with their names.
 const NEEDED: [(CapabilitySet, &str); 7] = [
     (CapabilitySet::CHOWN, "CAP_CHOWN"),
     (CapabilitySet::SETGID, "CAP_SETGID"),
@@ -32,21 +32,21 @@ const NEEDED: [(CapabilitySet, &str); 7] = [
     (KEPT, "CAP_DAC_READ_SEARCH"),
 ];
 
-/// Whether this process may do what a server on a port must not: it is root, or was and kept root's way with files.
+/// Whether this process has rights that a server on a port must not have: it is root, or kept root's access to files.
 pub(crate) fn is_called_for() -> Result<bool, Error> {
     let had = capabilities(None).map_err(io::Error::from)?.permitted;
     let is_root = geteuid().is_root();
     if !is_root && !had.contains(CapabilitySet::DAC_OVERRIDE) {
         return Ok(false);
     }
-    // One that was root is the other user already.
+    // A process that was root is `nobody` already.
     let needed = NEEDED.iter().filter(|(needed, _)| is_root || *needed == KEPT);
     let missing: Vec<_> =
         needed.filter(|(it, _)| !had.contains(*it)).map(|(_, name)| *name).collect();
     if missing.is_empty() { Ok(true) } else { Err(Error::CapabilitiesMissing(missing.join(", "))) }
 }
 
-/// Lets the command run as `nobody`, with no capability but [`KEPT`] and no way to more.
+/// Makes the command run as `nobody`, with no capability but [`KEPT`] and no way to gain others.
 #[expect(unsafe_code, reason = "the user can only be changed between fork and exec")]
 pub(super) fn enter(command: &mut Command) -> io::Result<()> {
     let is_root = geteuid().is_root();
@@ -56,7 +56,7 @@ pub(super) fn enter(command: &mut Command) -> io::Result<()> {
             let (user, group) = (Uid::from_raw(NOBODY), Gid::from_raw(NOBODY));
             set_thread_groups(&[])?;
             set_thread_res_gid(group, group, group)?;
-            // Else the change of user takes the capabilities, and `access` looks without them.
+            // Otherwise the change of user drops the capabilities, and `access` ignores them.
             set_capabilities_secure_bits(CapabilitiesSecureBits::NO_SETUID_FIXUP)?;
             set_thread_res_uid(user, user, user)?;
         }
@@ -72,7 +72,7 @@ pub(super) fn enter(command: &mut Command) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory and all that is in it the server's own.
+/// Makes `nobody` the owner of a directory and of everything in it.
 pub(crate) fn hand_over(path: &Path) -> io::Result<()> {
     if !geteuid().is_root() {
         return Ok(());

@@ -1,13 +1,12 @@
 //! Parsers of the packets a server sends, and the framing of those a client sends.
 //!
-//! Every parser takes a packet's payload, without its header, and answers any bytes with a value or
-//! an [`Error`]. The layouts are here rather than taken from `mysql_common` because its parser of
-//! the greeting overflows on a hostile length and its greeting reply fixes the character set.
+//! Every parser takes a packet's payload without its header, and returns a value or an [`Error`] for any bytes. The
+//! layouts are here because `mysql_common`'s parser of the greeting overflows on a hostile length, and its reply to the
+//! greeting fixes the character set.
 
 use mysql_common::constants::CapabilityFlags;
 
-use crate::Error;
-use crate::error::message;
+use crate::error::{Error, message};
 
 /// The longest payload of one packet; a longer message continues in the next.
 pub const MAX_PAYLOAD: usize = 0xff_ffff;
@@ -16,16 +15,16 @@ pub const HEADER: usize = 4;
 /// Set in [`Completion::status`] where another result follows.
 pub(crate) const MORE_RESULTS: u16 = 0x0008;
 
-/// What the server says first on a new connection.
+/// The server's first packet on a new connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// Version in the server's words, such as `10.11.19-MariaDB`.
     pub server_version: String,
     /// The server's number for this connection, as in `KILL`.
     pub connection_id: u32,
-    /// What the server can do.
+    /// Capabilities of the server.
     pub capabilities: CapabilityFlags,
-    /// Method by which the server would like the client to log in.
+    /// The login method that the server proposes.
     pub auth_plugin: String,
     /// Random bytes that the password is mixed with.
     pub nonce: Vec<u8>,
@@ -162,7 +161,7 @@ pub fn parse_greeting(payload: &[u8]) -> Result<Greeting, Error> {
 /// Parses the request to log in by another method: its name and nonce.
 ///
 /// # Errors
-/// [`Error::Protocol`] where it is none, [`Error::Auth`] where it is that of servers before 4.1.
+/// [`Error::Protocol`] where the packet is no such request, [`Error::Auth`] where it is one of servers before 4.1.
 pub fn parse_auth_switch(payload: &[u8]) -> Result<(String, Vec<u8>), Error> {
     match payload {
         [0xfe] => Err(Error::Auth {
@@ -207,7 +206,7 @@ pub fn parse_ok(payload: &[u8]) -> Result<Completion, Error> {
 
 /// Whether a packet in a list of columns or rows ends the list.
 ///
-/// A row may begin with the same byte, then it holds a string of 16 MiB or more.
+/// A row that begins with the same byte holds a string of 16 MiB or more.
 pub fn is_eof(payload: &[u8]) -> bool {
     payload.first() == Some(&0xfe) && payload.len() < 9
 }
@@ -260,7 +259,7 @@ pub fn parse_prepared(payload: &[u8]) -> Result<Prepared, Error> {
     }
 }
 
-/// Parses the description of a column, giving its name.
+/// Parses the description of a column. Returns its name.
 ///
 /// # Errors
 /// [`Error::Protocol`] where the packet is malformed.
@@ -277,7 +276,7 @@ pub fn parse_column(payload: &[u8]) -> Result<String, Error> {
 /// Parses a row of the text protocol; `None` is NULL.
 ///
 /// # Errors
-/// [`Error::Protocol`] where the row is malformed or has not so many columns.
+/// [`Error::Protocol`] where the row is malformed or has another number of columns.
 pub fn parse_row(payload: &[u8], columns: usize) -> Result<Vec<Option<Vec<u8>>>, Error> {
     const WHAT: &str = "a row";
     let mut cursor = Cursor(payload);

@@ -1,9 +1,10 @@
-//! Execute packets of prepared statements: encoded once, then only the values are rewritten.
+//! Execute packets of prepared statements. A packet is encoded once, then only its values are rewritten.
 
 use mysql_common::constants::{ColumnType, Command};
 
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
-use crate::{Error, Param, ParamType};
+use crate::error::Error;
+use crate::value::{Param, ParamType};
 
 /// A prepared statement and the packet that executes it.
 #[derive(Debug)]
@@ -12,7 +13,7 @@ pub(crate) struct Statement {
     packet: Vec<u8>,
     /// Where the values begin in the packet.
     values: usize,
-    /// Whether the packet still tells the types, as the first one must.
+    /// Whether the packet still contains the types, as the first one must.
     tells_types: bool,
 }
 
@@ -35,7 +36,7 @@ impl Statement {
         Self { types: types.into(), packet, values, tells_types: !types.is_empty() }
     }
 
-    /// The packet with these values. Keeps its memory, so that values of the same size need none.
+    /// The packet with these values. It keeps its memory, so values of the same size allocate none.
     pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
         if params.len() != self.types.len() {
             return Err(Error::Usage("another number of parameters than was prepared"));
@@ -63,7 +64,7 @@ impl Statement {
         Ok(&self.packet)
     }
 
-    /// To be called when the server has executed the statement, and so knows the types.
+    /// To be called once the server has executed the statement and so knows the types.
     pub(crate) fn executed(&mut self) {
         if self.tells_types {
             self.tells_types = false;

@@ -1,21 +1,21 @@
-//! Logging in, apart from sockets: what to answer to each packet until the server is content.
+//! The login without sockets: the answer to each packet until the server lets the client in.
 
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 use mysql_common::auth::plugins::mysql_native_password::scramble_native;
 use mysql_common::constants::CapabilityFlags;
 
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
-use crate::{Address, ConnectOptions, Error};
+use crate::error::Error;
+use crate::options::{Address, ConnectOptions};
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
 
-/// What this client asks of every server, so that none is favoured.
+/// The capabilities that this client asks of every server, so that none is favoured.
 ///
-/// All of it is known to MySQL 5.5 and MariaDB 10.1 and everything since. Left out on purpose: the
-/// deprecated-EOF form and MariaDB's cached metadata, which only some servers have and which make
-/// their replies shorter; found rows, which would count unchanged rows as written; statements in a
-/// row, local files, compression and TLS.
+/// MySQL 5.5, MariaDB 10.1 and everything since have them all. Left out on purpose: the deprecated-EOF form and
+/// MariaDB's cached metadata, which only some servers have and which make their replies shorter; found rows, which
+/// would count unchanged rows as written; multiple statements, local files, compression and TLS.
 const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
     .union(CapabilityFlags::CLIENT_PROTOCOL_41)
@@ -25,13 +25,17 @@ const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PS_MULTI_RESULTS)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
-/// Of those, the ones without which the two sides would not understand each other.
+/// Capabilities without which the two sides would not understand each other.
 const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
-/// The longest packet this client says it takes, in bytes: the protocol's usual 1 GiB.
+/// The longest packet that this client announces to accept, bytes: the usual 1 GiB.
 const MAX_PACKET: u32 = 1 << 30;
+
+/// Collation number of `latin1`, one byte per character: the default of the reference client (sysbench), and known to
+/// all servers. It is the same for all servers that are compared.
+const LATIN1: u8 = 8;
 
 /// A login in progress.
 pub struct Login<'a> {
@@ -41,7 +45,7 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    /// Reads the server's greeting: what it says, and the payload to answer with.
+    /// Reads the server's greeting. Returns it with the payload to answer with.
     ///
     /// # Errors
     /// Those of [`parse_greeting`], and [`Error::Protocol`] for a server that is too old.
@@ -55,7 +59,7 @@ impl<'a> Login<'a> {
         }
         let plugin = match greeting.auth_plugin.as_str() {
             CACHING_SHA2 => CACHING_SHA2,
-            // The server asks again if the account wants something else.
+            // The server asks again if the account needs another method.
             _ => NATIVE,
         };
         let login = Self { options, plugin: plugin.to_owned(), done: false };
@@ -63,7 +67,7 @@ impl<'a> Login<'a> {
         Ok((login, greeting, answer))
     }
 
-    /// What is asked of every server, the default database apart.
+    /// The capabilities to ask for: the same for every server, except for the default database.
     pub fn capabilities(&self) -> CapabilityFlags {
         match self.options.database {
             Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_CONNECT_WITH_DB,
@@ -81,11 +85,11 @@ impl<'a> Login<'a> {
         self.done
     }
 
-    /// Takes a packet; gives the payload to answer with, if one is due.
+    /// Takes a packet. Returns the payload to answer with, if one is due.
     ///
     /// # Errors
-    /// [`Error::Server`] where the server refuses, [`Error::Auth`] where it wants what this client
-    /// will not do, [`Error::Protocol`] where the packet is malformed.
+    /// [`Error::Server`] where the server refuses, [`Error::Auth`] where it requires what this client will not do,
+    /// [`Error::Protocol`] where the packet is malformed.
     pub fn step(&mut self, payload: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match payload {
             [0, ..] => {
@@ -110,7 +114,7 @@ impl<'a> Login<'a> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
-        out.push(self.options.charset.collation());
+        out.push(LATIN1);
         out.extend_from_slice(&[0; 23]);
         put_terminated(&self.options.user, &mut out)?;
         let scramble = self.scramble(nonce)?;
@@ -123,7 +127,7 @@ impl<'a> Login<'a> {
         Ok(out)
     }
 
-    /// The password mixed with the server's nonce, 32 bytes at most; nothing for an empty one.
+    /// The password hashed with the server's nonce, at most 32 bytes. Empty for an empty password.
     fn scramble(&self, nonce: &[u8]) -> Result<Vec<u8>, Error> {
         let password = self.password();
         if password.is_empty() {
@@ -138,7 +142,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// On a unix socket the password meets nobody but the server.
+    /// The password in clear text, for unix sockets only: there nobody but the server can read it.
     fn password_in_clear(&self) -> Result<Vec<u8>, Error> {
         match self.options.address {
             Address::Unix(_) => Ok([self.password(), &[0]].concat()),

@@ -1,19 +1,12 @@
-//! The MySQL and MariaDB client protocol.
-//!
-//! [`Control`] is for set-up and questions: it keeps what it reads. [`Hot`] is for measured
-//! statements: it counts rows, decodes nothing and does not allocate once it is warm.
+//! The client protocol of MySQL and MariaDB.
 
 pub mod codec;
-mod control;
 mod execute;
-mod hot;
 mod login;
 mod session;
 mod walk;
 
-pub use control::Control;
-pub use hot::Hot;
 pub use login::Login;
 pub use mysql_common::constants::CapabilityFlags;
-pub use session::Session;
+pub(crate) use session::Session;
 pub use walk::Walker;

@@ -1,215 +1,243 @@
-//! A connection that has been logged in: what was agreed on, and packets in and out.
+//! The client's half of a MySQL session: commands out, messages in.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use mysql_common::constants::{CapabilityFlags, Command};
 
-use super::codec::{HEADER, MAX_PAYLOAD, frame, header, packets, parse_header};
+use super::codec::{
+    HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, frame, header, is_eof, packets, parse_column,
+    parse_eof, parse_error, parse_head, parse_header, parse_prepared, parse_row,
+};
+use super::execute::Statement;
 use super::login::Login;
-use crate::inbox::Inbox;
-use crate::patience::Patience;
-use crate::stream::Stream;
-use crate::{Charset, ConnectOptions, Error, postgres};
+use super::walk::Walker;
+use crate::budget::ReadBudget;
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::options::ConnectOptions;
+use crate::postgres;
+use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
-/// A server that has not greeted after so long may be one that waits for the client to speak first.
+/// A server that has not greeted after this time may be one that waits for the client to speak first.
 const GREETING_DUE: Duration = Duration::from_secs(1);
 /// A server that has not let a client in after so many packets never will.
 const MAX_LOGIN_STEPS: usize = 8;
-/// A statement's memory above this is given back after use.
-const KEEP: usize = 1 << 20;
 
-/// What the two sides agreed on, and the connection itself.
+/// A session that has been logged in.
 #[derive(Debug)]
-pub struct Session {
-    pub(crate) stream: Stream,
-    pub(crate) inbox: Inbox,
-    /// For the login or the reply at hand.
-    pub(crate) patience: Patience,
-    outbox: Vec<u8>,
-    sequence: u8,
-    server_version: String,
-    connection_id: u32,
+pub(crate) struct Session {
     capabilities: CapabilityFlags,
-    auth_plugin: String,
-    charset: Charset,
+    statements: Vec<Statement>,
+    outbox: Vec<u8>,
+    packet: Vec<u8>,
+    /// Number of the next packet.
+    sequence: u8,
 }
 
 impl Session {
-    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
-        // The time counts from here, so that connecting and logging in take no longer together.
-        let patience = Patience::login(options.timeout);
-        let mut session = Self {
-            stream: Stream::connect(options)?,
-            inbox: Inbox::new(),
-            patience,
-            outbox: Vec::new(),
-            sequence: 0,
-            server_version: String::new(),
-            connection_id: 0,
-            capabilities: CapabilityFlags::empty(),
-            auth_plugin: String::new(),
-            charset: options.charset,
-        };
-        session.log_in(options)?;
-        Ok(session)
-    }
-
-    fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
-        let is_greeted = self.stream.is_answered_within(GREETING_DUE.min(options.timeout))?;
+    /// Logs in.
+    pub(crate) fn log_in(
+        channel: &mut Channel,
+        options: &ConnectOptions,
+    ) -> Result<(Self, ServerIdentity), Error> {
+        let is_greeted = channel.stream.is_answered_within(GREETING_DUE.min(options.timeout))?;
         if !is_greeted && postgres::is_spoken_at(options) {
             let address = options.address.to_string();
             return Err(Error::OtherProtocol { address, spoken: "Postgres", expected: "MySQL" });
         }
-        let mut packet = Vec::new();
-        self.read(&mut packet)?;
-        let (mut login, greeting, answer) = Login::start(options, &packet)?;
-        self.write(&answer)?;
+        let mut session = Self {
+            capabilities: CapabilityFlags::empty(),
+            statements: Vec::new(),
+            outbox: Vec::new(),
+            packet: Vec::new(),
+            sequence: 0,
+        };
+        let (mut login, greeting, answer) = Login::start(options, session.read(channel)?)?;
+        session.write(channel, &answer)?;
         for _ in 0..MAX_LOGIN_STEPS {
-            self.read(&mut packet)?;
-            if let Some(answer) = login.step(&packet)? {
-                self.write(&answer)?;
+            if let Some(answer) = login.step(session.read(channel)?)? {
+                session.write(channel, &answer)?;
             }
             if login.is_done() {
-                self.server_version = greeting.server_version;
-                self.connection_id = greeting.connection_id;
-                self.capabilities = login.capabilities();
-                self.auth_plugin = login.plugin().to_owned();
-                return Ok(());
+                session.capabilities = login.capabilities();
+                let identity = ServerIdentity {
+                    version: greeting.server_version,
+                    connection_id: greeting.connection_id,
+                    auth_method: login.plugin().to_owned(),
+                };
+                return Ok((session, identity));
             }
         }
         Err(Error::Protocol("a login without end"))
     }
 
-    /// Version in the server's words, such as `10.11.19-MariaDB`.
-    pub fn server_version(&self) -> &str {
-        &self.server_version
-    }
-
-    /// The server's number for this connection, as in `KILL`.
-    pub fn connection_id(&self) -> u32 {
-        self.connection_id
-    }
-
-    /// What was agreed on; the same with every server.
-    pub fn capabilities(&self) -> CapabilityFlags {
+    /// The capabilities agreed on, which are the same with every server.
+    pub(crate) fn capabilities(&self) -> CapabilityFlags {
         self.capabilities
     }
 
-    /// The method by which the client logged in.
-    pub fn auth_plugin(&self) -> &str {
-        &self.auth_plugin
+    /// Ends the session in good order, so that the server does not count the connection as aborted.
+    pub(crate) fn log_out(channel: &mut Channel) {
+        let [a, b, c, d] = header(1, 0);
+        channel.stream.send_last(&[a, b, c, d, Command::COM_QUIT as u8]);
     }
 
-    /// The character set asked for.
-    pub fn charset(&self) -> Charset {
-        self.charset
+    pub(crate) fn prepare(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        params: &[ParamType],
+    ) -> Result<StatementId, Error> {
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        self.command(channel, Command::COM_STMT_PREPARE, sql.as_bytes())?;
+        let prepared = match parse_prepared(self.read(channel)?) {
+            Err(error @ Error::Server { .. }) => {
+                channel.end_reply();
+                return Err(error);
+            }
+            prepared => prepared?,
+        };
+        for list in [prepared.params, prepared.columns] {
+            for _ in 0..list {
+                self.read(channel)?;
+            }
+            if list > 0 {
+                parse_eof(self.read(channel)?)?;
+            }
+        }
+        channel.end_reply();
+        if usize::from(prepared.params) != params.len() {
+            return Err(Error::Usage("another number of parameters than the statement has"));
+        }
+        self.statements.push(Statement::new(prepared.id, params));
+        Ok(StatementId(self.statements.len() - 1))
     }
 
-    /// Bytes sent since the connection was made, packet headers and login included.
-    pub fn bytes_sent(&self) -> u64 {
-        self.stream.sent()
+    pub(crate) fn execute(
+        &mut self,
+        channel: &mut Channel,
+        id: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<Reply, Error> {
+        let statement = id.find_in(&mut self.statements)?;
+        let packet = statement.encode(params)?;
+        channel.begin_reply()?;
+        channel.stream.send(packet)?;
+        let reply = channel.walk(Walker::new(1))?;
+        statement.executed();
+        Ok(reply)
     }
 
-    /// Bytes received since the connection was made, packet headers and login included.
-    pub fn bytes_received(&self) -> u64 {
-        self.stream.received()
+    pub(crate) fn execute_text(
+        &mut self,
+        channel: &mut Channel,
+        sql: &[u8],
+    ) -> Result<Reply, Error> {
+        channel.begin_reply()?;
+        self.command(channel, Command::COM_QUERY, sql)?;
+        channel.walk(Walker::new(packets(1 + sql.len())))
     }
 
-    pub(crate) fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
-        self.stream.set_limit(limit)
+    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        self.command(channel, Command::COM_QUERY, sql.as_bytes())?;
+        let result = self.results(channel);
+        if matches!(result, Ok(_) | Err(Error::Server { .. })) {
+            channel.end_reply();
+        }
+        result
+    }
+
+    /// All results of a statement; of several the first that has rows.
+    fn results(&mut self, channel: &mut Channel) -> Result<ResultSet, Error> {
+        let mut kept = ResultSet::default();
+        loop {
+            let (result, has_more) = self.result(channel)?;
+            let affected = kept.affected.saturating_add(result.affected);
+            if kept.columns.is_empty() {
+                kept = result;
+            }
+            kept.affected = affected;
+            if !has_more {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// One result, and whether another follows.
+    fn result(&mut self, channel: &mut Channel) -> Result<(ResultSet, bool), Error> {
+        let mut result = ResultSet::default();
+        let columns = match parse_head(self.read(channel)?)? {
+            Head::Done(done) => {
+                result.affected = done.affected;
+                result.last_insert_id = done.last_insert_id;
+                return Ok((result, done.status & MORE_RESULTS != 0));
+            }
+            Head::Columns(columns) => columns,
+        };
+        for _ in 0..columns {
+            result.columns.push(parse_column(self.read(channel)?)?);
+        }
+        parse_eof(self.read(channel)?)?;
+        loop {
+            let width = result.columns.len();
+            let packet = self.read(channel)?;
+            if is_eof(packet) {
+                return Ok((result, parse_eof(packet)?.status & MORE_RESULTS != 0));
+            }
+            if packet.first() == Some(&0xff) {
+                return Err(parse_error(packet));
+            }
+            let row = parse_row(packet, width)?;
+            channel.keep_row(width)?;
+            result.rows.push(row);
+        }
     }
 
     /// Sends a command, in as few writes as the socket takes.
-    pub(crate) fn command(&mut self, command: Command, body: &[u8]) -> Result<(), Error> {
+    fn command(
+        &mut self,
+        channel: &mut Channel,
+        command: Command,
+        body: &[u8],
+    ) -> Result<(), Error> {
         self.sequence = 0;
         if body.len() + 1 < MAX_PAYLOAD {
             self.outbox.clear();
             self.outbox.extend_from_slice(&header(body.len() + 1, 0));
             self.outbox.push(command as u8);
             self.outbox.extend_from_slice(body);
-            self.flush(1)
+            self.flush(channel, 1)
         } else {
-            self.write(&[&[command as u8], body].concat())
+            self.write(channel, &[&[command as u8], body].concat())
         }
     }
 
     /// Sends one message, numbered after the last packet received.
-    fn write(&mut self, payload: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, channel: &mut Channel, payload: &[u8]) -> Result<(), Error> {
         self.outbox.clear();
         frame(payload, self.sequence, &mut self.outbox);
-        self.flush(packets(payload.len()))
+        self.flush(channel, packets(payload.len()))
     }
 
-    fn flush(&mut self, packets: usize) -> Result<(), Error> {
+    fn flush(&mut self, channel: &mut Channel, packets: usize) -> Result<(), Error> {
         self.sequence = self.sequence.wrapping_add(packets as u8);
-        let sent = self.stream.send(&self.outbox);
-        if self.outbox.capacity() > KEEP {
-            self.outbox = Vec::new();
-        }
-        sent
+        channel.send_buffer(&mut self.outbox)
     }
 
     /// Receives one message, joined from as many packets as it takes.
-    pub(crate) fn read(&mut self, message: &mut Vec<u8>) -> Result<(), Error> {
-        message.clear();
+    fn read(&mut self, channel: &mut Channel) -> Result<&[u8], Error> {
+        self.packet.clear();
         loop {
-            let header = loop {
-                match self.inbox.bytes().first_chunk::<HEADER>() {
-                    Some(header) => break *header,
-                    None => self.receive()?,
-                }
-            };
-            self.inbox.consume(HEADER);
-            let (length, sequence) = parse_header(header);
-            self.patience.begin_message(HEADER + length, self.stream.limit())?;
+            let (length, sequence) = parse_header(channel.peek::<HEADER>()?);
             if sequence != self.sequence {
                 return Err(Error::Protocol("packets out of order"));
             }
             self.sequence = sequence.wrapping_add(1);
-            self.append(length, message)?;
+            channel.read_message(HEADER, length, &mut self.packet)?;
             if length < MAX_PAYLOAD {
-                return Ok(());
+                return Ok(&self.packet);
             }
         }
-    }
-
-    fn append(&mut self, length: usize, message: &mut Vec<u8>) -> Result<(), Error> {
-        let mut left = length;
-        while left > 0 {
-            if self.inbox.bytes().is_empty() {
-                self.receive()?;
-            }
-            let bytes = self.inbox.bytes();
-            let bytes = bytes.get(..left.min(bytes.len())).unwrap_or_default();
-            message.extend_from_slice(bytes);
-            let used = bytes.len();
-            left -= used;
-            self.inbox.consume(used);
-        }
-        Ok(())
-    }
-
-    /// Waits for more bytes.
-    fn receive(&mut self) -> Result<(), Error> {
-        self.stream.wait_with(&self.patience)?;
-        self.inbox.receive(&mut self.stream)?;
-        Ok(())
-    }
-}
-
-/// Says goodbye, so that the server does not count the connection as aborted.
-impl Drop for Session {
-    fn drop(&mut self) {
-        if !self.capabilities.is_empty() {
-            let [a, b, c, d] = header(1, 0);
-            self.stream.send_last(&[a, b, c, d, Command::COM_QUIT as u8]);
-        }
-    }
-}
-
-impl AsFd for Session {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }

@@ -1,15 +1,14 @@
 //! Parsers of the messages a server sends, and the framing of those a client sends.
 //!
-//! A message is a byte that tells its kind, its length without that byte, and a body. Every parser
-//! takes a body and answers any bytes with a value or an [`Error`].
+//! A message is a byte for its kind, its length without that byte, and a body. Every parser takes a body, and returns a
+//! value or an [`Error`] for any bytes.
 //!
 //! Source: the Postgres manual, chapter "Frontend/Backend Protocol", "Message Formats".
 
 use std::borrow::Cow;
 use std::str::from_utf8;
 
-use crate::Error;
-use crate::error::{code_of_state, message};
+use crate::error::{Error, code_of_state, message};
 
 /// Bytes of a message before its body: kind and length.
 pub const HEADER: usize = 5;
@@ -20,7 +19,7 @@ pub mod kind {
     pub const AUTHENTICATION: u8 = b'R';
     /// Process id and secret of the backend.
     pub const BACKEND_KEY: u8 = b'K';
-    /// A setting that clients should know.
+    /// A setting that the server reports to clients.
     pub const PARAMETER: u8 = b'S';
     /// The server waits for the next request.
     pub const READY: u8 = b'Z';
@@ -42,16 +41,16 @@ pub mod kind {
     pub const PARAMETERS: u8 = b't';
     /// A statement returns no rows.
     pub const NO_COLUMNS: u8 = b'n';
-    /// Something to tell the user.
+    /// A message for the user.
     pub const NOTICE: u8 = b'N';
     /// Another session has notified this one.
     pub const NOTIFICATION: u8 = b'A';
 }
 
-/// What a statement came to.
+/// The outcome of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Whether it was one that returns rows.
+    /// Whether the statement returns rows.
     pub returns_rows: bool,
     /// Rows changed.
     pub affected: u64,
@@ -60,7 +59,7 @@ pub struct Completion {
 /// Kind and body length of the message that begins with these bytes.
 ///
 /// # Errors
-/// [`Error::Protocol`] where the length cannot be one.
+/// [`Error::Protocol`] where the length is impossible.
 pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     let [kind, a, b, c, d] = header;
     let length = i32::from_be_bytes([a, b, c, d]);
@@ -68,7 +67,7 @@ pub fn parse_header(header: [u8; HEADER]) -> Result<(u8, usize), Error> {
     Ok((kind, body.ok_or(Error::Protocol("a message's length"))?))
 }
 
-/// State of an error: other objects depend on one that is to be dropped.
+/// SQL state of an error: other objects depend on one that is to be dropped.
 const DEPENDENT: &str = "2BP01";
 
 /// The error in an error message's body.
@@ -99,10 +98,10 @@ pub fn parse_error(body: &[u8]) -> Error {
     }
 }
 
-/// What the tag of a complete statement says, such as `UPDATE 3` or `SELECT 100`.
+/// Parses the tag of a complete statement, such as `UPDATE 3` or `SELECT 100`.
 ///
 /// # Errors
-/// [`Error::Protocol`] where it is no text.
+/// [`Error::Protocol`] where the tag is not text.
 pub fn parse_complete(body: &[u8]) -> Result<Completion, Error> {
     let (tag, _) = text(body)?;
     let word = tag.split(' ').next().unwrap_or_default();
@@ -170,7 +169,7 @@ impl<'a> Iterator for Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// How many are still to come, by the server's word.
+    /// How many are still to come, as the server announced.
     pub(crate) fn left(&self) -> usize {
         usize::from(self.left)
     }
@@ -208,14 +207,14 @@ pub fn parse_backend(body: &[u8]) -> Result<u32, Error> {
     Ok(u32::from_be_bytes(*id))
 }
 
-/// Text up to the zero that ends it, and what follows. What is not UTF-8 gives an error.
+/// Text up to the zero that ends it, and the bytes after it. Fails if it is not UTF-8.
 fn text(all: &[u8]) -> Result<(&str, &[u8]), Error> {
     let (text, rest) = bytes(all)?;
     let text = from_utf8(text).map_err(|_| Error::Protocol("a text that is not UTF-8"))?;
     Ok((text, rest))
 }
 
-/// Bytes up to the zero that ends them, and what follows.
+/// Bytes up to the zero that ends them, and the bytes after it.
 fn bytes(all: &[u8]) -> Result<(&[u8], &[u8]), Error> {
     let end = all.iter().position(|byte| *byte == 0);
     let (bytes, rest) =
@@ -245,7 +244,7 @@ pub(crate) fn put_message(
 /// Appends a length that counts itself and what `put` appends.
 ///
 /// # Errors
-/// As [`put_message`].
+/// Those of [`put_message`].
 pub(crate) fn put_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -264,7 +263,7 @@ pub(crate) fn put_text(text: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Text that holds no zero, which would end it early.
+/// The text as bytes. Fails if it holds a zero, which would end it early.
 pub(crate) fn checked(text: &str) -> Result<&[u8], Error> {
     if text.contains('\0') {
         return Err(Error::Usage("a text that holds a zero byte"));

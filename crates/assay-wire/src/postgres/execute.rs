@@ -1,9 +1,10 @@
-//! The messages that execute prepared statements: encoded once, then only the values are rewritten.
+//! The messages that execute prepared statements. They are encoded once, then only their values are rewritten.
 
 use super::codec::{HEADER, checked, put_message, put_text};
-use crate::{Error, Param, ParamType};
+use crate::error::Error;
+use crate::value::{Param, ParamType};
 
-/// Type numbers of `int8` and `varchar`, as the reference client (sysbench) declares its parameters.
+/// Type numbers of `int8` and `varchar`, the types that the reference client (sysbench) declares.
 const INT8: u32 = 20;
 const VARCHAR: u32 = 1043;
 
@@ -15,8 +16,8 @@ const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
 /// A prepared statement and the messages that execute it.
 ///
-/// The portal is not described: the columns are known since the statement was prepared, and the end
-/// of the reply tells whether there were any.
+/// The portal is not described: the columns are known since the statement was prepared, and the end of the reply shows
+/// whether there were any.
 #[derive(Debug)]
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
@@ -55,7 +56,7 @@ fn name(number: usize) -> Vec<u8> {
     format!("s{number}").into_bytes()
 }
 
-/// The number of parameters, as it is sent.
+/// The number of parameters, encoded.
 fn count(types: &[ParamType]) -> Result<[u8; 2], Error> {
     let count = i16::try_from(types.len()).map_err(|_| Error::Usage("more than 32767 parameters"));
     count.map(i16::to_be_bytes)
@@ -68,14 +69,14 @@ impl Statement {
         // The unnamed portal.
         packet.push(0);
         put_text(&name(number), &mut packet);
-        // All parameters come as text, as the reference client's do.
+        // All parameters are sent as text, as the reference client does.
         packet.extend_from_slice(&[0, 0]);
         packet.extend_from_slice(&count(types)?);
         let values = packet.len();
         Ok(Self { types: types.into(), packet, values })
     }
 
-    /// The messages with these values. Keeps its memory, so that values of the same size need none.
+    /// The messages with these values. They keep their memory, so values of the same size allocate none.
     pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
         if params.len() != self.types.len() {
             return Err(Error::Usage("another number of parameters than was prepared"));

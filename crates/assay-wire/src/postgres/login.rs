@@ -1,18 +1,19 @@
-//! Logging in, apart from sockets: what to answer to each message until the server is content.
+//! The login without sockets: the answer to each message until the server lets the client in.
 
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::codec::{checked, put_length, put_message, put_text};
-use crate::{Address, ConnectOptions, Error};
+use crate::error::Error;
+use crate::options::{Address, ConnectOptions};
 
-/// Version 3.0 of the protocol, in which every server since 7.4 answers.
+/// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: [u8; 4] = [0, 3, 0, 0];
 
-/// Rounds of hashing that a server may ask for; its default is 4096. A hostile one could ask for hours.
+/// Most rounds of hashing that a server may ask for. The default is 4096; a hostile server could ask for hours of work.
 const MAX_ROUNDS: u32 = 1_000_000;
 
-/// What a server may ask for.
+/// Codes of the steps that a server may ask for.
 mod ask {
     pub(super) const NOTHING_MORE: u32 = 0;
     pub(super) const PASSWORD: u32 = 3;
@@ -31,7 +32,7 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
-    /// What to send first.
+    /// Starts a login. Returns it with the first message to send.
     ///
     /// # Errors
     /// [`Error::Usage`] where a name holds a zero byte.
@@ -62,17 +63,17 @@ impl<'a> Login<'a> {
         self.done
     }
 
-    /// Takes the body of an authentication message; gives the message to answer with, if one is due.
+    /// Takes the body of an authentication message. Returns the message to answer with, if one is due.
     ///
     /// # Errors
-    /// [`Error::Auth`] where the server wants what this client will not do, [`Error::Protocol`]
-    /// where the message is malformed.
+    /// [`Error::Auth`] where the server requires what this client will not do, [`Error::Protocol`] where the message is
+    /// malformed.
     pub fn step(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let Some((asked, data)) = body.split_first_chunk::<4>() else {
             return Err(Error::Protocol("a step of the login that is cut off"));
         };
         match u32::from_be_bytes(*asked) {
-            // A server that begins SCRAM has to end it: only then it has proven that it knows the password.
+            // A server that begins SCRAM has to finish it: only the end proves that it knows the password.
             ask::NOTHING_MORE | ask::PASSWORD | ask::MD5 | ask::SASL if self.scram.is_some() => {
                 Err(Error::Protocol("a login out of order"))
             }
@@ -150,7 +151,7 @@ impl<'a> Login<'a> {
         Ok(out)
     }
 
-    /// The server proves that it knows the password too.
+    /// Checks the server's proof that it knows the password too.
     fn scram_last(&mut self, data: &[u8]) -> Result<(), Error> {
         let mut scram = self.scram.take().ok_or(Error::Protocol("a login out of order"))?;
         let proven = scram.finish(data);
@@ -169,7 +170,7 @@ fn refused(plugin: &str, reason: &'static str) -> Error {
     Error::Auth { plugin: plugin.to_owned(), reason }
 }
 
-/// Of methods that this client does not have.
+/// The name of a method that this client does not support.
 fn method_name(asked: u32) -> &'static str {
     match asked {
         2 => "kerberos",

@@ -1,79 +1,68 @@
-//! A connection that has been logged in: what was agreed on, and messages in and out.
-
-use std::time::Duration;
+//! The client's half of a Postgres session: messages out and in.
 
 use super::codec::{
-    HEADER, kind, parse_backend, parse_error, parse_header, parse_parameter, put_message, put_text,
+    HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_error, parse_header,
+    parse_parameter, parse_parameters, parse_row, put_message, put_text,
 };
+use super::execute::{Statement, prepare};
 use super::login::Login;
-use crate::inbox::Inbox;
-use crate::patience::Patience;
-use crate::stream::Stream;
-use crate::{ConnectOptions, Error};
+use super::probe::is_mysql;
+use super::walk::Walker;
+use crate::budget::ReadBudget;
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::options::ConnectOptions;
+use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
 
 /// A server that is not ready after so many messages never will be.
 const MAX_LOGIN_MESSAGES: usize = 200;
-/// A statement's memory above this is given back after use.
-const KEEP: usize = 1 << 20;
 
-/// What the two sides agreed on, and the connection itself.
+/// Takes the rows of a reply one by one.
+type TakeRow<'a> = &'a mut dyn FnMut(Values<'_>) -> Result<(), Error>;
+
+/// A session that has been logged in.
 #[derive(Debug)]
-pub struct Session {
-    pub(crate) stream: Stream,
-    pub(crate) inbox: Inbox,
-    /// For the login or the reply at hand.
-    pub(crate) patience: Patience,
-    server_version: String,
-    backend: u32,
-    auth_method: &'static str,
-    /// Whether the server has let the client in.
-    ready: bool,
+pub(crate) struct Session {
+    statements: Vec<Statement>,
+    outbox: Vec<u8>,
+    body: Vec<u8>,
 }
 
 impl Session {
-    pub(crate) fn connect(options: &ConnectOptions) -> Result<Self, Error> {
-        // The time counts from here, so that connecting and logging in take no longer together.
-        let patience = Patience::login(options.timeout);
-        let mut session = Self {
-            stream: Stream::connect(options)?,
-            inbox: Inbox::new(),
-            patience,
-            server_version: String::new(),
-            backend: 0,
-            auth_method: "",
-            ready: false,
-        };
-        session.log_in(options)?;
-        Ok(session)
-    }
-
-    fn log_in(&mut self, options: &ConnectOptions) -> Result<(), Error> {
+    /// Logs in.
+    pub(crate) fn log_in(
+        channel: &mut Channel,
+        options: &ConnectOptions,
+    ) -> Result<(Self, ServerIdentity), Error> {
         let (mut login, hello) = Login::start(options)?;
-        self.stream.send(&hello)?;
-        if is_mysql(self.header()?) {
+        channel.stream.send(&hello)?;
+        if is_mysql(channel.peek()?) {
             let address = options.address.to_string();
             return Err(Error::OtherProtocol { address, spoken: "MySQL", expected: "Postgres" });
         }
-        let mut body = Vec::new();
+        let mut session = Self { statements: Vec::new(), outbox: Vec::new(), body: Vec::new() };
+        let mut identity =
+            ServerIdentity { version: String::new(), connection_id: 0, auth_method: String::new() };
         for _ in 0..MAX_LOGIN_MESSAGES {
-            match self.read_any(&mut body)? {
+            let kind = session.read_any(channel)?;
+            let body = session.body.as_slice();
+            match kind {
                 kind::AUTHENTICATION => {
-                    if let Some(answer) = login.step(&body)? {
-                        self.stream.send(&answer)?;
+                    if let Some(answer) = login.step(body)? {
+                        channel.stream.send(&answer)?;
                     }
                 }
                 kind::PARAMETER => {
-                    if let ("server_version", version) = parse_parameter(&body)? {
-                        self.server_version = version.into_owned();
+                    if let ("server_version", version) = parse_parameter(body)? {
+                        identity.version = version.into_owned();
                     }
                 }
-                kind::BACKEND_KEY => self.backend = parse_backend(&body)?,
+                kind::BACKEND_KEY => identity.connection_id = parse_backend(body)?,
                 kind::NOTICE => {}
-                kind::ERROR => return Err(parse_error(&body)),
+                kind::ERROR => return Err(parse_error(body)),
                 kind::READY if login.is_done() => {
-                    self.auth_method = login.method();
-                    self.ready = true;
-                    return Ok(());
+                    identity.auth_method = login.method().to_owned();
+                    return Ok((session, identity));
                 }
                 _ => return Err(Error::Protocol("a message of the login")),
             }
@@ -81,120 +70,165 @@ impl Session {
         Err(Error::Protocol("a login without end"))
     }
 
-    /// Version in the server's words, such as `18.6 (Debian 18.6-1)`.
-    pub fn server_version(&self) -> &str {
-        &self.server_version
+    /// Ends the session in good order, so that the server does not log a broken connection.
+    pub(crate) fn log_out(channel: &mut Channel) {
+        channel.stream.send_last(b"X\0\0\0\x04");
     }
 
-    /// Process id of the backend that serves this connection.
-    pub fn backend(&self) -> u32 {
-        self.backend
-    }
-
-    /// The method by which the client logged in: `trust`, `password`, `md5` or `scram-sha-256`.
-    pub fn auth_method(&self) -> &'static str {
-        self.auth_method
-    }
-
-    /// Receives the next message that is part of a reply: its kind, and its body in `body`.
-    pub(crate) fn read(&mut self, body: &mut Vec<u8>) -> Result<u8, Error> {
+    pub(crate) fn prepare(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        params: &[ParamType],
+    ) -> Result<StatementId, Error> {
+        let id = StatementId(self.statements.len());
+        let statement = Statement::new(id.0, params)?;
+        let request = prepare(id.0, sql, params)?;
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        channel.stream.send(&request)?;
+        let (mut count, mut failure) = (None, None);
         loop {
-            match self.read_any(body)? {
+            match self.read(channel)? {
+                kind::PARSED | kind::COLUMNS | kind::NO_COLUMNS => {}
+                kind::PARAMETERS => count = Some(parse_parameters(&self.body)?),
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => break,
+                _ => return Err(Error::Protocol("a message after a request to prepare")),
+            }
+        }
+        channel.end_reply();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if count != Some(params.len()) {
+            return Err(Error::Usage("another number of parameters than the statement has"));
+        }
+        self.statements.push(statement);
+        Ok(id)
+    }
+
+    pub(crate) fn execute(
+        &mut self,
+        channel: &mut Channel,
+        id: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<Reply, Error> {
+        let packet = id.find_in(&mut self.statements)?.encode(params)?;
+        channel.begin_reply()?;
+        channel.stream.send(packet)?;
+        channel.walk(Walker::new())
+    }
+
+    pub(crate) fn execute_text(
+        &mut self,
+        channel: &mut Channel,
+        sql: &[u8],
+    ) -> Result<Reply, Error> {
+        put_query(sql, &mut self.outbox)?;
+        channel.begin_reply()?;
+        channel.send_buffer(&mut self.outbox)?;
+        channel.walk(Walker::new())
+    }
+
+    pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
+        let mut rows = Vec::new();
+        let mut result = self.rows(channel, sql, ReadBudget::reply(), &mut |values| {
+            let row = values.map(|value| value.map(|value| value.map(<[u8]>::to_vec)));
+            rows.push(row.collect::<Result<Vec<_>, _>>()?);
+            Ok(())
+        })?;
+        if rows.iter().any(|row| row.len() != result.columns.len()) {
+            return Err(Error::Protocol("a row of another width than its columns"));
+        }
+        result.rows = rows;
+        Ok(result)
+    }
+
+    pub(crate) fn query_rows(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        take: TakeRow<'_>,
+    ) -> Result<ResultSet, Error> {
+        self.rows(channel, sql, ReadBudget::message_by_message(), take)
+    }
+
+    fn rows(
+        &mut self,
+        channel: &mut Channel,
+        sql: &str,
+        budget: ReadBudget,
+        take: TakeRow<'_>,
+    ) -> Result<ResultSet, Error> {
+        put_query(sql.as_bytes(), &mut self.outbox)?;
+        channel.begin_kept_reply(budget)?;
+        channel.send_buffer(&mut self.outbox)?;
+        let outcome = self.reply(channel, take)?;
+        channel.end_reply();
+        outcome
+    }
+
+    /// The whole reply. The outer error means that its end was not seen.
+    fn reply(
+        &mut self,
+        channel: &mut Channel,
+        take: TakeRow<'_>,
+    ) -> Result<Result<ResultSet, Error>, Error> {
+        let (mut kept, mut is_kept) = (ResultSet::default(), true);
+        let mut failure = None;
+        loop {
+            let kind = match self.read(channel) {
+                Ok(kind) => kind,
+                // A server that ends the connection sends the reason first.
+                Err(error) => return Err(failure.unwrap_or(error)),
+            };
+            match kind {
+                kind::COLUMNS => {
+                    is_kept = kept.columns.is_empty();
+                    if is_kept {
+                        kept.columns = parse_columns(&self.body)?;
+                    }
+                }
+                kind::ROW if is_kept => {
+                    let values = parse_row(&self.body)?;
+                    channel.keep_row(values.left())?;
+                    take(values)?;
+                }
+                kind::COMPLETE => {
+                    let affected = parse_complete(&self.body)?.affected;
+                    kept.affected = kept.affected.saturating_add(affected);
+                }
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => return Ok(failure.map_or(Ok(kept), Err)),
+                kind::ROW | kind::EMPTY => {}
+                _ => return Err(Error::Protocol("a message that is no part of a reply")),
+            }
+        }
+    }
+
+    /// Receives the next message that is part of a reply, and returns its kind. Its body is in `self.body`.
+    fn read(&mut self, channel: &mut Channel) -> Result<u8, Error> {
+        loop {
+            match self.read_any(channel)? {
                 kind::NOTICE | kind::NOTIFICATION | kind::PARAMETER => {}
-                kind::ERROR if !self.ready => return Err(parse_error(body)),
                 kind => return Ok(kind),
             }
         }
     }
 
-    fn read_any(&mut self, body: &mut Vec<u8>) -> Result<u8, Error> {
-        let header = self.header()?;
-        self.inbox.consume(HEADER);
-        let (kind, length) = parse_header(header)?;
-        self.patience.begin_message(HEADER + length, self.stream.limit())?;
-        body.clear();
-        while body.len() < length {
-            if self.inbox.bytes().is_empty() {
-                self.receive()?;
-            }
-            let bytes = self.inbox.bytes();
-            let bytes = bytes.get(..bytes.len().min(length - body.len())).unwrap_or_default();
-            body.extend_from_slice(bytes);
-            let used = bytes.len();
-            self.inbox.consume(used);
-        }
+    fn read_any(&mut self, channel: &mut Channel) -> Result<u8, Error> {
+        let (kind, length) = parse_header(channel.peek::<HEADER>()?)?;
+        self.body.clear();
+        channel.read_message(HEADER, length, &mut self.body)?;
         Ok(kind)
     }
-
-    /// The header of the next message, which is left where it is.
-    fn header(&mut self) -> Result<[u8; HEADER], Error> {
-        loop {
-            match self.inbox.bytes().first_chunk() {
-                Some(header) => return Ok(*header),
-                None => self.receive()?,
-            }
-        }
-    }
-
-    /// Waits for more bytes.
-    fn receive(&mut self) -> Result<(), Error> {
-        self.stream.wait_with(&self.patience)?;
-        self.inbox.receive(&mut self.stream)?;
-        Ok(())
-    }
-}
-
-/// Whether a server's first bytes are those of MySQL, which speaks first: a length of three bytes, number 0, and the
-/// protocol's version or an error. No first message of Postgres is 10 bytes long; an error may be of 255.
-fn is_mysql(header: [u8; HEADER]) -> bool {
-    match header {
-        [_, _, 0, 0, 10] => true,
-        [kind, _, 0, 0, 0xff] => ![kind::ERROR, kind::AUTHENTICATION, kind::NOTICE].contains(&kind),
-        _ => false,
-    }
-}
-
-/// Asks whether TLS is to be had; only Postgres answers with one of two letters.
-const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-/// Longest wait for the answer.
-const PROBE_LIMIT: Duration = Duration::from_secs(1);
-
-/// Whether a Postgres server listens there.
-pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {
-    let options = ConnectOptions { timeout: options.timeout.min(PROBE_LIMIT), ..options.clone() };
-    let answer = || {
-        let mut stream = Stream::connect(&options)?;
-        stream.send(&TLS_REQUEST)?;
-        stream.wait()?;
-        // The answer is one byte; a greeting of MySQL may begin with the same one.
-        let mut answer = [0; 2];
-        let count = stream.try_receive(&mut answer)?;
-        Ok::<_, Error>((count, answer))
-    };
-    matches!(answer(), Ok((Some(1), [b'S' | b'N', _])))
 }
 
 /// Makes `out` the message that runs a statement as text.
-pub(crate) fn put_query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+fn put_query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
     if sql.contains(&0) {
         return Err(Error::Usage("a statement that holds a zero byte"));
     }
     out.clear();
     put_message(b'Q', out, |out| put_text(sql, out))
-}
-
-/// Gives the memory of a long statement back.
-pub(crate) fn give_back(request: &mut Vec<u8>) {
-    if request.capacity() > KEEP {
-        *request = Vec::new();
-    }
-}
-
-/// Says goodbye, so that the server does not log a connection that broke.
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.ready {
-            self.stream.send_last(b"X\0\0\0\x04");
-        }
-    }
 }

@@ -1,74 +1,50 @@
-//! Walking over the reply to a statement: rows are counted by their messages' lengths.
+//! The messages of a Postgres reply, as far as they matter for walking over it.
 
 use super::codec::{HEADER, kind, parse_complete, parse_error, parse_header};
-use crate::{Error, Reply};
+use crate::error::Error;
+use crate::walk::{Grammar, Progress};
 
 /// The longest message that has to be seen whole: a statement's end or an error.
 const MAX_WHOLE: usize = 16 << 10;
 
-/// Walks over a reply that comes in pieces of any size, up to the server's readiness for the next
-/// request.
-#[derive(Debug, Default)]
-pub struct Walker {
-    /// Bytes that are still to come of a message whose content does not matter.
-    skip: usize,
-    done: bool,
-    reply: Reply,
-    failure: Option<Error>,
-}
+/// Walks over a reply that comes in pieces of any size, up to the server's readiness for the next request.
+pub type Walker = crate::walk::Walker<Messages>;
 
 impl Walker {
-    /// The longest rest that [`Walker::advance`] leaves in a non-empty piece.
+    /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
     /// At the start of a reply.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_grammar(Messages)
     }
+}
 
-    /// Walks as far as `bytes` go and says how many were used. The rest, at most
-    /// [`Walker::MAX_REST`] bytes, must stand at the front of the next piece.
-    ///
-    /// # Errors
-    /// [`Error::Protocol`] where the bytes are no reply.
-    pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Error> {
-        let mut rest = bytes;
-        loop {
-            let skipped = self.skip.min(rest.len());
-            self.skip -= skipped;
-            rest = rest.get(skipped..).unwrap_or_default();
-            if self.done || !self.message(rest)? {
-                return Ok(bytes.len() - rest.len());
-            }
-        }
+impl Default for Walker {
+    fn default() -> Self {
+        Self::new()
     }
+}
 
-    /// What the statement came to, once the end of the reply was seen: [`Error::Server`] where it
-    /// failed. To be asked once.
-    pub fn outcome(&mut self) -> Option<Result<Reply, Error>> {
-        let over = self.done && self.skip == 0;
-        over.then(|| self.failure.take().map_or(Ok(self.reply), Err))
-    }
+/// The messages of a reply, each of which tells its kind.
+#[derive(Debug)]
+pub struct Messages;
 
-    /// The error that the server sent before it ended the connection, if it sent one.
-    pub fn last_words(&mut self) -> Option<Error> {
-        self.failure.take()
-    }
-
-    /// Looks at the message at the front of `bytes`; false if more of it is needed.
-    fn message(&mut self, bytes: &[u8]) -> Result<bool, Error> {
-        let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return Ok(false) };
+impl Grammar for Messages {
+    #[inline]
+    fn message(&mut self, bytes: &[u8], progress: &mut Progress) -> Result<Option<usize>, Error> {
+        let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
         let (kind, length) = parse_header(*header)?;
         match kind {
-            kind::ROW => self.reply.rows += 1,
-            kind::COLUMNS => self.reply.result_set = true,
-            kind::READY => self.done = true,
+            kind::ROW => progress.reply.rows += 1,
+            kind::COLUMNS => progress.reply.result_set = true,
+            kind::READY => progress.is_over = true,
             kind::COMPLETE | kind::ERROR => {
                 if length > MAX_WHOLE {
                     return Err(Error::Protocol("an end or an error that is too long"));
                 }
-                let Some(body) = body.get(..length) else { return Ok(false) };
-                self.whole(kind, body)?;
+                let Some(body) = body.get(..length) else { return Ok(None) };
+                whole(kind, body, progress)?;
             }
             kind::BOUND
             | kind::PARSED
@@ -80,30 +56,31 @@ impl Walker {
             | kind::PARAMETER => {}
             _ => return Err(Error::Protocol("a message that is no part of a reply")),
         }
-        self.skip = HEADER + length;
-        Ok(true)
+        Ok(Some(HEADER + length))
     }
+}
 
-    fn whole(&mut self, kind: u8, body: &[u8]) -> Result<(), Error> {
-        if kind == kind::COMPLETE {
-            let completion = parse_complete(body)?;
-            self.reply.result_set |= completion.returns_rows;
-            // Any number may stand there; several need not add up.
-            self.reply.affected = self.reply.affected.saturating_add(completion.affected);
-            return Ok(());
-        }
-        match parse_error(body) {
-            // A second one belongs to a message that the first made senseless.
-            error @ Error::Server { .. } => drop(self.failure.get_or_insert(error)),
-            malformed => return Err(malformed),
-        }
-        Ok(())
+fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
+    if kind == kind::COMPLETE {
+        let completion = parse_complete(body)?;
+        let reply = &mut progress.reply;
+        reply.result_set |= completion.returns_rows;
+        // The server may send any number, so the sum may overflow.
+        reply.affected = reply.affected.saturating_add(completion.affected);
+        return Ok(());
     }
+    match parse_error(body) {
+        // A second error only says that the first made a later message senseless.
+        error @ Error::Server { .. } => drop(progress.failure.get_or_insert(error)),
+        malformed => return Err(malformed),
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Reply;
 
     fn walk(bytes: &[u8]) -> Option<Result<Reply, Error>> {
         let mut walker = Walker::new();

@@ -11,7 +11,7 @@ use assay_wire::ConnectOptions;
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
 use tempfile::TempDir;
 
-/// A peer that lets anybody in and then does as it is told.
+/// A peer that accepts every login and then runs a script.
 pub(crate) struct Peer {
     /// How to reach it.
     pub(crate) options: ConnectOptions,

@@ -5,11 +5,11 @@ mod result;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::{Bound, Finished, Session, SoFar, Watch, Work};
+use assay_load::{Bound, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
     Class, DataSet, IdKey, Product, Setup, StatementMode, Test, counted, limits, thousands,
 };
-use assay_wire::{ConnectOptions, Control};
+use assay_wire::{ConnectOptions, Connection};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
@@ -96,12 +96,12 @@ fn run(
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
-        let mut tell = |elapsed: Duration, _| {
+        let mut report = |elapsed: Duration, _| {
             progress
                 .update(&format!("{test}: warming, {:.0} of {seconds} s", elapsed.as_secs_f64()));
         };
-        let mut watch = watch(time, SHOWN_EVERY, interrupt, &mut tell);
-        let warm = session.run_watched(0, Bound::Time(time), &mut watch)?;
+        let mut monitor = monitor(time, SHOWN_EVERY, interrupt, &mut report);
+        let warm = session.run_monitored(0, Bound::Time(time), &mut monitor)?;
         if warm.is_stopped {
             return Ok(None);
         }
@@ -114,8 +114,8 @@ fn run(
         None => Bound::Time(time),
     };
     let every = args.report_interval.map_or(SHOWN_EVERY, Duration::from_secs_f64);
-    let mut last = (Duration::ZERO, SoFar::default());
-    let mut tell = |elapsed: Duration, so_far: SoFar| {
+    let mut last = (Duration::ZERO, RunProgress::default());
+    let mut report = |elapsed: Duration, so_far: RunProgress| {
         let (done, passed) = (so_far.since(&last.1), elapsed - last.0);
         last = (elapsed, so_far);
         let seconds = elapsed.as_secs_f64();
@@ -126,35 +126,35 @@ fn run(
         }
     };
     progress.update(&format!("{test}: {} s", args.time));
-    let mut watch = watch(time, every, interrupt, &mut tell);
+    let mut monitor = monitor(time, every, interrupt, &mut report);
     let before = process_cpu_us();
-    let finished = session.run_watched(sequence, bound, &mut watch)?;
+    let finished = session.run_monitored(sequence, bound, &mut monitor)?;
     Ok(Some((finished, process_cpu_us() - before)))
 }
 
-fn watch<'a>(
+fn monitor<'a>(
     time: Duration,
     every: Duration,
     interrupt: &Interrupt,
-    tell: &'a mut dyn FnMut(Duration, SoFar),
-) -> Watch<'a> {
+    report: &'a mut dyn FnMut(Duration, RunProgress),
+) -> RunMonitor<'a> {
     let [least, most] = GRACE;
-    Watch { grace: time.clamp(least, most), stop: interrupt.stop(), every, tell }
+    RunMonitor { grace: time.clamp(least, most), stop: interrupt.stop(), every, report }
 }
 
-fn latency_ms(done: &SoFar) -> f64 {
+fn latency_ms(done: &RunProgress) -> f64 {
     done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
 }
 
 /// What a terminal shows: short enough for most.
-fn rates(done: &SoFar, time: Duration) -> String {
+fn rates(done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let (qps, tps) = (per_s(done.queries()), per_s(done.events));
     format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
 }
 
 /// A line as sysbench's, but for the latency, which is the mean.
-fn interval(clients: u32, elapsed: Duration, done: &SoFar, time: Duration) -> String {
+fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let latency_ms = latency_ms(done);
     format!(
@@ -183,7 +183,7 @@ fn test(name: &str) -> Result<Test> {
 
 /// The tables to work on: as told, if the server has them, or as the server has them.
 fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
-    let mut control = Control::connect(options).context("cannot connect to the server")?;
+    let mut control = Connection::connect(options).context("cannot connect to the server")?;
     let there = assay_load::numbers(&mut control, product)?;
     let schema = control.schema()?;
     let is_there = |table: &u32| there.contains(table);
@@ -263,15 +263,26 @@ mod tests {
 
     #[test]
     fn a_terminal_shows_the_rates_of_the_last_second() {
-        let done = SoFar { events: 10, read: 40, event_ns_sum: 50_000_000, ..SoFar::default() };
+        let done = RunProgress {
+            events: 10,
+            read: 40,
+            event_ns_sum: 50_000_000,
+            ..RunProgress::default()
+        };
         let shown = rates(&done, Duration::from_secs(2));
         assert_eq!(shown, "20 queries/s, 5 events/s, 5.00 ms");
     }
 
     #[test]
     fn an_interval_is_told_as_sysbench_does() {
-        let done =
-            SoFar { events: 10, read: 40, write: 4, other: 2, errors: 1, event_ns_sum: 50_000_000 };
+        let done = RunProgress {
+            events: 10,
+            read: 40,
+            write: 4,
+            other: 2,
+            errors: 1,
+            event_ns_sum: 50_000_000,
+        };
         let second = Duration::from_secs(2);
         assert_eq!(
             interval(4, Duration::from_secs(10), &done, second),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant as Clock};
 use anyhow::{Context, Result};
 use assay_model::{Block, DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Verdict, counted};
 use assay_study::{Action, End, Executor, Outcome, write_events};
-use assay_wire::Control;
+use assay_wire::Connection;
 
 use super::Unfinished;
 use super::instance::Instance;
@@ -199,7 +199,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let began = Clock::now();
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
-        let mut control = Control::connect(&self.server(system)?.connect_options())?;
+        let mut control = Connection::connect(&self.server(system)?.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
         assay_servers::maintain(&mut control, &participant::tables(data), limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))
@@ -218,7 +218,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let test = self.cell(cell)?.id.test;
         let options = self.server(system)?.connect_options();
         let name = self.name(system);
-        Control::connect(&options).with_context(|| format!("`{name}` ended during {test}"))?;
+        Connection::connect(&options).with_context(|| format!("`{name}` ended during {test}"))?;
         Ok(())
     }
 }

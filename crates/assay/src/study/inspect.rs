@@ -6,7 +6,7 @@ use anyhow::Result;
 use assay_load::{Session, Work};
 use assay_model::{DataSet, Setup, StartFrom, StatementMode, System, Test};
 use assay_servers::audit::{Facts, Plan};
-use assay_wire::Control;
+use assay_wire::Connection;
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
 use super::instance::Instance;
@@ -25,7 +25,7 @@ pub(crate) struct Questions<'a> {
 
 /// Asks a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
-    let mut control = Control::connect(&server.connect_options())?;
+    let mut control = Connection::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
     // Of a server elsewhere nothing is known.
     if let Some(pid) = server.pid() {
@@ -94,7 +94,7 @@ fn explain(
     test: Test,
     system: &System,
     asked: &Questions,
-    control: &mut Control,
+    control: &mut Connection,
     plans: &mut Vec<Plan>,
 ) -> Result<()> {
     let product = system.spec.product;

@@ -15,7 +15,7 @@ use assay_model::{
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_study::{Phase, mean_rate};
-use assay_wire::Control;
+use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -519,7 +519,7 @@ impl Maker<'_> {
     fn maintain(&self, server: &Instance) -> Result<()> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
-        let mut control = Control::connect(&server.connect_options())?;
+        let mut control = Connection::connect(&server.connect_options())?;
         let tables = participant::tables(self.data);
         if let Instance::Attached(_) = server {
             // The rest of it is not this study's to change, nor to wait for.

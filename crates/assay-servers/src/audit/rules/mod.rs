@@ -1,5 +1,5 @@
-//! The rule base: what is known to decide comparisons by itself, under which names servers have it, and how a
-//! difference is read. Data, each fact with its source.
+//! The rule base: settings that can decide a comparison, their names on each server, and the meaning of a difference.
+//! This is data; each fact has its source.
 
 mod engine;
 mod ignored;
@@ -13,32 +13,32 @@ pub(super) use ignored::is_ignored;
 
 use super::Settings;
 
-/// One thing that systems should have in common, whatever their versions call it.
+/// A setting that systems should have in common, whatever their versions call it.
 pub(super) struct Rule {
-    /// What it is called in findings: the variable, where all versions have the same.
+    /// Its name in findings. If all versions have the same variable, its name.
     pub(super) name: &'static str,
-    /// The variables that tell it, each for some versions; none where the name is the only one.
+    /// The variables that hold it, each for some versions; empty if `name` is the only one.
     pub(super) from: &'static [Variable],
     pub(super) class: AuditClass,
-    /// What a server does that has none of the variables, where that is known.
+    /// The value for a server without any of the variables, if known.
     pub(super) without: Option<&'static str>,
-    /// What each product has by its nature, where that differs.
+    /// The default of each product, if the intent keeps it and products differ.
     pub(super) own: Option<Own>,
-    /// Why it matters, or does not.
+    /// Why a difference matters, or does not.
     pub(super) why: &'static str,
-    /// Where the facts can be read.
+    /// The source of the facts.
     pub(super) source: &'static str,
 }
 
-/// A variable, and what a value of it means in the rule's terms.
+/// A variable, and the meaning of its values in the rule's terms.
 pub(super) struct Variable {
     pub(super) name: &'static str,
     pub(super) meaning: fn(&str, &Settings) -> String,
 }
 
-/// A default that each product has by its nature.
+/// A default that differs between products and that the intent keeps.
 pub(super) struct Own {
-    /// In the rule's terms.
+    /// The default in the rule's terms.
     pub(super) value: fn(Product) -> &'static str,
     /// Why it is kept: it belongs to the comparison that was asked for.
     pub(super) why: &'static str,
@@ -53,40 +53,40 @@ impl Rule {
         Self { class: Harmless, ..Self::trap(name, why, source) }
     }
 
-    /// Of versions without it: what they do.
+    /// Sets the value for versions without the setting.
     const fn else_(self, without: &'static str) -> Self {
         Self { without: Some(without), ..self }
     }
 
-    /// With a default of each product that the intent keeps.
+    /// Sets the default of each product that the intent keeps.
     const fn own(self, own: Own) -> Self {
         Self { own: Some(own), ..self }
     }
 
-    /// Known under other names.
+    /// Sets the variables that hold it.
     const fn from(self, from: &'static [Variable]) -> Self {
         Self { from, ..self }
     }
 
-    /// The variables that tell it.
+    /// The names of the variables that hold it.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         let own = self.from.is_empty().then_some(self.name);
         own.into_iter().chain(self.from.iter().map(|variable| variable.name))
     }
 }
 
-/// A variable with the meaning that its value says.
+/// A variable whose values need no translation.
 const fn plain(name: &'static str) -> Variable {
     Variable { name, meaning: |value, _| spelling(value) }
 }
 
-/// A value in one spelling.
+/// A value in a uniform spelling.
 pub(super) fn spelling(value: &str) -> String {
     let value = value.to_ascii_uppercase();
     match value.as_str() {
         "0" | "FALSE" | "NO" => "OFF".to_owned(),
         "1" | "TRUE" | "YES" => "ON".to_owned(),
-        // The same character set: `utf8` is its name before it had a wider brother.
+        // The same character set: `utf8` is its older name.
         "UTF8" => "UTF8MB3".to_owned(),
         _ => match value.strip_prefix("UTF8_") {
             Some(rest) => format!("UTF8MB3_{rest}"),
@@ -99,7 +99,7 @@ pub(super) fn spelling(value: &str) -> String {
     }
 }
 
-/// The rules of all products, those of the servers first.
+/// The rules of all products, server rules first.
 pub(super) fn all() -> impl Iterator<Item = &'static Rule> {
     server::RULES.iter().chain(engine::RULES).chain(postgres::RULES)
 }

@@ -42,7 +42,7 @@ const TLS: &[Variable] = &[
     plain("ssl"),
 ];
 
-/// Of no meaning where there is no binary log.
+/// Has no effect without a binary log.
 const SYNC_BINLOG: &[Variable] = &[Variable {
     name: "sync_binlog",
     meaning: |value, settings| match settings.get("log_bin").map(String::as_str) {

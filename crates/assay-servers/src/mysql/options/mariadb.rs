@@ -9,8 +9,8 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
     connections, fixed, half_of_log, log,
 };
-use crate::options::Instead::{AsAsked, Otherwise};
-use crate::options::{FIRST, Instead, NEVER, Setting};
+use crate::setting::Instead::{AsAsked, Otherwise};
+use crate::setting::{FIRST, Instead, NEVER, Setting};
 
 /// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
 const NO_SNAPSHOT_ISOLATION: Option<Instead> =
@@ -20,10 +20,10 @@ const NO_SNAPSHOT_ISOLATION: Option<Instead> =
 const BLOCK_OF_THE_DEVICE: Option<Instead> =
     Some(Otherwise("writes blocks of the device's size to the log"));
 
-/// All of them.
+/// The options, in the order of the command line.
 pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-buffer-pool-size", cache).only(InnoDb),
-    // For the few tables of the server itself.
+    // Used by the few system tables.
     Setting::of("innodb-buffer-pool-size", fixed!("64M")).only(RocksDb),
     // Two files before 10.5.0.
     Setting::of("innodb-log-file-size", half_of_log).missing(&[((10, 5, 0), NEVER, None)]),
@@ -108,7 +108,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
         ((11, 2, 0), (11, 2, 4), NO_SNAPSHOT_ISOLATION),
         ((11, 4, 0), (11, 4, 2), NO_SNAPSHOT_ISOLATION),
     ]),
-    // What an instance has in its cache shall come from the study alone.
+    // The content of an instance's cache must come from the study alone.
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")),
     Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")),
     Setting::of("query-cache-type", fixed!("0")),

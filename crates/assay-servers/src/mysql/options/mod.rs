@@ -1,4 +1,4 @@
-//! The options of the MySQL family: what its two tables share.
+//! The options of the MySQL family: the parts that its two tables share.
 
 mod mariadb;
 mod mysql;
@@ -7,7 +7,7 @@ pub(crate) use mariadb::OPTIONS as MARIADB;
 pub(crate) use mysql::OPTIONS as MYSQL;
 
 use crate::intent::{Charset, Durability, Intent};
-use crate::options::Instead::{self, Otherwise};
+use crate::setting::Instead::{self, Otherwise};
 
 macro_rules! fixed {
     ($value:literal) => {
@@ -55,17 +55,17 @@ fn memtable_mb(intent: &Intent) -> u64 {
     (intent.buffer_pool_mb / 8).clamp(1, 64)
 }
 
-/// The engine's cache without what two memtables take: a buffer pool holds changed pages too.
+/// The engine's cache without the memory of two memtables, because a buffer pool holds changed pages too.
 fn block_cache(intent: &Intent) -> String {
     format!("{}M", intent.buffer_pool_mb.saturating_sub(2 * memtable_mb(intent)).max(1))
 }
 
-/// Rows as they are, as InnoDB stores them, and the size of memtables.
+/// No compression, like InnoDB, and the size of memtables.
 fn column_family(intent: &Intent) -> String {
     format!("compression=kNoCompression;write_buffer_size={}m", memtable_mb(intent))
 }
 
-/// The redo log as one.
+/// The whole redo log.
 fn log(intent: &Intent) -> String {
     format!("{}M", intent.log_mb)
 }

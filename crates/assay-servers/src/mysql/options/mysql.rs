@@ -9,10 +9,10 @@ use super::{
     ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
     log,
 };
-use crate::options::Instead::{AsAsked, Otherwise};
-use crate::options::{FIRST, NEVER, Setting};
+use crate::setting::Instead::{AsAsked, Otherwise};
+use crate::setting::{FIRST, NEVER, Setting};
 
-/// All of them.
+/// The options, in the order of the command line.
 pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-buffer-pool-size", cache),
     // Default OFF before 5.6.6.
@@ -53,7 +53,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default ON since 8.0.3: a thread that wakes up.
     Setting::of("event-scheduler", fixed!("OFF")),
     Setting::of("innodb-doublewrite", fixed!("ON")),
-    // As many as are written at once before 8.0.20 and since 8.4.0; default 4 in between.
+    // The number of pages written at once before 8.0.20 and since 8.4.0; default 4 in between.
     Setting::of("innodb-doublewrite-pages", fixed!("128")).missing(&[(FIRST, (8, 0, 20), None)]),
     Setting::of("innodb-flush-method", fixed!("O_DIRECT")),
     // Default ON since 8.4.0.
@@ -104,7 +104,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
         (5, 7, 5),
         Some(AsAsked("never truncates undo logs")),
     )]),
-    // What an instance has in its cache shall come from the study alone.
+    // The content of an instance's cache must come from the study alone.
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 6, 3),

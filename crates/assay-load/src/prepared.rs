@@ -1,67 +1,69 @@
-//! A connection with a program's statements prepared on it.
+//! A connection on which the statements of a program are prepared.
 
 use std::sync::Arc;
 
 use assay_wire::Error as WireError;
-use assay_wire::{ConnectOptions, Hot, Param, ParamType, Reply, StatementId};
+use assay_wire::{ConnectOptions, Connection, Param, ParamType, Protocol, Reply, StatementId};
 use assay_workloads::{Argument, Mode, Operation, Program, Statement};
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
 const CANNOT_PREPARE: u32 = 1295;
 
 /// Sends the operations of a program.
-pub(crate) struct Connection {
-    pub(crate) hot: Hot,
+pub(crate) struct PreparedConnection {
+    pub(crate) wire: Connection,
     program: Arc<Program>,
-    /// By statement index; none where the text is sent.
+    /// By statement index; `None` for a statement that is sent as text.
     handles: Vec<Option<StatementId>>,
-    /// Empty between operations; kept for its room.
+    /// Empty between operations; kept for its memory.
     params: Vec<Param<'static>>,
 }
 
-impl Connection {
+impl PreparedConnection {
     /// Connects client number `client` and prepares every statement of the program.
     pub(crate) fn open(
         options: &ConnectOptions,
         program: Arc<Program>,
         client: u32,
     ) -> Result<Self> {
-        let mut hot = Hot::connect(options).map_err(|source| Error::Connect { client, source })?;
-        let prepare = |statement| prepare(&mut hot, statement);
+        let mut wire =
+            Connection::connect(options).map_err(|source| Error::Connect { client, source })?;
+        let prepare = |statement| prepare(&mut wire, statement);
         let handles = program.statements().iter().map(prepare).collect::<Result<_>>()?;
-        Ok(Self { hot, program, handles, params: Vec::new() })
+        Ok(Self { wire, program, handles, params: Vec::new() })
     }
 
     /// Sends one operation and receives its reply.
     #[inline]
     pub(crate) fn send(&mut self, operation: Operation<'_>) -> Result<Reply, WireError> {
         let (statement, arguments) = match operation {
-            Operation::Query { sql, .. } => return self.hot.query(sql),
+            Operation::Query { sql, .. } => return self.wire.execute_text(sql),
             Operation::Execute { statement, arguments } => (statement, arguments),
         };
         let Some(handle) = self.handles[statement] else {
-            return self.hot.query(self.program.statements()[statement].sql.as_bytes());
+            let sql = self.program.statements()[statement].sql.as_bytes();
+            return self.wire.execute_text(sql);
         };
         let mut params = recycle(std::mem::take(&mut self.params));
         params.extend(arguments.map(param));
-        let reply = self.hot.execute(handle, &params);
+        let reply = self.wire.execute(handle, &params);
         self.params = recycle(params);
         reply
     }
 
-    /// Makes the connection ready for the event to be begun again. MySQL and MariaDB have rolled back what must be,
-    /// and `BEGIN` commits the rest; Postgres wants to be told, also where the event is no transaction, as the
-    /// reference client (sysbench) does.
+    /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and
+    /// `BEGIN` commits the rest. Postgres needs a `ROLLBACK`; the reference client (sysbench) sends one even if the
+    /// event is no transaction.
     pub(crate) fn give_up_event(&mut self) -> Result<(), WireError> {
-        match self.hot {
-            Hot::MySql(_) => Ok(()),
-            Hot::Postgres(_) => self.hot.query(b"ROLLBACK").map(drop),
+        match self.wire.protocol() {
+            Protocol::MySql => Ok(()),
+            Protocol::Postgres => self.wire.execute_text(b"ROLLBACK").map(drop),
         }
     }
 
-    /// Statements meant to be prepared that the server refuses to: they go as text each time.
+    /// Statements that should be prepared but that the server refuses to prepare. They are sent as text each time.
     pub(crate) fn unprepared(&self) -> Vec<String> {
         let statements = self.program.statements().iter().zip(&self.handles);
         let refused = statements
@@ -69,20 +71,20 @@ impl Connection {
         refused.map(|(statement, _)| statement.sql.clone()).collect()
     }
 
-    /// The text of a statement, with marks for its parameters.
+    /// The text of a statement, with placeholders for its parameters.
     pub(crate) fn sql(&self, statement: usize) -> &str {
         &self.program.statements()[statement].sql
     }
 }
 
-/// Prepares a statement where it is to be prepared. One without parameters that the server refuses
-/// is sent as text.
-fn prepare(hot: &mut Hot, statement: &Statement) -> Result<Option<StatementId>> {
+/// Prepares a statement, unless its mode is text. A statement without parameters that the server refuses to prepare is
+/// sent as text.
+fn prepare(wire: &mut Connection, statement: &Statement) -> Result<Option<StatementId>> {
     if statement.mode == Mode::Text {
         return Ok(None);
     }
     let params: Vec<ParamType> = statement.params.iter().map(|param| param_type(*param)).collect();
-    match hot.prepare(&statement.sql, &params) {
+    match wire.prepare(&statement.sql, &params) {
         Ok(handle) => Ok(Some(handle)),
         Err(error) if params.is_empty() && error.server_code() == Some(CANNOT_PREPARE) => Ok(None),
         Err(source) => Err(Error::Prepare { sql: statement.sql.clone(), source }),
@@ -103,8 +105,7 @@ fn param(argument: Argument<'_>) -> Param<'_> {
     }
 }
 
-/// Empties a vector and gives its room to values of another lifetime: collecting in place does not
-/// allocate.
+/// Empties a vector and reuses its memory for values of another lifetime: collecting in place does not allocate.
 fn recycle<'a>(mut params: Vec<Param<'_>>) -> Vec<Param<'a>> {
     params.clear();
     params.into_iter().map(|_| Param::Int(0)).collect()

@@ -1,13 +1,13 @@
-//! What the clients of a session and its owner tell each other.
+//! One run: the state that its clients and the owner of the session share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::session::Bound;
+use crate::bound::Bound;
 
-/// Longest sleep without a look whether the run is over.
-const NAP: Duration = Duration::from_millis(100);
+/// Longest sleep without a check whether the run is over.
+const MAX_SLEEP: Duration = Duration::from_millis(100);
 
 /// One run, shared by all clients.
 pub(crate) struct Run {
@@ -42,8 +42,7 @@ impl Run {
         }
     }
 
-    /// How many events a client may run: an even share, the first clients one more where it does
-    /// not divide.
+    /// How many events a client may run: an even share. The first clients get one more where the total does not divide.
     pub(crate) fn quota(&self, client: u32) -> u64 {
         match self.bound {
             Bound::Time(_) | Bound::Rate { .. } => u64::MAX,
@@ -60,7 +59,7 @@ impl Run {
         *self.start.get_or_init(Instant::now)
     }
 
-    /// When a client's event is due, counted from 0; none in a closed loop, where it is due when the one before ends.
+    /// When a client's event is due, counted from 0. `None` in a closed loop, where it is due when the one before ends.
     #[inline]
     pub(crate) fn due(&self, client: u32, event: u64) -> Option<Due> {
         let Bound::Rate { time, per_second } = self.bound else { return None };
@@ -83,7 +82,7 @@ impl Run {
     /// Sleeps until an event is due; false if the run ends before.
     pub(crate) fn sleep_until(&self, due: Instant, mut now: Instant) -> bool {
         while now < due {
-            std::thread::sleep(due.saturating_duration_since(now).min(NAP));
+            std::thread::sleep(due.saturating_duration_since(now).min(MAX_SLEEP));
             now = Instant::now();
             if self.is_over(now) {
                 return false;
@@ -92,7 +91,7 @@ impl Run {
         true
     }
 
-    /// Events that were due after so long a time: none in a closed loop.
+    /// How many events were due within `elapsed`; `None` in a closed loop.
     pub(crate) fn due_within(&self, elapsed: Duration) -> Option<u64> {
         let Bound::Rate { time, per_second } = self.bound else { return None };
         Some((time.min(elapsed).as_secs_f64() * per_second).ceil() as u64)

@@ -1,4 +1,4 @@
-//! The supervisor process itself.
+//! The supervisor process.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -15,33 +15,31 @@ use rustix::process::{
     pidfd_open, set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
 };
 
-use super::claim::Claim;
+use super::claim::{Claim, remove};
+use super::protocol::{CONTROL, Ending, Job, Reply, Request, RunAs, StopBy};
 use super::run_dir::{self, RunDir, narrow_umask};
 use super::stop::stop;
-use super::{
-    CONTROL, Ending, Job, Reply, Request, RunAs, StopBy, children, namespace, shared_memory,
-    unprivileged,
-};
+use super::{children, namespace, shared_memory, unprivileged};
 
-/// Runs as a supervisor until standard input, a socket, is at its end. The first thing a program does.
+/// Runs as a supervisor until the end of standard input, which is a socket. To be called first in `main`.
 #[must_use]
 pub fn main() -> ExitCode {
     narrow_umask();
-    let Ok(mut keeper) = Keeper::begin() else { return ExitCode::FAILURE };
-    // An error means that the other side cannot be heard any more: the same as its end.
-    let served = keeper.serve();
-    let ended = keeper.end();
+    let Ok(mut supervisor) = SupervisorProcess::begin() else { return ExitCode::FAILURE };
+    // An error means that the other side cannot be reached any more, which is like its end.
+    let served = supervisor.serve();
+    let ended = supervisor.end();
     if served.and(ended).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// How long a server of several processes may take to end at once.
+/// How long a server of several processes may take for an immediate shutdown.
 const QUIT_LIMIT: Timespec = Timespec { tv_sec: 3, tv_nsec: 0 };
 
-/// What a supervisor is responsible for.
-struct Keeper {
-    /// Who asks; none while a supervisor that stays waits for somebody.
+/// The state of a supervisor.
+struct SupervisorProcess {
+    /// The connection to the client; `None` while a supervisor that stays waits for one.
     socket: Option<BufReader<UnixStream>>,
-    /// Where somebody may connect, if it stays.
+    /// The socket for clients, if it stays.
     listener: Option<UnixListener>,
     /// How the process ended.
     ending: Option<Ending>,
@@ -50,28 +48,28 @@ struct Keeper {
     process: Option<Process>,
 }
 
-/// What there is to do.
+/// Events to handle.
 struct Ready {
     ended: bool,
     asked: bool,
 }
 
-/// The process that is supervised.
+/// The supervised process.
 struct Process {
     pid: Pid,
     /// Readable when the process has ended.
     pidfd: OwnedFd,
     frozen: bool,
-    /// Whether its program is written down, for those who find what a killed supervisor left frozen.
+    /// Whether its program is recorded, so that it can be found if the supervisor is killed while it is frozen.
     noted: bool,
     stop_by: StopBy,
 }
 
-impl Keeper {
+impl SupervisorProcess {
     fn begin() -> io::Result<Self> {
-        // Away from the terminal, whose Ctrl-C is for assay alone.
+        // A session of its own: Ctrl-C in the terminal is for assay alone.
         setsid()?;
-        // Orphans of the server become children of this process, so that none is missed in the end.
+        // Orphans of the server become children of this process, so none is missed at the end.
         set_child_subreaper(Some(getpid()))?;
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         Ok(Self {
@@ -84,7 +82,7 @@ impl Keeper {
         })
     }
 
-    /// Does what is asked until the other side is gone, or, if it stays, until it is told to end.
+    /// Serves requests until the other side is gone; if it stays, until it is asked to end.
     fn serve(&mut self) -> io::Result<()> {
         loop {
             let ready = self.wait()?;
@@ -121,7 +119,7 @@ impl Keeper {
         self.listener.as_ref().ok_or_else(|| io::Error::other("nobody can ask"))
     }
 
-    /// Waits until the process has ended or something is asked.
+    /// Waits until the process has ended or a request comes.
     fn wait(&self) -> io::Result<Ready> {
         let asking = match &self.socket {
             Some(socket) => socket.get_ref().as_fd(),
@@ -167,7 +165,7 @@ impl Keeper {
                 let Some(run_dir) = &self.run_dir else {
                     return Err(io::Error::other("no run directory"));
                 };
-                // By now it executes what it will.
+                // By now it executes its final program.
                 if let Some(process) = &self.process {
                     run_dir.note_program(process.pid);
                 }
@@ -195,9 +193,9 @@ impl Keeper {
             None => Stdio::null(),
         };
         let mut command = Command::new(program);
-        // A clean environment: nothing of the user's, such as a preloaded allocator, reaches a server.
+        // A clean environment: nothing from the user, such as a preloaded allocator, reaches a server.
         command.args(args).env_clear().env("LC_ALL", "C").current_dir(run_dir.path());
-        // MySQL and MariaDB have a umask of their own, with which MariaDB lets its group write.
+        // MySQL and MariaDB set their own umask; MariaDB's default makes files writable for the group.
         command.env("UMASK", "0640");
         command.stdin(stdin).stdout(log.try_clone()?).stderr(log);
         match job.run_as {
@@ -205,16 +203,16 @@ impl Keeper {
             RunAs::Nobody => namespace::enter(&mut command),
             RunAs::Unprivileged => unprivileged::enter(&mut command)?,
         }
-        // After the change of user, which would undo it.
+        // Set after the change of user, which would reset it.
         die_with_parent(&mut command, getpid());
         let child = command.spawn().map_err(|error| match job.run_as {
             RunAs::Caller | RunAs::Unprivileged => error,
             RunAs::Nobody => namespace::explained(error),
         })?;
         let pid = Pid::from_child(&child);
-        // Not reaped before `reap` does it, so the number still means this process.
+        // Only `reap` reaps it, so the id still belongs to this process.
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
-        // Of an earlier process.
+        // It belongs to an earlier process.
         self.ending = None;
         self.process =
             Some(Process { pid, pidfd, frozen: false, noted: false, stop_by: job.stop_by });
@@ -225,7 +223,7 @@ impl Keeper {
         self.process.as_mut().ok_or_else(|| io::Error::other("no process runs"))
     }
 
-    /// Signals the process, which cannot be another one: only `reap` frees its number.
+    /// Signals the process. Only `reap` frees its id, so it cannot be another process.
     fn signal(&mut self, signal: Signal) -> io::Result<&mut Process> {
         let process = self.process()?;
         kill_process(process.pid, signal)?;
@@ -237,7 +235,7 @@ impl Keeper {
             return Ok(());
         }
         let pid = self.process()?.pid;
-        // The kernel tells the parent once all threads have stopped, not before.
+        // The kernel notifies the parent once all threads have stopped.
         let send = |signal| Ok(kill_process(pid, signal)?);
         let changed = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         stop(send, || {
@@ -247,11 +245,11 @@ impl Keeper {
         let Some(process) = &self.process else {
             return Err(io::Error::other("the process ended"));
         };
-        // By now it executes what it will: no script any more that started it.
+        // By now it executes its final program, not a script that started it.
         if let Some(run_dir) = self.run_dir.as_ref().filter(|_| !process.noted) {
             run_dir.note_program(pid);
         }
-        // A process that has stopped starts no others.
+        // A stopped process starts no others.
         children::freeze(pid, || self.still_wanted())?;
         let process = self.process()?;
         process.noted = true;
@@ -259,7 +257,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Fails once the other side is gone: nobody waits for what is being done.
+    /// Fails once the other side is gone, since nobody waits for the result.
     fn still_wanted(&self) -> io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
         let mut awaited = [PollFd::new(socket.get_ref(), PollFlags::RDHUP)];
@@ -276,7 +274,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Takes note of what became of the process, if anything, and tells when it ended.
+    /// Reaps the process if its state has changed, and reports its end.
     fn reap(&mut self, options: WaitIdOptions) -> io::Result<bool> {
         let Some(process) = &self.process else { return Ok(false) };
         let status = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(process.pid), options))?;
@@ -293,7 +291,7 @@ impl Keeper {
         line.push(b'\n');
         let Some(socket) = &mut self.socket else { return Ok(()) };
         let sent = socket.get_mut().write_all(&line);
-        // Somebody who has gone is no reason to end for one that stays.
+        // A supervisor that stays does not end when a client leaves.
         if sent.is_err() && self.listener.is_some() {
             self.socket = None;
             return Ok(());
@@ -301,7 +299,7 @@ impl Keeper {
         sent
     }
 
-    /// Lets a server of several processes end at once by itself: killed, it would leave memory that it shares.
+    /// Lets a server of several processes end by itself. If it is killed, it leaves shared memory behind.
     fn quit(&mut self) -> io::Result<()> {
         let Some(process) = self.process.as_ref() else { return Ok(()) };
         if process.stop_by != StopBy::Interrupt {
@@ -316,9 +314,9 @@ impl Keeper {
         Ok(())
     }
 
-    /// Leaves nothing behind: processes first, then their directories, then the record of both.
+    /// Removes everything: processes first, then their directories, then the record of both.
     fn end(&mut self) -> io::Result<()> {
-        // Whatever comes of it: what follows leaves nothing.
+        // A failure does not matter, since the rest removes everything.
         let _ = self.quit();
         kill_descendants()?;
         let mut outcome = Ok(());
@@ -327,20 +325,20 @@ impl Keeper {
             outcome = outcome.and(claim.remove()).and(released);
         }
         if let Some(run_dir) = self.run_dir.take().filter(|_| outcome.is_ok()) {
-            outcome = run_dir::remove(run_dir.path());
+            outcome = remove(run_dir.path());
         }
         outcome
     }
 }
 
-/// How a waited-for process ended, nothing if it only stopped.
+/// How the process ended; `None` if it only stopped.
 fn ending(status: &WaitIdStatus) -> Option<Ending> {
     let code = status.exit_status().map(Ending::Code);
     code.or_else(|| status.terminating_signal().map(Ending::Signal))
 }
 
-/// Kills everything below this process, until nothing is left; SIGKILL also ends what is stopped. For a process that
-/// ends: others in it that wait for a child may not hear of it.
+/// Kills all descendants of this process until none is left. SIGKILL also ends stopped processes. Only for a process
+/// that is about to end, because other threads that wait for a child may miss its end.
 ///
 /// # Errors
 /// When the processes of the machine cannot be listed.
@@ -348,24 +346,24 @@ pub fn kill_descendants() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     loop {
         for pid in run_dir::descendants(getpid())? {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             let _ = kill_process(pid, Signal::KILL);
         }
         match waitid(WaitId::All, WaitIdOptions::EXITED) {
             Ok(_) | Err(Errno::INTR) => {}
-            // No child is left, and every orphan would have become one.
+            // No child is left, and orphans become children, so no descendant is left.
             Err(Errno::CHILD) => return Ok(()),
             Err(errno) => return Err(errno.into()),
         }
     }
 }
 
-/// Lets the kernel kill the process when the thread that starts it, the supervisor's only one, is gone.
+/// Makes the kernel kill the process when the thread that starts it, the supervisor's only one, ends.
 #[expect(unsafe_code, reason = "a death signal can only be asked for between fork and exec")]
 fn die_with_parent(command: &mut Command, parent: Pid) {
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The supervisor may have gone before the kernel was asked.
+        // The supervisor may have ended before this call.
         if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec the closure makes two system calls, and neither allocates nor locks.

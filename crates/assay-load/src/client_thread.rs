@@ -1,0 +1,129 @@
+//! The thread of a client: it connects, then carries out commands until it is dropped.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use assay_wire::Breaker;
+use rustix::thread::{CpuSet, gettid, sched_setaffinity};
+
+use crate::error::{Error, Result};
+use crate::run::Run;
+use crate::tally::Tally;
+use crate::worker::Worker;
+
+/// A client in a thread of its own. Dropping it ends the thread and closes the connection.
+pub(crate) struct ClientThread {
+    commands: Option<Sender<Command>>,
+    results: Receiver<RunResult>,
+    thread: Option<JoinHandle<()>>,
+    pub(crate) info: ClientInfo,
+}
+
+/// What a client counted in a run, and when its last event ended.
+pub(crate) type RunResult = (Tally, Result<Instant>);
+
+/// A command to a client thread.
+#[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the other is rare")]
+pub(crate) enum Command {
+    /// Run events and send a [`RunResult`].
+    Run(Arc<Run>, Tally),
+    /// Send so many empty requests, each after the answer to the one before, and report when that is done.
+    RoundTrips(u32, Sender<Result<()>>),
+}
+
+/// What a client thread reports once it is connected.
+pub(crate) struct ClientInfo {
+    pub(crate) connection_id: u64,
+    pub(crate) tid: i32,
+    pub(crate) unprepared: Vec<String>,
+    pub(crate) breaker: Breaker,
+}
+
+impl ClientThread {
+    /// Starts the thread, confines it to `cpu` and connects. Returns once that is done.
+    pub(crate) fn open(
+        number: u32,
+        cpu: Option<usize>,
+        connect: impl FnOnce() -> Result<Worker> + Send + 'static,
+    ) -> Result<Self> {
+        let (commands, inbox) = channel();
+        let (answers, results) = channel();
+        let (greetings, greeting) = channel();
+        let body = move || {
+            let mut worker = match confine(cpu).and_then(|()| connect()) {
+                Ok(worker) => worker,
+                Err(error) => return drop(greetings.send(Err(error))),
+            };
+            let tid = gettid().as_raw_nonzero().get();
+            let info = ClientInfo {
+                connection_id: worker.connection_id(),
+                tid,
+                unprepared: worker.unprepared(),
+                breaker: worker.breaker(),
+            };
+            if greetings.send(Ok(info)).is_err() {
+                return;
+            }
+            for command in inbox {
+                let is_heard = match command {
+                    Command::Run(run, mut tally) => {
+                        let end = worker.run(&run, &mut tally);
+                        if end.is_err() {
+                            run.stop();
+                        }
+                        answers.send((tally, end)).is_ok()
+                    }
+                    Command::RoundTrips(count, done) => {
+                        done.send(worker.round_trips(count)).is_ok()
+                    }
+                };
+                if !is_heard {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(format!("assay-client-{number}"))
+            .spawn(body)
+            .map_err(Error::Thread)?;
+        let info = greeting.recv().unwrap_or(Err(Error::ClientLost))?;
+        Ok(Self { commands: Some(commands), results, thread: Some(thread), info })
+    }
+
+    pub(crate) fn command(&self, command: Command) -> Result<()> {
+        let commands = self.commands.as_ref().ok_or(Error::ClientLost)?;
+        commands.send(command).map_err(|_| Error::ClientLost)
+    }
+
+    /// The result of a run, if it comes within `limit`.
+    pub(crate) fn result_within(&self, limit: Duration) -> Result<Option<RunResult>> {
+        match self.results.recv_timeout(limit) {
+            Ok(result) => Ok(Some(result)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::ClientLost),
+        }
+    }
+}
+
+impl Drop for ClientThread {
+    fn drop(&mut self) {
+        // Without a sender of commands the thread ends, and with it the connection.
+        drop(self.commands.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+/// Confines the calling thread to one CPU.
+fn confine(cpu: Option<usize>) -> Result<()> {
+    let Some(cpu) = cpu else { return Ok(()) };
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Error::Pin { cpu, source: rustix::io::Errno::INVAL });
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|source| Error::Pin { cpu, source })
+}

@@ -1,0 +1,26 @@
+//! Where the files of one server are.
+
+use std::path::PathBuf;
+
+use crate::supervise::hand_over;
+
+/// Where the files of one server are.
+pub(crate) struct ServerPaths {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) tmp_dir: PathBuf,
+    /// Directory for the files of the running server: its socket and its process id.
+    pub(crate) socket_dir: PathBuf,
+    pub(crate) log: PathBuf,
+}
+
+/// Name of the socket's directory. It is in the run directory, the rest of which the server cannot write to.
+pub(crate) const SOCKET_DIR: &str = "u";
+
+impl ServerPaths {
+    /// Makes `nobody` the owner of all files that the server writes to, before it runs as that user.
+    pub(crate) fn hand_over(&self) -> std::io::Result<()> {
+        [&self.data_dir, &self.tmp_dir, &self.socket_dir]
+            .into_iter()
+            .try_for_each(|it| hand_over(it))
+    }
+}

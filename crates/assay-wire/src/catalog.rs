@@ -1,0 +1,78 @@
+//! Queries of catalogs and tables whose meaning other users of the database cannot change.
+
+use crate::connection::Connection;
+use crate::error::Error;
+use crate::options::Protocol;
+use crate::value::ResultSet;
+
+/// A schema of a Postgres database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    /// Its number in `pg_namespace`.
+    pub oid: u32,
+    /// Its name.
+    pub name: String,
+}
+
+impl Schema {
+    /// The name, quoted for SQL.
+    #[must_use]
+    pub fn quoted(&self) -> String {
+        format!("\"{}\"", self.name.replace('"', "\"\""))
+    }
+}
+
+/// A search path with nothing in it that users create.
+const CATALOG_ONLY: &str = "pg_catalog, pg_temp";
+
+impl Connection {
+    /// Like [`Connection::query`], for one query of catalogs or settings. On Postgres only names of `pg_catalog` count,
+    /// so functions and operators that other users have created cannot change the query.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`].
+    pub fn query_catalog(&mut self, sql: &str) -> Result<ResultSet, Error> {
+        self.query_along(CATALOG_ONLY, sql)
+    }
+
+    /// Like [`Connection::query_catalog`], for a query that also names tables: those of `schema`, on Postgres.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`].
+    pub fn query_tables(&mut self, schema: Option<&Schema>, sql: &str) -> Result<ResultSet, Error> {
+        let path = schema.map(|it| format!("pg_catalog, {}, pg_temp", it.quoted()));
+        self.query_along(path.as_deref().unwrap_or(CATALOG_ONLY), sql)
+    }
+
+    /// Runs the query in a transaction of its own, so that a pool does not hand the search path to its next client.
+    fn query_along(&mut self, path: &str, sql: &str) -> Result<ResultSet, Error> {
+        if self.protocol() == Protocol::MySql {
+            return self.query(sql);
+        }
+        let found = self.query(&format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; SET LOCAL search_path = {path}; {sql}; COMMIT"
+        ));
+        if found.as_ref().is_err_and(|error| error.server_code().is_some()) {
+            self.query("ROLLBACK")?;
+        }
+        found
+    }
+
+    /// The schema in which a Postgres server creates tables: the first of the search path that exists.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`].
+    pub fn schema(&mut self) -> Result<Option<Schema>, Error> {
+        if self.protocol() == Protocol::MySql {
+            return Ok(None);
+        }
+        // The user's search path applies here, so every name is qualified.
+        let found = self.query(
+            "SELECT n.oid, n.nspname FROM pg_catalog.pg_namespace n \
+             WHERE n.nspname OPERATOR(pg_catalog.=) pg_catalog.current_schema()",
+        )?;
+        let schema =
+            |oid: &str, name: &str| Some(Schema { oid: oid.parse().ok()?, name: name.to_owned() });
+        Ok(found.text(0, 0).zip(found.text(0, 1)).and_then(|(oid, name)| schema(oid, name)))
+    }
+}

@@ -1,0 +1,176 @@
+//! A connection to a server, whatever its protocol.
+
+use std::time::Duration;
+
+use crate::channel::Channel;
+use crate::error::Error;
+use crate::options::{ConnectOptions, Protocol};
+use crate::stop::Breaker;
+use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId};
+use crate::{mysql, postgres};
+
+/// A connection that has been logged in. Dropping it says goodbye to the server.
+#[derive(Debug)]
+pub struct Connection {
+    channel: Channel,
+    identity: ServerIdentity,
+    session: Session,
+}
+
+/// The part of a connection that differs between the protocols.
+#[derive(Debug)]
+enum Session {
+    MySql(mysql::Session),
+    Postgres(postgres::Session),
+}
+
+impl Connection {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], [`Error::Timeout`], [`Error::Auth`], or [`Error::Server`] where the server refuses the user
+    /// or the database.
+    pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
+        let mut channel = Channel::connect(options)?;
+        let (session, identity) = match options.protocol {
+            Protocol::MySql => {
+                let (session, identity) = mysql::Session::log_in(&mut channel, options)?;
+                (Session::MySql(session), identity)
+            }
+            Protocol::Postgres => {
+                let (session, identity) = postgres::Session::log_in(&mut channel, options)?;
+                (Session::Postgres(session), identity)
+            }
+        };
+        Ok(Self { channel, identity, session })
+    }
+
+    /// The protocol of the server.
+    pub fn protocol(&self) -> Protocol {
+        match self.session {
+            Session::MySql(_) => Protocol::MySql,
+            Session::Postgres(_) => Protocol::Postgres,
+        }
+    }
+
+    /// Version in the server's words, such as `10.11.19-MariaDB` or `18.6 (Debian 18.6-1)`.
+    pub fn server_version(&self) -> &str {
+        &self.identity.version
+    }
+
+    /// The server's number for this connection: as in `KILL`, or the process id of the Postgres backend.
+    pub fn connection_id(&self) -> u32 {
+        self.identity.connection_id
+    }
+
+    /// The method by which the client logged in, such as `mysql_native_password`, `trust` or `scram-sha-256`.
+    pub fn auth_method(&self) -> &str {
+        &self.identity.auth_method
+    }
+
+    /// The capabilities agreed on with a MySQL or MariaDB server; `None` for Postgres.
+    pub fn capabilities(&self) -> Option<mysql::CapabilityFlags> {
+        match &self.session {
+            Session::MySql(session) => Some(session.capabilities()),
+            Session::Postgres(_) => None,
+        }
+    }
+
+    /// Bytes sent since the connection was made, headers and login included.
+    pub fn bytes_sent(&self) -> u64 {
+        self.channel.stream.sent()
+    }
+
+    /// Bytes received since the connection was made, headers and login included.
+    pub fn bytes_received(&self) -> u64 {
+        self.channel.stream.received()
+    }
+
+    /// A handle that ends this connection from another thread, whatever it waits for.
+    pub fn breaker(&self) -> Breaker {
+        self.channel.stream.breaker()
+    }
+
+    /// Changes how long the server may stay silent, for example while it builds a large index.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the operating system refuses the limit, as it does zero.
+    pub fn set_timeout(&mut self, limit: Duration) -> Result<(), Error> {
+        self.channel.stream.set_limit(limit)
+    }
+
+    /// Runs one statement as text and keeps its result; of several results the first that has rows.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the statement fails, [`Error::Usage`] where an earlier reply was not received to its
+    /// end or a Postgres statement holds a zero byte. After any other error the connection is lost.
+    pub fn query(&mut self, sql: &str) -> Result<ResultSet, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.query(&mut self.channel, sql),
+            Session::Postgres(session) => session.query(&mut self.channel, sql),
+        }
+    }
+
+    /// Like [`Connection::query`], but hands each row to `take` as it comes and keeps none. For Postgres only.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`]; [`Error::Usage`] where the server is no Postgres server; and those of `take`,
+    /// after which the connection is lost.
+    pub fn query_rows(
+        &mut self,
+        sql: &str,
+        take: &mut dyn FnMut(postgres::codec::Values<'_>) -> Result<(), Error>,
+    ) -> Result<ResultSet, Error> {
+        match &mut self.session {
+            Session::MySql(_) => Err(Error::Usage("only Postgres gives rows one by one")),
+            Session::Postgres(session) => session.query_rows(&mut self.channel, sql, take),
+        }
+    }
+
+    /// Prepares a statement and encodes the request that will execute it.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the server refuses (MySQL's 1295: this kind cannot be prepared), [`Error::Usage`] where
+    /// the statement has another number of parameters. After any other error the connection is lost.
+    pub fn prepare(&mut self, sql: &str, params: &[ParamType]) -> Result<StatementId, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.prepare(&mut self.channel, sql, params),
+            Session::Postgres(session) => session.prepare(&mut self.channel, sql, params),
+        }
+    }
+
+    /// Executes a prepared statement and counts its reply: one write, one wait and, where the reply fits the buffer,
+    /// one read. Does not allocate once the statement has run with its longest parameters.
+    ///
+    /// # Errors
+    /// [`Error::Server`] where the statement fails, [`Error::Usage`] where the parameters are not those that were
+    /// prepared. After any other error the connection is lost.
+    #[inline]
+    pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<Reply, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.execute(&mut self.channel, id, params),
+            Session::Postgres(session) => session.execute(&mut self.channel, id, params),
+        }
+    }
+
+    /// Runs one statement as text and counts its reply, at the cost of [`Connection::execute`].
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`].
+    #[inline]
+    pub fn execute_text(&mut self, sql: &[u8]) -> Result<Reply, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.execute_text(&mut self.channel, sql),
+            Session::Postgres(session) => session.execute_text(&mut self.channel, sql),
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        match self.session {
+            Session::MySql(_) => mysql::Session::log_out(&mut self.channel),
+            Session::Postgres(_) => postgres::Session::log_out(&mut self.channel),
+        }
+    }
+}
