@@ -15,15 +15,6 @@ pub enum Durability {
     Full,
 }
 
-/// The character set that a server uses for what names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charset {
-    /// `latin1` with `latin1_swedish_ci`, as the published results.
-    Latin1,
-    /// `utf8mb4` with `utf8mb4_general_ci`, which every version has.
-    Utf8mb4,
-}
-
 /// What all compared systems are meant to have in common.
 ///
 /// What has no field here is the same in every study: no binary log, no TLS, doublewrite on, no query cache,
@@ -36,8 +27,6 @@ pub struct Intent {
     pub log_mb: u64,
     /// When a commit is safe.
     pub durability: Durability,
-    /// Character set of tables and sessions that name none.
-    pub charset: Charset,
     /// Connections that may be open at once.
     pub connections_max: u32,
 }
@@ -195,7 +184,6 @@ pub(crate) mod tests {
         buffer_pool_mb: 1024,
         log_mb: 512,
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         connections_max: 200,
     };
 

@@ -33,7 +33,7 @@ pub use builds::{build_facts, mapped_files};
 pub use copy::copy_tree;
 pub use error::Error;
 pub use initialize::{UNFINISHED, initialize};
-pub use intent::{Charset, Durability, Intent, LeftOut, Rendered, render};
+pub use intent::{Durability, Intent, LeftOut, Rendered, render};
 pub use kept::{Found, Kept, collect_kept_data, kept};
 pub use listen::Listen;
 pub use maintain::{Drained, drain, maintain, take_statistics};

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
-use assay_servers::{
-    Charset, Durability, Intent, Listen, Server, Site, Supervisor, initialize, render,
-};
+use assay_servers::{Durability, Intent, Listen, Server, Site, Supervisor, initialize, render};
 use assay_wire::{ConnectOptions, Control, Stop};
 use fs_err as fs;
 use tempfile::TempDir;
@@ -57,7 +55,6 @@ pub fn intent() -> Intent {
         buffer_pool_mb: 128,
         log_mb: 64,
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         connections_max: 200,
     }
 }

@@ -21,11 +21,10 @@ pub use account::{Latency, PerOp, ServerPerOp};
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
-pub use robust::{TRIM, trimmed_mean};
+pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
 pub use series::QUIET_SHARE;
-pub use special::{digamma, trigamma, trigamma_inverse};
 
 /// Everything a study says.
 #[derive(Debug, Clone, PartialEq)]

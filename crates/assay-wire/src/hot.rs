@@ -1,16 +1,11 @@
 //! The connection that is measured, whatever the protocol.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
 use crate::{
     Breaker, ConnectOptions, Error, Param, ParamType, Protocol, Reply, StatementId, mysql, postgres,
 };
 
 /// A connection for measured statements: one write, one wait and, where the reply fits, one read a
 /// statement, and no allocation once each statement has run with its longest parameters.
-///
-/// It is also usable by a loop over many connections: [`Hot::send_execute`], wait until the
-/// descriptor is readable (level-triggered), [`Hot::try_receive`].
 #[derive(Debug)]
 pub enum Hot {
     /// To a MySQL or MariaDB server.
@@ -105,38 +100,6 @@ impl Hot {
         match self {
             Self::MySql(hot) => hot.query(sql),
             Self::Postgres(hot) => hot.query(sql),
-        }
-    }
-
-    /// Sends the request of [`Hot::execute`].
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where an earlier reply is still to come or the parameters are not those
-    /// that were prepared; else the connection is lost.
-    pub fn send_execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
-        match self {
-            Self::MySql(hot) => hot.send_execute(id, params),
-            Self::Postgres(hot) => hot.send_execute(id, params),
-        }
-    }
-
-    /// Takes what there is of the reply, without waiting; `None` while its end is not there.
-    ///
-    /// # Errors
-    /// As for [`Hot::execute`].
-    pub fn try_receive(&mut self) -> Result<Option<Reply>, Error> {
-        match self {
-            Self::MySql(hot) => hot.try_receive(),
-            Self::Postgres(hot) => hot.try_receive(),
-        }
-    }
-}
-
-impl AsFd for Hot {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::MySql(hot) => hot.as_fd(),
-            Self::Postgres(hot) => hot.as_fd(),
         }
     }
 }

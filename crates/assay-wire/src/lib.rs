@@ -24,7 +24,7 @@ mod waiter;
 pub use control::{Control, Schema};
 pub use error::{Error, code_name, code_of_state};
 pub use hot::Hot;
-pub use options::{Charset, ConnectOptions, Protocol};
+pub use options::{ConnectOptions, Protocol};
 pub use stop::{Breaker, Stop, Watched};
 pub use stream::Address;
 pub use value::{Counted, Param, ParamType, Reply, ResultSet, StatementId};

@@ -16,27 +16,6 @@ pub enum Protocol {
     Postgres,
 }
 
-/// Character set in which client and MySQL or MariaDB server speak; the same for all servers that are
-/// compared. A Postgres server is spoken to in the encoding of its database.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Charset {
-    /// `latin1`, one byte a character: the reference client's, and known to all servers.
-    #[default]
-    Latin1,
-    /// `utf8mb4`.
-    Utf8mb4,
-}
-
-impl Charset {
-    /// Number of the character set's default collation in the protocol.
-    pub(crate) fn collation(self) -> u8 {
-        match self {
-            Self::Latin1 => 8,
-            Self::Utf8mb4 => 45,
-        }
-    }
-}
-
 /// How to connect to a server. `Debug` does not show the password.
 #[derive(Clone)]
 pub struct ConnectOptions {
@@ -53,14 +32,12 @@ pub struct ConnectOptions {
     /// How long connecting and logging in may take together, and how long the server may stay silent before and in
     /// every reply; a silence before a reply is noticed after twice that time at the latest.
     pub timeout: Duration,
-    /// Character set of the session.
-    pub charset: Charset,
     /// Ends the connection, whatever it is waiting for.
     pub stop: Stop,
 }
 
 impl ConnectOptions {
-    /// MySQL's protocol, `user` without password or database, `latin1`, 30 seconds of patience.
+    /// MySQL's protocol, `user` without password or database, 30 seconds of patience.
     pub fn new(address: Address, user: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::default(),
@@ -69,7 +46,6 @@ impl ConnectOptions {
             password: None,
             database: None,
             timeout: Duration::from_secs(30),
-            charset: Charset::default(),
             stop: Stop::default(),
         }
     }
@@ -89,7 +65,6 @@ impl fmt::Debug for ConnectOptions {
             .field("password", &self.password.as_ref().map(|_| "..."))
             .field("database", &self.database)
             .field("timeout", &self.timeout)
-            .field("charset", &self.charset)
             .finish()
     }
 }

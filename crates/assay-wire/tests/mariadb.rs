@@ -3,7 +3,6 @@
 use assay_testkit::{mariadb, mariadb_version};
 use assay_wire::Error;
 use assay_wire::{Control, Counted, Hot, Param, ParamType, Reply, ResultSet};
-use rustix::event::{PollFd, PollFlags, poll};
 
 assay_testkit::supervisor_entry!();
 
@@ -216,45 +215,13 @@ fn wrong_use_is_told_and_harmless() {
     let select = hot.prepare("SELECT ?", &[ParamType::Int]).unwrap();
     assert!(matches!(hot.execute(select, &[]), Err(Error::Usage(_))));
     assert!(matches!(hot.execute(select, &[Param::Text(b"1")]), Err(Error::Usage(_))));
-    assert!(matches!(hot.try_receive(), Err(Error::Usage(_))));
     let sent = hot.bytes_sent();
     assert_eq!(hot.execute(select, &[Param::Int(1)]).unwrap().rows, 1);
     let first = hot.bytes_sent() - sent;
     hot.execute(select, &[Param::Int(2)]).unwrap();
     assert_eq!(hot.bytes_sent() - sent, 2 * first - 2, "types are sent once");
-    hot.send_execute(select, &[Param::Int(1)]).unwrap();
-    assert!(matches!(hot.send_execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
     let mut other = Hot::connect(&server.connect_options()).unwrap();
     assert!(matches!(other.execute(select, &[Param::Int(1)]), Err(Error::Usage(_))));
-}
-
-#[test]
-fn one_loop_drives_many_connections() {
-    let server = mariadb();
-    let options = server.connect_options();
-    let mut connections: Vec<_> = (0..8)
-        .map(|number| {
-            let mut hot = Hot::connect(&options).unwrap();
-            let sql = format!("SELECT ? FROM seq_1_to_{}", 1 + number * 5000);
-            let id = hot.prepare(&sql, &[ParamType::Int]).unwrap();
-            hot.send_execute(id, &[Param::Int(number)]).unwrap();
-            (hot, None)
-        })
-        .collect();
-    while connections.iter().any(|(_, reply)| reply.is_none()) {
-        let mut waiting: Vec<_> =
-            connections.iter_mut().filter(|(_, reply)| reply.is_none()).collect();
-        let mut sockets: Vec<_> =
-            waiting.iter().map(|(hot, _)| PollFd::new(hot, PollFlags::IN)).collect();
-        poll(&mut sockets, None).unwrap();
-        let ready: Vec<bool> = sockets.iter().map(|socket| !socket.revents().is_empty()).collect();
-        for ((hot, reply), _) in waiting.iter_mut().zip(ready).filter(|(_, ready)| *ready) {
-            *reply = hot.try_receive().unwrap();
-        }
-    }
-    let rows: Vec<u64> =
-        connections.iter().flat_map(|(_, reply)| reply.map(|reply| reply.rows)).collect();
-    assert_eq!(rows, (0..8).map(|number| 1 + number * 5000).collect::<Vec<_>>());
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod read;
 mod value;
 mod write;
 
+pub use command::shell_quoted;
 pub use fault::StudyFileError;
 pub use write::write_study;
 

@@ -4,8 +4,7 @@
 //! an [`Error`]. The layouts are here rather than taken from `mysql_common` because its parser of
 //! the greeting overflows on a hostile length and its greeting reply fixes the character set.
 
-use mysql_common::constants::CapabilityFlags;
-
+use super::constants::CapabilityFlags;
 use crate::Error;
 use crate::error::message;
 

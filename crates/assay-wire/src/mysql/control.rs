@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use mysql_common::constants::{CapabilityFlags, Command};
-
 use super::codec::{
     Head, MORE_RESULTS, is_eof, parse_column, parse_eof, parse_error, parse_head, parse_row,
 };
+use super::constants::Command;
 use super::session::Session;
 use crate::patience::Patience;
 use crate::{ConnectOptions, Error, ResultSet};
@@ -41,7 +40,7 @@ impl Control {
         }
         self.lost = true;
         self.session.patience = Patience::reply();
-        self.session.command(Command::COM_QUERY, sql.as_bytes())?;
+        self.session.command(Command::Query, sql.as_bytes())?;
         let result = self.results();
         self.lost = !matches!(result, Ok(_) | Err(Error::Server { .. }));
         result
@@ -60,11 +59,6 @@ impl Control {
     /// The server's number for this connection, as in `KILL`.
     pub fn connection_id(&self) -> u32 {
         self.session.connection_id()
-    }
-
-    /// What was agreed on; the same with every server.
-    pub fn capabilities(&self) -> CapabilityFlags {
-        self.session.capabilities()
     }
 
     /// Changes how long the server may stay silent, say for the making of a large index.

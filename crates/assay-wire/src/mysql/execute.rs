@@ -1,8 +1,7 @@
 //! Execute packets of prepared statements: encoded once, then only the values are rewritten.
 
-use mysql_common::constants::{ColumnType, Command};
-
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
+use super::constants::{Command, LONGLONG, VAR_STRING};
 use crate::{Error, Param, ParamType};
 
 /// A prepared statement and the packet that executes it.
@@ -20,7 +19,7 @@ impl Statement {
     /// The packet for the server's statement `id`, up to the values.
     pub(crate) fn new(id: u32, types: &[ParamType]) -> Self {
         let mut packet = header(0, 0).to_vec();
-        packet.push(Command::COM_STMT_EXECUTE as u8);
+        packet.push(Command::Execute as u8);
         packet.extend_from_slice(&id.to_le_bytes());
         // No cursor, one iteration.
         packet.push(0);
@@ -77,8 +76,8 @@ impl Statement {
 /// Type and signedness.
 fn wire_type(kind: ParamType) -> [u8; 2] {
     match kind {
-        ParamType::Int => [ColumnType::MYSQL_TYPE_LONGLONG as u8, 0],
-        ParamType::Text => [ColumnType::MYSQL_TYPE_VAR_STRING as u8, 0],
+        ParamType::Int => [LONGLONG, 0],
+        ParamType::Text => [VAR_STRING, 0],
     }
 }
 

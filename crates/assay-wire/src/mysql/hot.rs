@@ -1,11 +1,8 @@
 //! The connection that is measured.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
-use mysql_common::constants::{CapabilityFlags, Command};
-
 use super::Walker;
 use super::codec::{packets, parse_eof, parse_prepared};
+use super::constants::Command;
 use super::execute::Statement;
 use super::session::Session;
 use crate::patience::Patience;
@@ -13,9 +10,6 @@ use crate::{Breaker, ConnectOptions, Error, Param, ParamType, Reply, StatementId
 
 /// A connection for measured statements: one write, one wait and, where the reply fits, one read a
 /// statement, and no allocation once each statement has run with its longest parameters.
-///
-/// It is also usable by a loop over many connections: [`Hot::send_execute`], wait until the
-/// descriptor is readable (level-triggered), [`Hot::try_receive`].
 #[derive(Debug)]
 pub struct Hot {
     session: Session,
@@ -50,11 +44,6 @@ impl Hot {
         self.session.connection_id()
     }
 
-    /// What was agreed on; the same with every server.
-    pub fn capabilities(&self) -> CapabilityFlags {
-        self.session.capabilities()
-    }
-
     /// What ends this connection from another thread.
     pub fn breaker(&self) -> Breaker {
         self.session.stream.breaker()
@@ -79,7 +68,7 @@ impl Hot {
         let id = StatementId(self.statements.len());
         begin(&mut self.awaited, 1, None)?;
         self.session.patience = Patience::reply();
-        self.session.command(Command::COM_STMT_PREPARE, sql.as_bytes())?;
+        self.session.command(Command::Prepare, sql.as_bytes())?;
         let mut packet = Vec::new();
         self.session.read(&mut packet)?;
         let prepared = match parse_prepared(&packet) {
@@ -112,7 +101,13 @@ impl Hot {
     /// [`Error::Server`] where the statement fails, [`Error::Usage`] where the parameters are not
     /// those that were prepared; else the connection is lost.
     pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<Reply, Error> {
-        self.send_execute(id, params)?;
+        let statement = self
+            .statements
+            .get_mut(id.0)
+            .ok_or(Error::Usage("a statement that was not prepared on this connection"))?;
+        let packet = statement.encode(params)?;
+        begin(&mut self.awaited, 1, Some(id))?;
+        self.session.stream.send(packet)?;
         self.receive()
     }
 
@@ -122,30 +117,22 @@ impl Hot {
     /// [`Error::Server`] where the statement fails; else the connection is lost.
     pub fn query(&mut self, sql: &[u8]) -> Result<Reply, Error> {
         begin(&mut self.awaited, packets(1 + sql.len()), None)?;
-        self.session.command(Command::COM_QUERY, sql)?;
+        self.session.command(Command::Query, sql)?;
         self.receive()
     }
 
-    /// Sends the request of [`Hot::execute`].
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where an earlier reply is still to come or the parameters are not those
-    /// that were prepared; else the connection is lost.
-    pub fn send_execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
-        let statement = self
-            .statements
-            .get_mut(id.0)
-            .ok_or(Error::Usage("a statement that was not prepared on this connection"))?;
-        let packet = statement.encode(params)?;
-        begin(&mut self.awaited, 1, Some(id))?;
-        self.session.stream.send(packet)
+    /// Waits for the reply and walks over it to its end.
+    fn receive(&mut self) -> Result<Reply, Error> {
+        loop {
+            self.session.stream.wait()?;
+            if let Some(reply) = self.take()? {
+                return Ok(reply);
+            }
+        }
     }
 
     /// Takes what there is of the reply, without waiting; `None` while its end is not there.
-    ///
-    /// # Errors
-    /// As for [`Hot::execute`].
-    pub fn try_receive(&mut self) -> Result<Option<Reply>, Error> {
+    fn take(&mut self) -> Result<Option<Reply>, Error> {
         let awaited = self.awaited.as_mut().ok_or(Error::Usage("no reply is to come"))?;
         let Session { stream, inbox, .. } = &mut self.session;
         loop {
@@ -165,15 +152,6 @@ impl Hot {
             }
         }
     }
-
-    fn receive(&mut self) -> Result<Reply, Error> {
-        loop {
-            self.session.stream.wait()?;
-            if let Some(reply) = self.try_receive()? {
-                return Ok(reply);
-            }
-        }
-    }
 }
 
 /// Notes that a reply is to come. It stays noted where sending or receiving goes wrong, so that the
@@ -188,10 +166,4 @@ fn begin(
     }
     *awaited = Some(Awaited { walker: Walker::new(packets), statement });
     Ok(())
-}
-
-impl AsFd for Hot {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.session.as_fd()
-    }
 }

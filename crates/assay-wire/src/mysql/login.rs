@@ -1,10 +1,8 @@
 //! Logging in, apart from sockets: what to answer to each packet until the server is content.
 
-use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
-use mysql_common::auth::plugins::mysql_native_password::scramble_native;
-use mysql_common::constants::CapabilityFlags;
-
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
+use super::constants::CapabilityFlags;
+use super::scramble::{self, NONCE};
 use crate::{Address, ConnectOptions, Error};
 
 const NATIVE: &str = "mysql_native_password";
@@ -29,6 +27,10 @@ const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
 const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
+
+/// Number of the collation `latin1_swedish_ci`, whose character set the session speaks on every server that is compared:
+/// the reference client's, and known to all servers.
+const LATIN1: u8 = 8;
 
 /// The longest packet this client says it takes, in bytes: the protocol's usual 1 GiB.
 const MAX_PACKET: u32 = 1 << 30;
@@ -110,7 +112,7 @@ impl<'a> Login<'a> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
-        out.push(self.options.charset.collation());
+        out.push(LATIN1);
         out.extend_from_slice(&[0; 23]);
         put_terminated(&self.options.user, &mut out)?;
         let scramble = self.scramble(nonce)?;
@@ -129,11 +131,11 @@ impl<'a> Login<'a> {
         if password.is_empty() {
             return Ok(Vec::new());
         }
-        let nonce: &[u8; 20] =
+        let nonce: &[u8; NONCE] =
             nonce.try_into().map_err(|_| Error::Protocol("a nonce that is not 20 bytes long"))?;
         match self.plugin.as_str() {
-            NATIVE => Ok(scramble_native(nonce, password).unwrap_or_default().to_vec()),
-            CACHING_SHA2 => Ok(scramble_sha256(nonce, password).unwrap_or_default().to_vec()),
+            NATIVE => Ok(scramble::native(nonce, password)),
+            CACHING_SHA2 => Ok(scramble::caching_sha2(nonce, password)),
             _ => Err(self.refused("this client does not have it")),
         }
     }

@@ -4,16 +4,18 @@
 //! statements: it counts rows, decodes nothing and does not allocate once it is warm.
 
 pub mod codec;
+mod constants;
 mod control;
 mod execute;
 mod hot;
 mod login;
+mod scramble;
 mod session;
 mod walk;
 
+pub use constants::CapabilityFlags;
 pub use control::Control;
 pub use hot::Hot;
 pub use login::Login;
-pub use mysql_common::constants::CapabilityFlags;
 pub use session::Session;
 pub use walk::Walker;

@@ -1,16 +1,14 @@
 //! A connection that has been logged in: what was agreed on, and packets in and out.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use mysql_common::constants::{CapabilityFlags, Command};
-
 use super::codec::{HEADER, MAX_PAYLOAD, frame, header, packets, parse_header};
+use super::constants::{CapabilityFlags, Command};
 use super::login::Login;
 use crate::inbox::Inbox;
 use crate::patience::Patience;
 use crate::stream::Stream;
-use crate::{Charset, ConnectOptions, Error, postgres};
+use crate::{ConnectOptions, Error, postgres};
 
 /// A server that has not greeted after so long may be one that waits for the client to speak first.
 const GREETING_DUE: Duration = Duration::from_secs(1);
@@ -32,7 +30,6 @@ pub struct Session {
     connection_id: u32,
     capabilities: CapabilityFlags,
     auth_plugin: String,
-    charset: Charset,
 }
 
 impl Session {
@@ -49,7 +46,6 @@ impl Session {
             connection_id: 0,
             capabilities: CapabilityFlags::empty(),
             auth_plugin: String::new(),
-            charset: options.charset,
         };
         session.log_in(options)?;
         Ok(session)
@@ -99,11 +95,6 @@ impl Session {
     /// The method by which the client logged in.
     pub fn auth_plugin(&self) -> &str {
         &self.auth_plugin
-    }
-
-    /// The character set asked for.
-    pub fn charset(&self) -> Charset {
-        self.charset
     }
 
     /// Bytes sent since the connection was made, packet headers and login included.
@@ -203,13 +194,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         if !self.capabilities.is_empty() {
             let [a, b, c, d] = header(1, 0);
-            self.stream.send_last(&[a, b, c, d, Command::COM_QUIT as u8]);
+            self.stream.send_last(&[a, b, c, d, Command::Quit as u8]);
         }
-    }
-}
-
-impl AsFd for Session {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.as_fd()
     }
 }

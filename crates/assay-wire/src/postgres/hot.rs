@@ -1,7 +1,5 @@
 //! The connection that is measured.
 
-use std::os::fd::{AsFd, BorrowedFd};
-
 use super::Walker;
 use super::codec::{kind, parse_error, parse_parameters};
 use super::execute::{Statement, prepare};
@@ -28,11 +26,6 @@ impl Hot {
     pub fn connect(options: &ConnectOptions) -> Result<Self, Error> {
         let session = Session::connect(options)?;
         Ok(Self { session, statements: Vec::new(), awaited: None, query: Vec::new() })
-    }
-
-    /// What was agreed on with the server.
-    pub fn session(&self) -> &Session {
-        &self.session
     }
 
     /// Process id of the backend.
@@ -94,7 +87,13 @@ impl Hot {
     /// [`Error::Server`] where the statement fails, [`Error::Usage`] where the parameters are not
     /// those that were prepared; else the connection is lost.
     pub fn execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<Reply, Error> {
-        self.send_execute(id, params)?;
+        let statement = self
+            .statements
+            .get_mut(id.0)
+            .ok_or(Error::Usage("a statement that was not prepared on this connection"))?;
+        let packet = statement.encode(params)?;
+        begin(&mut self.awaited)?;
+        self.session.stream.send(packet)?;
         self.receive()
     }
 
@@ -111,26 +110,18 @@ impl Hot {
         self.receive()
     }
 
-    /// Sends the request of [`Hot::execute`].
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where an earlier reply is still to come or the parameters are not those
-    /// that were prepared; else the connection is lost.
-    pub fn send_execute(&mut self, id: StatementId, params: &[Param<'_>]) -> Result<(), Error> {
-        let statement = self
-            .statements
-            .get_mut(id.0)
-            .ok_or(Error::Usage("a statement that was not prepared on this connection"))?;
-        let packet = statement.encode(params)?;
-        begin(&mut self.awaited)?;
-        self.session.stream.send(packet)
+    /// Waits for the reply and walks over it to its end.
+    fn receive(&mut self) -> Result<Reply, Error> {
+        loop {
+            self.session.stream.wait()?;
+            if let Some(reply) = self.take()? {
+                return Ok(reply);
+            }
+        }
     }
 
     /// Takes what there is of the reply, without waiting; `None` while its end is not there.
-    ///
-    /// # Errors
-    /// As for [`Hot::execute`].
-    pub fn try_receive(&mut self) -> Result<Option<Reply>, Error> {
+    fn take(&mut self) -> Result<Option<Reply>, Error> {
         let walker = self.awaited.as_mut().ok_or(Error::Usage("no reply is to come"))?;
         let Session { stream, inbox, .. } = &mut self.session;
         loop {
@@ -148,15 +139,6 @@ impl Hot {
             }
         }
     }
-
-    fn receive(&mut self) -> Result<Reply, Error> {
-        loop {
-            self.session.stream.wait()?;
-            if let Some(reply) = self.try_receive()? {
-                return Ok(reply);
-            }
-        }
-    }
 }
 
 /// Notes that a reply is to come. It stays noted where sending or receiving goes wrong, so that the
@@ -167,10 +149,4 @@ fn begin(awaited: &mut Option<Walker>) -> Result<(), Error> {
     }
     *awaited = Some(Walker::new());
     Ok(())
-}
-
-impl AsFd for Hot {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.session.stream.as_fd()
-    }
 }

@@ -14,6 +14,5 @@ mod walk;
 pub use control::Control;
 pub use hot::Hot;
 pub use login::Login;
-pub use session::Session;
 pub(crate) use session::is_spoken_at;
 pub use walk::Walker;
