@@ -1,4 +1,6 @@
-//! Rules with numbers: who may use whom, file sizes, first lines, READMEs, licences.
+//! Rules with numbers: who may use whom, file sizes, first lines, READMEs, licences; and no dependency without a use.
+
+mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -89,9 +91,11 @@ pub fn check() -> Result<()> {
     let metadata = metadata(&root)?;
     let mut offences = arrows(&metadata)?;
     offences.extend(licences(&metadata)?);
-    for file in source_files(&root)? {
-        offences.extend(source(&root, &file)?);
+    let sources = source_files(&root)?;
+    for file in &sources {
+        offences.extend(source(&root, file)?);
     }
+    offences.extend(unused::offences(&root, &metadata, &sources)?);
     offences.extend(readmes(&root)?);
     if offences.is_empty() {
         return Ok(());

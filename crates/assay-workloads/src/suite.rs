@@ -10,7 +10,8 @@ use assay_model::{
 use crate::digest::digest;
 use crate::rows::{C_GROUPS, PAD_GROUPS};
 
-/// All 47 in the order of the sequence of 42, with the five read-only-<kind> after the read-only that follow the writes.
+/// All 47 in the order of the sequence of 42, with the five read-only-<kind> after the read-only that follow the
+/// writes.
 pub fn all_tests() -> &'static [Test] {
     static ALL: LazyLock<Vec<Test>> = LazyLock::new(|| {
         let definitions = definitions();

@@ -56,6 +56,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
 }
 
 /// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.
+///
+/// The crate `shlex` would quote `=`, `,` and `%` too, which most commands have.
 #[must_use]
 pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);

@@ -28,8 +28,8 @@ const NEEDED: CapabilityFlags = CapabilityFlags::CLIENT_PROTOCOL_41
     .union(CapabilityFlags::CLIENT_SECURE_CONNECTION)
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH);
 
-/// Number of the collation `latin1_swedish_ci`, whose character set the session speaks on every server that is compared:
-/// the reference client's, and known to all servers.
+/// Number of the collation `latin1_swedish_ci`. Every session speaks its character set, which is the reference client's
+/// and known to all servers.
 const LATIN1: u8 = 8;
 
 /// The longest packet this client says it takes, in bytes: the protocol's usual 1 GiB.
