@@ -1,4 +1,7 @@
-//! Rules with numbers: who may use whom, circles of imports, file sizes, first lines, READMEs, licences.
+//! Rules with numbers: who may use whom, circles of imports, unused dependencies, file sizes, first lines, READMEs,
+//! licences.
+
+mod unused;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -105,6 +108,7 @@ pub fn check() -> Result<()> {
         offences.extend(source(&root, file)?);
     }
     offences.extend(circles(&root, &files)?);
+    offences.extend(unused::offences(&root, &metadata, &files)?);
     offences.extend(readmes(&root)?);
     if offences.is_empty() {
         return Ok(());

@@ -34,11 +34,11 @@ pub use script::{Distribution, Fill, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
 };
-pub use series::{Attachment, Series, SliceId};
+pub use series::{Attachment, Series};
 pub use setup::{Preset, Setup};
 pub use slice::{
-    CellId, ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, SliceOutcome,
-    TaskCounters, Trouble, WorkCounters,
+    CellId, ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, SliceId,
+    SliceOutcome, TaskCounters, Trouble, WorkCounters,
 };
 pub use study::{
     AuditClass, AuditFinding, Block, CpuPlacement, Experiment, Host, Instance, PlannedCell, Run,

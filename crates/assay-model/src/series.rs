@@ -2,21 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CellId;
-
-/// Which slice: no two of a study have the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SliceId {
-    /// Index into [`crate::StudyRecord::systems`].
-    pub system: usize,
-    /// The cell that was measured.
-    pub cell: CellId,
-    /// Which set of fresh instances, from 0.
-    pub block: u32,
-    /// Which round within the block and cell, from 0.
-    pub round: u32,
-}
-
 /// Counts of one thing in equal steps of a slice's measured part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {

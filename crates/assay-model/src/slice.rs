@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Setup, SliceId, Test, Unit};
+use crate::{Setup, Test, Unit};
 
 /// One test under one setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -11,6 +11,19 @@ pub struct CellId {
     pub test: Test,
     /// Clients, tables, rows.
     pub setup: Setup,
+}
+
+/// The identity of a slice: no two slices of a study have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SliceId {
+    /// Index into [`crate::StudyRecord::systems`].
+    pub system: usize,
+    /// The cell that was measured.
+    pub cell: CellId,
+    /// Which set of fresh instances, from 0.
+    pub block: u32,
+    /// Which round within the block and cell, from 0.
+    pub round: u32,
 }
 
 /// Work and latencies of the clients in the measured part of a slice (the warm-up is discarded).

@@ -35,7 +35,7 @@ pub use request::{Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use reserved::check_option;
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
-pub use study_file::{StudyFileError, read_study, write_study};
+pub use study_file::{StudyFileError, read_study, shell_quoted, write_study};
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::select_tests;
 pub use units::{parse_clients, parse_count, parse_duration_s, parse_percent};

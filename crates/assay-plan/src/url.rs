@@ -111,6 +111,8 @@ pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
     read(text).map_err(|why| Error::Url { url: shown(text), why })
 }
 
+/// The crate `url` would bring tables of Unicode for the names of hosts, and [`shown`], which has to read what is no
+/// URL at all, would stay.
 fn read(text: &str) -> Result<ServerUrl, String> {
     let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
     let (product, default_port) = match scheme {

@@ -261,7 +261,7 @@ fn identity(packages: &[Package]) -> String {
         .map(|package| format!("{} {} {}\n", package.name, package.version, package.sha256))
         .collect();
     lines.sort();
-    hex(&Sha256::digest(lines.concat()))
+    hex::encode(Sha256::digest(lines.concat()))
 }
 
 /// The downloaded archives in the order of `records`, each found by its checksum.
@@ -271,7 +271,7 @@ fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error
         let path = entry?.path();
         let mut hasher = Sha256::new();
         std::io::copy(&mut fs::File::open(&path)?, &mut HashWriter(&mut hasher))?;
-        by_sum.insert(hex(&hasher.finalize()), path);
+        by_sum.insert(hex::encode(hasher.finalize()), path);
     }
     let find = |record: &&Record| {
         by_sum.get(&record.sha256).cloned().ok_or_else(|| Error::Checksum {
@@ -296,17 +296,13 @@ impl std::io::Write for HashWriter<'_> {
     }
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::apt::Index;
 
     fn record(name: &str, content: &str) -> Record {
-        let sha256 = hex(&Sha256::digest(content));
+        let sha256 = hex::encode(Sha256::digest(content));
         let text = format!("Package: {name}\nVersion: 1\nSHA256: {sha256}\n");
         let mut index = Index::default();
         index.add("suite", &text).unwrap();

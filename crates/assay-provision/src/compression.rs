@@ -13,8 +13,10 @@ pub(crate) fn decompressed<'a>(
     end: &str,
     stream: impl Read + 'a,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
+    // One type, so that each decompressor is compiled once.
+    let stream: Box<dyn Read + 'a> = Box::new(stream);
     Ok(Some(match end {
-        "" => Box::new(stream),
+        "" => stream,
         ".gz" => Box::new(flate2::read::GzDecoder::new(stream)),
         ".xz" => Box::new(lzma_rust2::XzReader::new_mem_limit(stream, true, MEMORY_KB)),
         ".zst" => {

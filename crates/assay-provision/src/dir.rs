@@ -46,7 +46,7 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
     };
     let mut hasher = Sha256::new();
     std::io::copy(&mut fs::File::open(&program)?, &mut HashWriter(&mut hasher))?;
-    let sha256: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = hex::encode(hasher.finalize());
     Ok(Prefix {
         sha256,
         product,

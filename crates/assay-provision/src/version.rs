@@ -31,6 +31,9 @@ pub fn answers(version: &str, wanted: &str) -> bool {
 
 /// Debian's order of package versions (epoch, then upstream version, then revision; `~` before the
 /// end).
+///
+/// No crate does it for less: `debversion` needs `chrono`, `num-bigint` and `regex`, and `deb-version` panics on
+/// versions that are not ASCII, which an index may have.
 pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     let ((epoch_a, rest_a), (epoch_b, rest_b)) = (split_epoch(a), split_epoch(b));
     let ((upstream_a, revision_a), (upstream_b, revision_b)) =

@@ -117,12 +117,9 @@ fn allocator(binary: &binary::Binary, files: &BTreeSet<PathBuf>) -> String {
 
 /// Whether the process uses transparent huge pages. The word in brackets is the machine's setting.
 fn transparent_huge_pages(pid: i32) -> Result<String, Error> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    // Since Linux 5.0. `0` means that the process disabled them itself.
-    if status
-        .lines()
-        .any(|line| line.strip_prefix("THP_enabled:").is_some_and(|it| it.trim() == "0"))
-    {
+    let status = Process::new(pid).and_then(|it| it.status()).map_err(|it| Error::Io(other(it)))?;
+    // Since Linux 5.0; false where a process has asked for it itself.
+    if status.thp_enabled == Some(false) {
         return Ok("never".to_owned());
     }
     let choices = fs::read_to_string(TRANSPARENT_HUGE_PAGES).unwrap_or_default();

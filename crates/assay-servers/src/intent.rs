@@ -9,15 +9,6 @@ pub enum Durability {
     Full,
 }
 
-/// The default character set of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Charset {
-    /// `latin1` with `latin1_swedish_ci`, as in the published results.
-    Latin1,
-    /// `utf8mb4` with `utf8mb4_general_ci`, which every version has.
-    Utf8mb4,
-}
-
 /// The configuration that all compared systems have in common.
 ///
 /// Settings without a field here are the same in every study: no binary log, no TLS, doublewrite on, no query cache, no
@@ -30,8 +21,6 @@ pub struct Intent {
     pub log_mb: u64,
     /// When a committed transaction is on disk.
     pub durability: Durability,
-    /// Default character set of tables and sessions.
-    pub charset: Charset,
     /// Connections that may be open at once.
     pub connections_max: u32,
 }

@@ -37,7 +37,7 @@ pub use copy::copy_tree;
 pub use drained::Drained;
 pub use error::Error;
 pub use initialize::{UNFINISHED, initialize};
-pub use intent::{Charset, Durability, Intent};
+pub use intent::{Durability, Intent};
 pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
 pub use maintain::{drain, maintain, take_statistics};

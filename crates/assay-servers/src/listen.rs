@@ -57,7 +57,7 @@ const BINDING: [&str; 2] = ["Bind on TCP/IP port", "could not bind"];
 pub(crate) fn new_password() -> Result<String, Error> {
     let mut bytes = [0_u8; 16];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ pub(crate) mod tests {
     use assay_model::{Build, Layout};
 
     use super::*;
-    use crate::intent::{Charset, Durability};
+    use crate::intent::Durability;
 
     pub(crate) fn prefix(version: &str) -> Prefix {
         product_prefix(Product::MariaDb, version)
@@ -169,7 +169,6 @@ pub(crate) mod tests {
         buffer_pool_mb: 1024,
         log_mb: 512,
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         connections_max: 200,
     };
 

@@ -8,9 +8,7 @@ use std::process::ExitCode;
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
-use assay_servers::{
-    Charset, Durability, Intent, Listen, Server, Site, Supervisor, initialize, render,
-};
+use assay_servers::{Durability, Intent, Listen, Server, Site, Supervisor, initialize, render};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
@@ -97,7 +95,6 @@ pub fn intent() -> Intent {
         buffer_pool_mb: 128,
         log_mb: 64,
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         connections_max: 200,
     }
 }

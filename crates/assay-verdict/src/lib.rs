@@ -20,11 +20,10 @@ pub use account::{Latency, PerOp, ServerPerOp};
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
-pub use robust::{TRIM, trimmed_mean};
+pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
-pub use special::{digamma, trigamma, trigamma_inverse};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,9 @@
 //! Variances of few blocks, moderated across cells by empirical Bayes (Smyth 2004).
 
+use statrs::function::gamma::digamma;
+
 use crate::robust::{mean, median};
-use crate::special::{digamma, trigamma, trigamma_inverse};
+use crate::special::{trigamma, trigamma_inverse};
 
 /// Fewest variances from which a common prior is learnt.
 const CELLS_MIN: usize = 3;

@@ -11,12 +11,7 @@ pub(crate) struct Centre {
     pub(crate) variance: Option<f64>,
 }
 
-/// Mean without the lowest and highest [`TRIM`] of the values; none without values.
-#[must_use]
-pub fn trimmed_mean(values: &[f64]) -> Option<f64> {
-    centre(values).map(|centre| centre.value)
-}
-
+/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; none without values.
 pub(crate) fn centre(values: &[f64]) -> Option<Centre> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -64,13 +59,13 @@ mod tests {
         let mut values = vec![1.0; 20];
         values[3] = 100.0;
         values[7] = -50.0;
-        assert_eq!(trimmed_mean(&values), Some(1.0));
+        assert_eq!(centre(&values).map(|it| it.value), Some(1.0));
     }
 
     #[test]
     fn few_values_are_all_used() {
-        assert_eq!(trimmed_mean(&[1.0, 2.0, 6.0]), Some(3.0));
-        assert_eq!(trimmed_mean(&[]), None);
+        assert_eq!(centre(&[1.0, 2.0, 6.0]).map(|it| it.value), Some(3.0));
+        assert_eq!(centre(&[]), None);
     }
 
     #[test]

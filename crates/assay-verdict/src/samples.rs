@@ -70,8 +70,8 @@ impl Sample {
     }
 }
 
-/// One quantity in all cells and systems, estimated together: cells in the study's order, in each of them the systems in
-/// theirs.
+/// One quantity in all cells and systems, estimated together. Cells are in the study's order, and each of them has all
+/// systems in theirs.
 pub(crate) struct Quantity {
     pub(crate) reduced: Vec<Option<Reduced>>,
     pub(crate) effects: Vec<Option<Effect>>,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
-use assay_plan::{Place, ServerUrl, repository_login};
-use assay_servers::{Charset, Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
+use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
+use assay_servers::{Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
 use assay_wire::Stop;
 use serde::Serialize;
 
@@ -161,7 +161,6 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         buffer_pool_mb: args.buffer_pool,
         log_mb: LOG_MB,
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         connections_max: CONNECTIONS,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
@@ -229,10 +228,10 @@ fn url(product: Product, server: &Server) -> String {
 /// environment, as all users of the machine can read command lines.
 fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<String> {
     let login = |variable| match password {
-        Some(password) => format!("{variable}={} ", quoted(password)),
+        Some(password) => format!("{variable}={} ", shell_quoted(password)),
         None => String::new(),
     };
-    let socket = quoted(&kept.socket.to_string_lossy());
+    let socket = shell_quoted(&kept.socket.to_string_lossy());
     match product {
         Product::MariaDb | Product::MySql => {
             let program = if product == Product::MariaDb { "mariadb" } else { "mysql" };
@@ -245,18 +244,8 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
             let by_port = |port| format!("postgres://root@127.0.0.1:{port}/{DATABASE}");
             let urls =
                 std::iter::once(address_without_login(&kept.url)).chain(kept.port.map(by_port));
-            urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), quoted(&url))).collect()
+            urls.map(|url| format!("{}psql {}", login("PGPASSWORD"), shell_quoted(&url))).collect()
         }
-    }
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@".contains(c);
-    if word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -90,7 +90,10 @@ fn as_typed(key: &str, value: &str) -> String {
 }
 
 /// A word as a POSIX shell takes it: as it is where nothing in it has a meaning, else in single quotes.
-fn shell_quoted(word: &str) -> String {
+///
+/// The crate `shlex` would quote `=`, `,` and `%` too, which most commands have.
+#[must_use]
+pub fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

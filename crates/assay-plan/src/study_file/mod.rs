@@ -11,6 +11,7 @@ mod systems;
 mod value;
 mod write;
 
+pub use command::shell_quoted;
 pub use fault::StudyFileError;
 pub use write::write_study;
 

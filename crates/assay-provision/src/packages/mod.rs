@@ -101,9 +101,9 @@ fn verified(name: &str, fetched: &Fetched, known: Option<&str>) -> Result<String
         }
         sha256.update(block);
     }
-    let sha256 = hex(&sha256.finalize());
+    let sha256 = hex::encode(sha256.finalize());
     let (kind, wanted, found) = match &fetched.published {
-        Published::Sha1(wanted) => ("SHA-1", wanted, hex(&sha1.finalize())),
+        Published::Sha1(wanted) => ("SHA-1", wanted, hex::encode(sha1.finalize())),
         Published::Sha256(wanted) => ("SHA-256", wanted, sha256.clone()),
         Published::Sha512(wanted) => ("SHA-512", wanted, BASE64_STANDARD.encode(sha512.finalize())),
         Published::Nothing => ("SHA-256", &sha256, sha256.clone()),
@@ -128,10 +128,6 @@ fn read_some(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// More than a checksum or a report on one package takes, bytes.
 const MOST: u64 = 4 << 20;
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 #[cfg(test)]
 mod tests {

@@ -96,7 +96,8 @@ impl Repository {
             log_in(login, &mut command);
         }
         command.args(["fetch", "--quiet", "--depth=1", "--no-tags", "--", &self.place]);
-        command.arg(format!("+{name}:refs/assay/{}", hex_name(name)));
+        // In hexadecimal, as not every name of a ref can be the end of another one.
+        command.arg(format!("+{name}:refs/assay/{}", hex::encode(name)));
         // Its ssh may have to ask for a password, which is for a terminal's foreground.
         command.process_group(getpgrp().as_raw_nonzero().get());
         said(&self.place, command).map(drop)
@@ -106,7 +107,7 @@ impl Repository {
     pub(super) fn commit(&self, name: &str) -> Result<Commit, Error> {
         let wanted = match self.worktree {
             Some(_) => format!("{name}^{{commit}}"),
-            None => format!("refs/assay/{}^{{commit}}", hex_name(name)),
+            None => format!("refs/assay/{}^{{commit}}", hex::encode(name)),
         };
         let mut command = self.git();
         command.args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted]);
@@ -232,11 +233,6 @@ fn log_in(login: &Login, command: &mut Command) {
         let line = decoded.lines().next().unwrap_or_default();
         command.env(format!("ASSAY_GIT_{name}"), line);
     }
-}
-
-/// A ref as a name that a ref may have, whatever it is itself.
-fn hex_name(name: &str) -> String {
-    name.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn git() -> Command {

@@ -12,9 +12,10 @@ use std::process::{Command, Stdio};
 
 use assay_model::{Build, Prefix, Product, SystemSpec};
 use fs_err as fs;
+use procfs::{Current as _, Meminfo};
 use sha2::{Digest as _, Sha256};
 
-use crate::build::{Built, hex, prefix_name};
+use crate::build::{Built, prefix_name};
 use crate::error::Error;
 use crate::layout::Libraries;
 use crate::programs;
@@ -130,7 +131,7 @@ impl Provisioner {
         if !git::is_remote(place) {
             return Repository::local(place)?.commit(name);
         }
-        let directory: String = hex(&Sha256::digest(place)).chars().take(16).collect();
+        let directory: String = hex::encode(Sha256::digest(place)).chars().take(16).collect();
         let login = self.logins.iter().find(|login| login.address == place).cloned();
         let directory = self.store.path("git").join(directory);
         let repository = Repository::mirrored(place, &directory, login)?;
@@ -237,7 +238,7 @@ fn identity(commit: &str, recipe: &Recipe, compilers: &[String]) -> Result<Strin
     for patch in &recipe.patches {
         hasher.update(Sha256::digest(fs::read(patch)?));
     }
-    Ok(hex(&hasher.finalize()))
+    Ok(hex::encode(hasher.finalize()))
 }
 
 /// The first line of a program's version output.
@@ -259,25 +260,7 @@ fn is_there(program: &str) -> bool {
 /// Number of compilers to run at a time, limited by processors and memory.
 fn jobs() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| available(&text));
+    let memory = Meminfo::current().ok().and_then(|it| it.mem_available);
     let room = memory.map_or(1, |bytes| usize::try_from(bytes / COMPILER).unwrap_or(1));
     processors.min(room).max(1)
-}
-
-/// Memory that compilers may use, bytes.
-fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_limits_the_compilers() {
-        assert_eq!(available("MemTotal: 2 kB\nMemAvailable:   10 kB\n"), Some(10240));
-        assert_eq!(available("MemTotal: 2 kB\n"), None);
-        assert!(jobs() >= 1);
-    }
 }

@@ -69,6 +69,8 @@ fn segments() -> io::Result<Vec<Segment>> {
     Ok(table.lines().skip(1).filter_map(segment).collect())
 }
 
+/// Not with `procfs`, which reads no table that has a user above 65535.
+///
 /// `key shmid perms size cpid lpid nattch uid ...`
 fn segment(line: &str) -> Option<Segment> {
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,10 +1,8 @@
 //! Parsers of the packets a server sends, and the framing of those a client sends.
 //!
-//! Every parser takes a packet's payload without its header, and returns a value or an [`Error`] for any bytes. The
-//! layouts are here because `mysql_common`'s parser of the greeting overflows on a hostile length, and its reply to the
-//! greeting fixes the character set.
+//! Every parser takes a packet's payload without its header, and returns a value or an [`Error`] for any bytes.
 
-use mysql_common::constants::CapabilityFlags;
+use super::constants::CapabilityFlags;
 
 use crate::error::{Error, message};
 

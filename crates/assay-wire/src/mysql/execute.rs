@@ -1,8 +1,7 @@
 //! Execute packets of prepared statements. A packet is encoded once, then only its values are rewritten.
 
-use mysql_common::constants::{ColumnType, Command};
-
 use super::codec::{HEADER, MAX_PAYLOAD, header, put_length};
+use super::constants::{Command, LONGLONG, VAR_STRING};
 use crate::error::Error;
 use crate::value::{Param, ParamType};
 
@@ -21,7 +20,7 @@ impl Statement {
     /// The packet for the server's statement `id`, up to the values.
     pub(crate) fn new(id: u32, types: &[ParamType]) -> Self {
         let mut packet = header(0, 0).to_vec();
-        packet.push(Command::COM_STMT_EXECUTE as u8);
+        packet.push(Command::Execute as u8);
         packet.extend_from_slice(&id.to_le_bytes());
         // No cursor, one iteration.
         packet.push(0);
@@ -78,8 +77,8 @@ impl Statement {
 /// Type and signedness.
 fn wire_type(kind: ParamType) -> [u8; 2] {
     match kind {
-        ParamType::Int => [ColumnType::MYSQL_TYPE_LONGLONG as u8, 0],
-        ParamType::Text => [ColumnType::MYSQL_TYPE_VAR_STRING as u8, 0],
+        ParamType::Int => [LONGLONG, 0],
+        ParamType::Text => [VAR_STRING, 0],
     }
 }
 

@@ -1,10 +1,8 @@
 //! The login without sockets: the answer to each packet until the server lets the client in.
 
-use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
-use mysql_common::auth::plugins::mysql_native_password::scramble_native;
-use mysql_common::constants::CapabilityFlags;
-
 use super::codec::{Greeting, parse_auth_switch, parse_error, parse_greeting};
+use super::constants::CapabilityFlags;
+use super::scramble::{self, NONCE};
 use crate::error::Error;
 use crate::options::{Address, ConnectOptions};
 
@@ -133,11 +131,11 @@ impl<'a> Login<'a> {
         if password.is_empty() {
             return Ok(Vec::new());
         }
-        let nonce: &[u8; 20] =
+        let nonce: &[u8; NONCE] =
             nonce.try_into().map_err(|_| Error::Protocol("a nonce that is not 20 bytes long"))?;
         match self.plugin.as_str() {
-            NATIVE => Ok(scramble_native(nonce, password).unwrap_or_default().to_vec()),
-            CACHING_SHA2 => Ok(scramble_sha256(nonce, password).unwrap_or_default().to_vec()),
+            NATIVE => Ok(scramble::native(nonce, password)),
+            CACHING_SHA2 => Ok(scramble::caching_sha2(nonce, password)),
             _ => Err(self.refused("this client does not have it")),
         }
     }

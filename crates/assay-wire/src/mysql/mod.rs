@@ -1,12 +1,14 @@
 //! The client protocol of MySQL and MariaDB.
 
 pub mod codec;
+mod constants;
 mod execute;
 mod login;
+mod scramble;
 mod session;
 mod walk;
 
+pub use constants::CapabilityFlags;
 pub use login::Login;
-pub use mysql_common::constants::CapabilityFlags;
 pub(crate) use session::Session;
 pub use walk::Walker;

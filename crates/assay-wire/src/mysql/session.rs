@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mysql_common::constants::{CapabilityFlags, Command};
+use super::constants::{CapabilityFlags, Command};
 
 use super::codec::{
     HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, frame, header, is_eof, packets, parse_column,
@@ -79,7 +79,7 @@ impl Session {
     /// Ends the session in good order, so that the server does not count the connection as aborted.
     pub(crate) fn log_out(channel: &mut Channel) {
         let [a, b, c, d] = header(1, 0);
-        channel.stream.send_last(&[a, b, c, d, Command::COM_QUIT as u8]);
+        channel.stream.send_last(&[a, b, c, d, Command::Quit as u8]);
     }
 
     pub(crate) fn prepare(
@@ -89,7 +89,7 @@ impl Session {
         params: &[ParamType],
     ) -> Result<StatementId, Error> {
         channel.begin_kept_reply(ReadBudget::reply())?;
-        self.command(channel, Command::COM_STMT_PREPARE, sql.as_bytes())?;
+        self.command(channel, Command::Prepare, sql.as_bytes())?;
         let prepared = match parse_prepared(self.read(channel)?) {
             Err(error @ Error::Server { .. }) => {
                 channel.end_reply();
@@ -134,13 +134,13 @@ impl Session {
         sql: &[u8],
     ) -> Result<Reply, Error> {
         channel.begin_reply()?;
-        self.command(channel, Command::COM_QUERY, sql)?;
+        self.command(channel, Command::Query, sql)?;
         channel.walk(Walker::new(packets(1 + sql.len())))
     }
 
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
         channel.begin_kept_reply(ReadBudget::reply())?;
-        self.command(channel, Command::COM_QUERY, sql.as_bytes())?;
+        self.command(channel, Command::Query, sql.as_bytes())?;
         let result = self.results(channel);
         if matches!(result, Ok(_) | Err(Error::Server { .. })) {
             channel.end_reply();

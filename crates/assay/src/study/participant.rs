@@ -11,7 +11,7 @@ use assay_model::{
 };
 use assay_plan::{Plan, ServerUrl, parse_url};
 use assay_provision::{Hold, Options, Progress as Fetching, Provisioner};
-use assay_servers::{Attached, Charset, Durability, Intent, Site, Supervisor, UNFINISHED};
+use assay_servers::{Attached, Durability, Intent, Site, Supervisor, UNFINISHED};
 
 use assay_wire::Stop;
 
@@ -99,7 +99,6 @@ fn intent(study: &Study) -> Intent {
         buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
         log_mb: assay_plan::redo_log_mb(largest),
         durability: Durability::Relaxed,
-        charset: Charset::Latin1,
         // In steps, so that data loaded for one client count serve another.
         connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
     }

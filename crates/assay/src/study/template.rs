@@ -3,7 +3,6 @@
 //! Every step ends in one rename, so whatever interrupts it, what the cache holds is complete.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -543,11 +542,9 @@ pub(super) fn key(parts: &[&str]) -> String {
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().take(16).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let mut name = hex::encode(digest.finalize());
+    name.truncate(32);
+    name
 }
 
 /// The eight write tests that come before the reads of the published sequence.

@@ -6,8 +6,8 @@
 use assay_model::Engine::{InnoDb, RocksDb};
 
 use super::{
-    ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, charset, collation, column_family, commit,
-    connections, fixed, half_of_log, log,
+    ALWAYS_DIVES, COMPACT_ROWS, block_cache, cache, column_family, commit, connections, fixed,
+    half_of_log, log,
 };
 use crate::setting::Instead::{AsAsked, Otherwise};
 use crate::setting::{FIRST, Instead, NEVER, Setting};
@@ -31,8 +31,8 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-log-file-size", log).missing(&[(FIRST, (10, 5, 0), None)]),
     Setting::of("innodb-log-buffer-size", fixed!("16M")),
     Setting::of("innodb-flush-log-at-trx-commit", commit),
-    Setting::of("character-set-server", charset),
-    Setting::of("collation-server", collation),
+    Setting::of("character-set-server", fixed!("latin1")),
+    Setting::of("collation-server", fixed!("latin1_swedish_ci")),
     // Default without a strict mode before 10.2.4, with more modes since.
     Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
     Setting::of("max-connections", connections),

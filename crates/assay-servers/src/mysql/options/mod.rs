@@ -6,7 +6,7 @@ mod mysql;
 pub(crate) use mariadb::OPTIONS as MARIADB;
 pub(crate) use mysql::OPTIONS as MYSQL;
 
-use crate::intent::{Charset, Durability, Intent};
+use crate::intent::{Durability, Intent};
 use crate::setting::Instead::{self, Otherwise};
 
 macro_rules! fixed {
@@ -28,20 +28,6 @@ fn commit(intent: &Intent) -> String {
     match intent.durability {
         Durability::Relaxed => "2".to_owned(),
         Durability::Full => "1".to_owned(),
-    }
-}
-
-fn charset(intent: &Intent) -> String {
-    match intent.charset {
-        Charset::Latin1 => "latin1".to_owned(),
-        Charset::Utf8mb4 => "utf8mb4".to_owned(),
-    }
-}
-
-fn collation(intent: &Intent) -> String {
-    match intent.charset {
-        Charset::Latin1 => "latin1_swedish_ci".to_owned(),
-        Charset::Utf8mb4 => "utf8mb4_general_ci".to_owned(),
     }
 }
 

@@ -5,10 +5,7 @@
 
 use assay_model::Engine::InnoDb;
 
-use super::{
-    ALWAYS_DIVES, COMPACT_ROWS, cache, charset, collation, commit, connections, fixed, half_of_log,
-    log,
-};
+use super::{ALWAYS_DIVES, COMPACT_ROWS, cache, commit, connections, fixed, half_of_log, log};
 use crate::setting::Instead::{AsAsked, Otherwise};
 use crate::setting::{FIRST, NEVER, Setting};
 
@@ -24,8 +21,8 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default 8M before 5.7.6, 64M since 8.4.0.
     Setting::of("innodb-log-buffer-size", fixed!("16M")),
     Setting::of("innodb-flush-log-at-trx-commit", commit),
-    Setting::of("character-set-server", charset),
-    Setting::of("collation-server", collation),
+    Setting::of("character-set-server", fixed!("latin1")),
+    Setting::of("collation-server", fixed!("latin1_swedish_ci")),
     // Default without a strict mode before 5.7, with many modes since.
     Setting::of("sql-mode", fixed!("STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION")),
     Setting::of("max-connections", connections),
