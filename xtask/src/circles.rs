@@ -42,6 +42,16 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("assay-provision", &["extensions.rs", "unpack.rs"]),
     ("assay-probe", &["host.rs", "machine.rs"]),
     (
+        "assay-servers",
+        &[
+            "audit/rules/mod.rs",
+            "audit/rules/engine.rs",
+            "audit/rules/postgres.rs",
+            "audit/rules/server.rs",
+        ],
+    ),
+    ("assay-load", &["survey/mod.rs", "survey/grants.rs", "survey/mysql.rs", "survey/postgres.rs"]),
+    (
         "assay",
         &[
             "main.rs",
