@@ -51,28 +51,6 @@ const KNOWN: &[(&str, &[&str])] = &[
         ],
     ),
     ("assay-load", &["survey/mod.rs", "survey/grants.rs", "survey/mysql.rs", "survey/postgres.rs"]),
-    (
-        "assay",
-        &[
-            "main.rs",
-            "attach.rs",
-            "audit.rs",
-            "bench/mod.rs",
-            "cache.rs",
-            "compare.rs",
-            "hints.rs",
-            "report.rs",
-            "server.rs",
-            "study/mod.rs",
-            "study/claim.rs",
-            "study/executor.rs",
-            "study/others.rs",
-            "study/participant.rs",
-            "study/recorder.rs",
-            "study/station.rs",
-            "study/template.rs",
-        ],
-    ),
 ];
 
 /// A path of modules from the crate's root.

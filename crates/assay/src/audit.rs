@@ -15,15 +15,13 @@ use assay_wire::Connection;
 
 use crate::advice::Advised;
 use crate::cli::{Audit, ShapeWord};
-use crate::compare::on_disk;
 use crate::exit::Exit;
 use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
-use crate::server::environment;
-use crate::study::{
-    Instance, Questions, Stage, data_fact, facts, leave_root_for, participants, start_on_empty,
-    tables,
+use crate::systems::{
+    Instance, LocalSite, Questions, data_fact, environment, facts, leave_root_for, machine_facts,
+    on_disk, participants, start_on_empty, tables,
 };
 
 /// The table that statements are explained on: large enough for indexes to be worth their while.
@@ -35,7 +33,7 @@ const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
-    let machine = crate::compare::machine_facts(&env.cache_dir)?;
+    let machine = machine_facts(&env.cache_dir)?;
     let request =
         Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
     if args.systems.len() < 2 {
@@ -53,9 +51,9 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         .map_err(|error| on_disk(error, &env.cache_dir))?;
     let participants = participants(&plan, &env)?;
     machine_lock::warn_if_measuring("this audit");
-    let stage = Stage::new(&env)?;
-    stage.collect_garbage()?;
-    leave_root_for(&participants, &stage)?;
+    let local = LocalSite::new(&env)?;
+    local.collect_garbage()?;
+    leave_root_for(&participants, &local)?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
     let tests = assay_workloads::tests_of(TestSet::Set32);
     let questions = Questions {
@@ -77,7 +75,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         }
         let (System { name, options, .. }, prefix) = (system, participant.prefix()?);
         let server = start_on_empty(&env, prefix, options, name, |empty| {
-            Server::start(&stage.site, prefix, options, empty)
+            Server::start(&local.site, prefix, options, empty)
         });
         let server = server.with_context(|| format!("cannot start `{name}`"))?;
         let instance = Instance::Started(server);

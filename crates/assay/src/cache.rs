@@ -16,8 +16,9 @@ use crate::machine_lock::MachineLock;
 use crate::paths::check_there;
 use crate::progress::{Progress, print};
 use crate::report;
-use crate::server::environment;
-use crate::study::{Environment, description, provisioner, remove_unused};
+use crate::systems::{
+    Environment, description, environment, provisioner, remove_unused, sandbox_site,
+};
 
 /// A server that was left running may use binaries of the cache, and nobody can tell which.
 #[derive(Debug, thiserror::Error)]
@@ -174,7 +175,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
 
 /// Keeps the binaries of servers that were left running, which nobody holds, where they are.
 fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>> {
-    let running = assay_servers::kept(&crate::server::site()?.run_root)?;
+    let running = assay_servers::kept(&sandbox_site()?.run_root)?;
     let mut holds = Vec::new();
     for server in running.into_iter().filter(|it| it.ended.is_none()) {
         let program = fs_err::read_link(format!("/proc/{}/exe", server.kept.pid)).ok();

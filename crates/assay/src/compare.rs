@@ -4,14 +4,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, PlannedCell, Study, Test};
-use assay_plan::{MachineFacts, Request};
+use assay_model::Study;
+use assay_plan::Request;
 
 use crate::cli::{Compare, Measuring, Resume, RunFile};
+use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{self, Distrust, Environment, Stopped, Unfinished};
+use crate::study::{self, Distrust, Stopped, Unfinished};
+use crate::systems::{Environment, machine_facts, on_disk};
 use crate::{config_file, paths, report, study_id};
 
 /// `assay compare`: the main job.
@@ -85,63 +87,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
-        study::resume(&id, env, ledger, |record| {
-            Ok(refuse_what_cannot_go_on(&id, record.finished, &record.study.cells)?)
-        })
-    })
-}
-
-/// Why a study cannot be resumed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NoResume {
-    /// There is nothing left to do.
-    #[error("study `{0}` is already finished")]
-    Finished(String),
-    /// Its slices measured other work.
-    #[error(
-        "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
-        if .tests.len() == 1 { "" } else { "s" },
-        .tests.join(", ")
-    )]
-    Workload {
-        /// The study.
-        study: String,
-        /// Names of the tests that this assay defines otherwise, or not at all.
-        tests: Vec<String>,
-    },
-}
-
-impl Hint for NoResume {
-    fn hints(&self) -> Vec<String> {
-        vec![match self {
-            Self::Finished(study) => format!("`assay report {study}` shows it"),
-            Self::Workload { .. } => {
-                "resume it with the assay that started it, or start a new study".to_owned()
-            }
-        }]
-    }
-}
-
-fn refuse_what_cannot_go_on(
-    study: &str,
-    finished: bool,
-    cells: &[PlannedCell],
-) -> Result<(), NoResume> {
-    if finished {
-        return Err(NoResume::Finished(study.to_owned()));
-    }
-    let is_known = |test: Test| assay_workloads::test_by_name(test.name()) == Some(test);
-    let mut tests: Vec<String> = Vec::new();
-    for test in cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
-        if !tests.contains(&test.name) {
-            tests.push(test.name.clone());
-        }
-    }
-    match tests.is_empty() {
-        true => Ok(()),
-        false => Err(NoResume::Workload { study: study.to_owned(), tests }),
-    }
+    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| study::resume(&id, env, ledger))
 }
 
 /// Carries out a study, and shows what was measured, however it ended.
@@ -172,7 +118,7 @@ fn measure(
             }
         },
         Err(Stopped { study: Some(id), error }) if error.is::<Unfinished>() => {
-            crate::print_error(&error);
+            print_error(&error);
             (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
@@ -203,27 +149,10 @@ fn measure(
     written
 }
 
-/// Too little disk is that of a directory: which, the plan does not know.
-pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
-    if !error.is_of_disk() {
-        return error.into();
-    }
-    let context = format!("the disk of the cache, `{}`, is too full", data.display());
-    anyhow::Error::from(error).context(context)
-}
-
-/// What the plan needs to know of this machine.
-pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
-    Ok(MachineFacts {
-        cpus: assay_probe::cpus_allowed()?.len() as u32,
-        memory_mb: assay_probe::available_memory_kb()? / 1024,
-        disk_mb: assay_probe::free_disk_kb(data)? / 1024,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use assay_model::{Definition, Preset};
+    use assay_model::Preset;
+    use assay_plan::MachineFacts;
 
     use super::*;
 
@@ -240,21 +169,5 @@ mod tests {
         assert_eq!(told(Preset::Smoke, Some(0.2)), None);
         assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
         assert_eq!(told(Preset::Quick, Some(0.03)), None);
-    }
-
-    #[test]
-    fn slices_of_another_workload_are_never_mixed() {
-        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
-        let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
-        let mut cells = plan.study.cells;
-        let refused =
-            |finished, cells: &[PlannedCell]| refuse_what_cannot_go_on("id", finished, cells).err();
-        assert!(refused(false, &cells).is_none());
-        assert!(matches!(refused(true, &cells), Some(NoResume::Finished(_))));
-        let changed = cells[3].id.test.definition().clone();
-        cells[3].id.test = Test::of(Definition { digest: "0".repeat(16), ..changed });
-        let error = refused(false, &cells).unwrap().to_string();
-        assert!(error.contains("under the name of update-one;"), "{error}");
     }
 }

@@ -1,17 +1,19 @@
 //! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
 
 mod advice;
-mod attach;
 mod audit;
 mod bench;
 mod cache;
 mod cli;
+mod clock;
 mod command_line;
 mod compare;
 mod config_file;
+mod connection;
+mod errors;
 mod exit;
-mod hints;
 mod interrupt;
+mod load;
 mod machine_lock;
 mod open_files;
 mod paths;
@@ -20,6 +22,7 @@ mod report;
 mod server;
 mod study;
 mod study_id;
+mod systems;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -30,6 +33,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::{Cli, Command};
+use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::progress::{print, print_marked};
 
@@ -52,7 +56,7 @@ fn main() -> ExitCode {
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
-        Command::Load(args) => attach::load(args),
+        Command::Load(args) => load::load(args),
         Command::Bench(args) => bench::bench(args),
         Command::Server(command) => server::run(command, cli.cache_dir.as_deref()),
         Command::Supervise => return assay_servers::supervise::main(),
@@ -118,26 +122,4 @@ fn log_to_stderr() {
         writeln!(buffer, "[{} {}] {message}", record.level(), record.target())
     };
     env_logger::Builder::from_env(wanted).format(line).init();
-}
-
-/// `error:` what failed, the causes below it, then what to do next.
-fn print_error(error: &anyhow::Error) {
-    // What people type by mistake, and what programs say, may hold a password.
-    let mut shown = without_secrets(&error.to_string());
-    print_marked("error", AnsiColor::Red, &shown);
-    for cause in error.chain().skip(1) {
-        let text = without_secrets(&cause.to_string());
-        // An error that shows its source in its own text need not show it twice.
-        if !shown.contains(&text) {
-            print(&format!("  caused by: {text}"));
-        }
-        shown = text;
-    }
-    let hints = hints::hints(error);
-    if !hints.is_empty() {
-        print("");
-    }
-    for hint in hints {
-        print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
-    }
 }

@@ -1,21 +1,21 @@
 //! `assay server`: binaries and sandboxes of any version, without root.
 
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
 use assay_servers::{Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
-use assay_wire::Stop;
 use serde::Serialize;
 
 use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
-use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
-use crate::study::{DATABASE, Environment, Stage, agree, fetch, provisioner, start_on_empty};
-use crate::{paths, report};
+use crate::report;
+use crate::systems::{
+    DATABASE, agree, environment, fetch, provisioner, sandbox_site, start_on_empty,
+};
 
 /// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
 const CONNECTIONS: u32 = 1024 + 64;
@@ -122,23 +122,11 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
     Ok(Exit::Done)
 }
 
-/// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
-pub(crate) fn site() -> Result<Site> {
-    // Both beside each other, whatever the session: a login's runtime directory goes with it, and what has no run
-    // directory is taken for garbage. Of each machine its own, as a home may be shared by several.
-    let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
-    let state = paths::made_state_dir()?.join("servers").join(machine.trim());
-    let data_root = state.join("data");
-    paths::make_private(&data_root)?;
-    let run_root = assay_servers::run_root(Some(&state));
-    Ok(Site { data_root, run_root, ..Stage::site(PathBuf::new(), Stop::default()) })
-}
-
 fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
-    let site = Site { stop: env.interrupt.stop(), ..site()? };
+    let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
     crate::open_files::Demand::of_server().raise()?;
     // Nothing is fetched for a port that is taken.
     if let Some(port) = args.port.filter(|&port| port != 0) {
@@ -287,7 +275,7 @@ struct Listed<'a> {
 }
 
 fn list(shape: &ShapeArg) -> Result<Exit> {
-    let found = assay_servers::kept(&site()?.run_root)?;
+    let found = assay_servers::kept(&sandbox_site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
         print("no server is running; `assay server start SYSTEM` starts one");
@@ -309,7 +297,7 @@ fn listed(found: &FoundServer) -> Listed<'_> {
 }
 
 fn stop(args: &ServerStop) -> Result<Exit> {
-    let site = site()?;
+    let site = sandbox_site()?;
     let progress = Progress::new(false);
     let mut stopped = Ok(());
     for server in named(assay_servers::kept(&site.run_root)?, &args.names)? {
@@ -342,16 +330,4 @@ fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServe
     );
     found.retain(|it| names.contains(&it.kept.name));
     Ok(found)
-}
-
-/// What commands that get servers need.
-pub(crate) fn environment<'a>(
-    cache_dir: Option<&Path>,
-    offline: bool,
-    accept_expired_index: bool,
-    progress: &'a Progress,
-) -> Result<Environment<'a>> {
-    let cache_dir = paths::made_cache_dir(cache_dir)?;
-    let interrupt = Interrupt::listen()?;
-    Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
 }

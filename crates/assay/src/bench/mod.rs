@@ -13,8 +13,8 @@ use assay_wire::{ConnectOptions, Connection};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
-use crate::attach::connect_options;
 use crate::cli::Bench;
+use crate::connection::connect_options;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::open_files::Demand;

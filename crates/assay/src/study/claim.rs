@@ -14,8 +14,8 @@ use assay_model::{Hint, Origin, StudySummary, System};
 use assay_servers::is_at;
 use fs_err as fs;
 
-use super::template::key;
 use crate::paths;
+use crate::systems::key;
 
 /// A study that this assay measures.
 pub(crate) struct Claim {

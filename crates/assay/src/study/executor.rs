@@ -8,16 +8,14 @@ use assay_model::{Block, DataSet, EventKind, PlannedCell, Slice, SliceOutcome, V
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
 
-use super::Unfinished;
-use super::instance::Instance;
 use super::others::Others;
-use super::participant::{self, Participant, Stage};
+use super::outlook::outlook;
 use super::recorder::Recorder;
-use super::station::{self, Place, Station};
-use super::template::Templates;
-use super::{outlook, trust};
+use super::trust;
 use crate::progress::{Standing, Tally, minutes};
-use crate::study::Environment;
+use crate::systems::{
+    Clients, Environment, Instance, LocalSite, Participant, Place, Templates, failed_slice, tables,
+};
 
 /// Between two looks at whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -25,17 +23,22 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Part of the budget from which the time for loading changes what can be decided.
 const LOADING_TOLD: f64 = 0.1;
 
+/// The study did what it could, and may be resumed for the rest.
+#[derive(Debug, thiserror::Error)]
+#[error("some tests were not measured to their end")]
+pub(crate) struct Unfinished;
+
 /// The executor of a study on this machine.
 pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) participants: &'a [Participant],
-    pub(super) stage: &'a Stage,
+    pub(super) local: &'a LocalSite,
     pub(super) env: &'a Environment<'a>,
     pub(super) recorder: &'a mut Recorder<'l>,
     pub(super) templates: Templates,
     /// Instances that run, by system.
     pub(super) servers: BTreeMap<usize, Instance>,
     /// Clients of the cell in progress, by system.
-    pub(super) clients: BTreeMap<usize, Station>,
+    pub(super) clients: BTreeMap<usize, Clients>,
     others: Option<Others>,
     tally: Tally,
     /// The last failure that the driver was told of.
@@ -47,13 +50,13 @@ pub(crate) struct StudyExecutor<'a, 'l> {
 impl<'a, 'l> StudyExecutor<'a, 'l> {
     pub(crate) fn new(
         participants: &'a [Participant],
-        stage: &'a Stage,
+        local: &'a LocalSite,
         env: &'a Environment<'a>,
         recorder: &'a mut Recorder<'l>,
     ) -> Self {
         Self {
             participants,
-            stage,
+            local,
             env,
             recorder,
             templates: Templates::default(),
@@ -101,8 +104,10 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     fn load(&mut self) -> Result<Outcome> {
         let before_s = self.recorder.used_s();
-        let Self { participants, stage, env, recorder, .. } = self;
-        self.templates = Templates::prepare(participants, stage, env, recorder)?;
+        let Self { participants, local, env, recorder, .. } = self;
+        let study = recorder.study().clone();
+        let mut note = |content| recorder.content(content);
+        self.templates = Templates::prepare(participants, &study, local, env, &mut note)?;
         // Loading is part of the time, and nobody knows beforehand how much.
         let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
@@ -201,7 +206,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
         let mut control = Connection::connect(&self.server(system)?.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
-        assay_servers::maintain(&mut control, &participant::tables(data), limit)?;
+        assay_servers::maintain(&mut control, &tables(data), limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 
@@ -257,7 +262,7 @@ impl Executor for StudyExecutor<'_, '_> {
             Action::Disconnect => self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {
                 let place = Place { system, block, round, position: 0 };
-                self.record(station::failed(self.cell(cell)?.id, place, why))?;
+                self.record(failed_slice(self.cell(cell)?.id, place, why))?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::Warm { system, cell } => self.warm(system, &cell)?,

@@ -8,7 +8,7 @@ use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
 
 use super::executor::StudyExecutor;
-use super::station::{self, Place, Station};
+use crate::systems::{Clients, Place, connect_clients, failed_slice};
 
 impl StudyExecutor<'_, '_> {
     /// The clients of every system.
@@ -19,9 +19,9 @@ impl StudyExecutor<'_, '_> {
         let systems: Vec<usize> = self.servers.keys().copied().collect();
         for system in systems {
             match self.connect_frozen(system, &planned) {
-                Ok(station) => {
-                    self.recorder.unprepared(system, station.session.unprepared())?;
-                    self.clients.insert(system, station);
+                Ok(clients) => {
+                    self.recorder.unprepared(system, clients.session.unprepared())?;
+                    self.clients.insert(system, clients);
                 }
                 Err(error) => return self.failed(system, error),
             }
@@ -29,17 +29,17 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    fn connect_frozen(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
+    fn connect_frozen(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         self.server(system)?.thaw()?;
-        let station = self.connect_one(system, cell)?;
+        let clients = self.connect_one(system, cell)?;
         self.server(system)?.freeze()?;
-        Ok(station)
+        Ok(clients)
     }
 
-    fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
+    fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         let described = &self.participants.get(system).context("no such system")?.system;
         let server = self.servers.get(&system).context("its server does not run")?;
-        station::connect(server, described, cell, self.recorder.study(), self.stage)
+        connect_clients(server, described, cell, self.recorder.study(), self.local)
     }
 
     /// Events per second of the systems, which all do the same number of events, thrown away, so that their histories
@@ -59,9 +59,9 @@ impl StudyExecutor<'_, '_> {
 
     fn rate(&mut self, system: usize, cell: &PlannedCell, events: u64) -> Result<f64> {
         let server = self.servers.get_mut(&system).context("its server does not run")?;
-        let station = self.clients.get_mut(&system).context("its clients are not connected")?;
+        let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
         let thawed = server.thaw().map_err(anyhow::Error::from);
-        let rate = thawed.and_then(|()| station.rate(cell, events));
+        let rate = thawed.and_then(|()| clients.rate(cell, events));
         server.freeze()?;
         rate
     }
@@ -95,11 +95,11 @@ impl StudyExecutor<'_, '_> {
     /// One slice of one system, for which its server wakes up.
     fn turn(&mut self, cell: &PlannedCell, place: Place) -> Result<Slice> {
         let server = self.servers.get_mut(&place.system).context("its server does not run")?;
-        let station =
+        let clients =
             self.clients.get_mut(&place.system).context("its clients are not connected")?;
         let mut slice = match server.thaw() {
-            Ok(()) => station.measure(cell, place),
-            Err(error) => station::failed(cell.id, place, error.to_string()),
+            Ok(()) => clients.measure(cell, place),
+            Err(error) => failed_slice(cell.id, place, error.to_string()),
         };
         // A server that has ended says so, whatever its clients saw of it.
         if let Err(error) = server.freeze() {
@@ -113,11 +113,11 @@ impl StudyExecutor<'_, '_> {
 
     /// Closes the connections while the servers can notice it.
     pub(super) fn disconnect(&mut self) {
-        for (system, station) in std::mem::take(&mut self.clients) {
+        for (system, clients) in std::mem::take(&mut self.clients) {
             let Some(server) = self.servers.get_mut(&system) else { continue };
             // A server that has ended says so when the next cell connects to it.
             let thawed = server.thaw();
-            drop(station);
+            drop(clients);
             if let Err(error) = thawed.and_then(|()| server.freeze()) {
                 log::warn!("{error}");
             }
@@ -138,8 +138,8 @@ impl StudyExecutor<'_, '_> {
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
-            Ok(mut station) => station.measure(&planned, place),
-            Err(error) => station::failed(planned.id, place, format!("{error:#}")),
+            Ok(mut clients) => clients.measure(&planned, place),
+            Err(error) => failed_slice(planned.id, place, format!("{error:#}")),
         })?;
         let mut samples = Vec::new();
         if is_recorded {
@@ -149,10 +149,10 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    fn connect_noting(&mut self, system: usize, cell: &PlannedCell) -> Result<Station> {
-        let station = self.connect_one(system, cell)?;
-        self.recorder.unprepared(system, station.session.unprepared())?;
-        Ok(station)
+    fn connect_noting(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
+        let clients = self.connect_one(system, cell)?;
+        self.recorder.unprepared(system, clients.session.unprepared())?;
+        Ok(clients)
     }
 
     /// Runs a test without recording it.

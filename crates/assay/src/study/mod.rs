@@ -1,56 +1,38 @@
-//! The study loop: plan → servers → load → probe → ledger → verdict, again until the evidence suffices.
+//! A study on this machine: it begins or goes on, the driver decides, the executor acts.
 
+mod again;
 mod claim;
 mod executor;
-mod inspect;
-mod instance;
 mod machine;
 mod measuring;
 mod others;
-mod participant;
+mod outlook;
 mod recorder;
+mod resumable;
 mod starting;
-mod station;
-mod template;
 mod trust;
 
-use std::path::PathBuf;
-
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Hint, Product, StudyRecord};
-use assay_plan::{Needs, Plan};
+use assay_model::{Hint, StudyRecord};
+use assay_plan::Plan;
 use assay_study::{Driver, Shard, carry_out};
 
-use crate::interrupt::Interrupt;
 use crate::machine_lock::MachineLock;
-use crate::progress::Progress;
+use crate::systems::{
+    Environment, LocalSite, Participant, leave_root_for, machine_facts, participants,
+    refuse_foreign_tables,
+};
 
 use self::claim::Claim;
 pub(crate) use self::claim::{StillMeasured, is_measured, measured};
 use self::executor::StudyExecutor;
-pub(crate) use self::inspect::{Questions, data_fact, facts};
-pub(crate) use self::instance::{DATABASE, Instance};
+pub(crate) use self::executor::Unfinished;
 pub(crate) use self::machine::OtherMachine;
-use self::participant::Participant;
-pub(crate) use self::participant::{Stage, agree, fetch, get as participants, provisioner, tables};
+use self::outlook::outlook;
 use self::recorder::Recorder;
-pub(crate) use self::template::{description, remove_unused, start_on_empty};
+pub(crate) use self::resumable::NoResume;
 pub(crate) use self::trust::Distrust;
-
-/// What a study needs besides its plan.
-pub(crate) struct Environment<'a> {
-    /// Where servers and templates are kept.
-    pub(crate) cache_dir: PathBuf,
-    /// Use only what is in the cache.
-    pub(crate) offline: bool,
-    /// Accept package indexes past their validity.
-    pub(crate) accept_expired_index: bool,
-    /// Tells the user what is going on.
-    pub(crate) progress: &'a Progress,
-    /// Whether the user asked to stop.
-    pub(crate) interrupt: Interrupt,
-}
 
 /// A study that did not reach its end, and its name if anything of it is in the ledger.
 pub(crate) struct Stopped {
@@ -58,17 +40,12 @@ pub(crate) struct Stopped {
     pub(crate) error: anyhow::Error,
 }
 
-/// The study did what it could, and may be resumed for the rest.
-#[derive(Debug, thiserror::Error)]
-#[error("some tests were not measured to their end")]
-pub(crate) struct Unfinished;
-
 /// Carries out a plan; gives the name of the study in the ledger.
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
-    let participants = participant::get(&plan, env).map_err(unnamed)?;
+    let participants = participants(&plan, env).map_err(unnamed)?;
     let (setups, key) = (&plan.study.setups, plan.study.id_key);
-    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
+    refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let mut recorder =
@@ -77,33 +54,28 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// Goes on with an interrupted study where it stopped; `check` may refuse.
+/// Goes on with an interrupted study where it stopped.
 ///
 /// Read again once nobody else measures: what was unfinished may have been what another assay measured.
-pub(crate) fn resume(
-    id: &str,
-    env: &Environment,
-    ledger: &mut Ledger,
-    check: impl Fn(&StudyRecord) -> Result<()>,
-) -> Result<String, Stopped> {
+pub(crate) fn resume(id: &str, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    check(&begun).map_err(unnamed)?;
+    resumable::check(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
     trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
     trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    check(&record).map_err(unnamed)?;
+    resumable::check(&record).map_err(|error| unnamed(error.into()))?;
     trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
-    let participants = participant::get_again(&record, env).map_err(named)?;
+    let participants = again::get_again(&record, env).map_err(named)?;
     let (setups, key) = (&record.study.setups, record.study.id_key);
-    participant::refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
+    refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
     let mut recorder = Recorder::resume(ledger, record, here, changes).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
 }
@@ -111,7 +83,7 @@ pub(crate) fn resume(
 /// Whether the machine has memory for what a ledger says that it is to hold.
 fn fits_here(record: &StudyRecord, env: &Environment) -> Result<()> {
     let specs: Vec<_> = record.systems.iter().map(|system| &system.spec).collect();
-    let machine = crate::compare::machine_facts(&env.cache_dir)?;
+    let machine = machine_facts(&env.cache_dir)?;
     assay_plan::check_memory(&record.study, &specs, machine).map_err(|why| NoRoom(why).into())
 }
 
@@ -152,32 +124,11 @@ fn finish(
 /// Measures whatever a study has still to do.
 fn measure(participants: &[Participant], env: &Environment, recorder: &mut Recorder) -> Result<()> {
     env.progress.note(&outlook(recorder));
-    let stage = Stage::new(env)?;
-    stage.collect_garbage()?;
-    leave_root_for(participants, &stage)?;
+    let local = LocalSite::new(env)?;
+    local.collect_garbage()?;
+    leave_root_for(participants, &local)?;
     let mut driver = Driver::new(recorder.record(), Shard::WHOLE);
-    let mut executor = StudyExecutor::new(participants, &stage, env, recorder);
+    let mut executor = StudyExecutor::new(participants, &local, env, recorder);
     let end = carry_out(&mut driver, &mut executor)?;
     executor.end(end)
-}
-
-/// What the study takes and can decide, before it costs anything.
-fn outlook(recorder: &Recorder) -> String {
-    let study = recorder.study();
-    let needs =
-        Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) };
-    let left_s = study.budget_s - recorder.used_s();
-    assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
-}
-
-/// Some servers refuse to run as root; see [`assay_servers::leave_root_where_needed`].
-pub(crate) fn leave_root_for(participants: &[Participant], stage: &Stage) -> Result<()> {
-    let started = participants.iter().filter(|it| it.attached.is_none());
-    let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
-    let Some(participant) = refuse.next() else { return Ok(()) };
-    let name = &participant.system.name;
-    let has_left = assay_servers::leave_root_where_needed()
-        .with_context(|| format!("cannot run `{name}` as another user than root"))?;
-    // What was left by one who had done the same.
-    if has_left { stage.collect_garbage() } else { Ok(()) }
 }

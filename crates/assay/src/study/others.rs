@@ -4,8 +4,8 @@ use anyhow::Result;
 use assay_model::{BusyProcess, EventKind, Trouble};
 use assay_probe::Census;
 
-use super::instance::Instance;
 use super::recorder::Recorder;
+use crate::systems::Instance;
 
 /// Names in an event at most.
 const NAMES: usize = 3;

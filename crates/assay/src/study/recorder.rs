@@ -13,8 +13,8 @@ use assay_model::{
 use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
 
-use super::inspect::data_fact;
-use super::participant::Participant;
+use crate::clock::now_ms;
+use crate::systems::{Participant, data_fact};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -27,11 +27,6 @@ pub(crate) struct Recorder<'a> {
     is_resumed: bool,
     /// What the audit compares, by data set and system.
     facts: BTreeMap<(DataSet, usize), Facts>,
-}
-
-/// Milliseconds since the Unix epoch.
-pub(crate) fn now_ms() -> i64 {
-    Timestamp::now().as_millisecond()
 }
 
 impl<'a> Recorder<'a> {

@@ -8,10 +8,8 @@ use assay_servers::audit::Facts;
 use assay_study::Phase;
 
 use super::executor::StudyExecutor;
-use super::inspect::{self, Questions};
-use super::instance::Instance;
-use super::recorder::now_ms;
-use super::template;
+use crate::clock::now_ms;
+use crate::systems::{Instance, Questions, facts, start_instance};
 
 impl StudyExecutor<'_, '_> {
     /// Starts an instance of one system, fills its caches, and freezes it.
@@ -60,7 +58,7 @@ impl StudyExecutor<'_, '_> {
         let participant = self.participants.get(system).context("no such system")?;
         let template = self.templates.of(system, phase.data)?;
         let study = self.recorder.study();
-        template::start(participant, template, phase, study, self.stage, self.env)
+        start_instance(participant, template, phase, study, self.local, self.env)
     }
 
     /// Asks an instance for its system's settings, and ends it.
@@ -83,6 +81,6 @@ impl StudyExecutor<'_, '_> {
         let questions =
             Questions { data, tests: &tests, statements: study.statements, seed: study.seed };
         let participant = self.participants.get(system).context("no such system")?;
-        inspect::facts(server, &participant.system, &questions)
+        facts(server, &participant.system, &questions)
     }
 }

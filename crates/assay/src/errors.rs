@@ -1,10 +1,12 @@
-//! What to do next, as far as an error or any of its causes knows.
+//! Shows errors with their causes and hints.
 
 use std::error::Error as StdError;
 
-use assay_model::Hint;
+use anstyle::AnsiColor;
+use assay_model::{Hint, without_secrets};
 
-use crate::{advice, attach, cache, compare, machine_lock, open_files, paths, report, study};
+use crate::progress::{print, print_marked};
+use crate::{advice, cache, connection, machine_lock, open_files, paths, report, study};
 
 /// The hints of one type of error.
 type Asked = fn(&(dyn StdError + 'static)) -> Vec<String>;
@@ -25,7 +27,7 @@ const ALL: [Asked; 25] = [
     of::<assay_provision::Error>,
     of::<assay_servers::Error>,
     of::<cache::StillRunning>,
-    of::<compare::NoResume>,
+    of::<study::NoResume>,
     of::<machine_lock::LockError>,
     of::<open_files::TooFewFiles>,
     of::<paths::NoHome>,
@@ -43,12 +45,34 @@ const ALL: [Asked; 25] = [
 ];
 
 /// The hints of an error and its causes.
-pub(crate) fn hints(error: &anyhow::Error) -> Vec<String> {
+fn hints(error: &anyhow::Error) -> Vec<String> {
     let hints = |cause: &(dyn StdError + 'static)| {
-        let connection = cause.downcast_ref().and_then(attach::connection_hint);
+        let connection = cause.downcast_ref().and_then(connection::connection_hint);
         ALL.iter().flat_map(|hints_of| hints_of(cause)).chain(connection).collect::<Vec<_>>()
     };
     error.chain().flat_map(hints).collect()
+}
+
+/// `error:` what failed, the causes below it, then what to do next.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    // What people type by mistake, and what programs say, may hold a password.
+    let mut shown = without_secrets(&error.to_string());
+    print_marked("error", AnsiColor::Red, &shown);
+    for cause in error.chain().skip(1) {
+        let text = without_secrets(&cause.to_string());
+        // An error that shows its source in its own text need not show it twice.
+        if !shown.contains(&text) {
+            print(&format!("  caused by: {text}"));
+        }
+        shown = text;
+    }
+    let hints = hints(error);
+    if !hints.is_empty() {
+        print("");
+    }
+    for hint in hints {
+        print_marked("hint", AnsiColor::Cyan, &without_secrets(&hint));
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +105,7 @@ mod tests {
                 implemented(&path.join("src"), &name, &mut found);
             }
         }
-        let asked = include_str!("hints.rs").lines().filter_map(|line| {
+        let asked = include_str!("errors.rs").lines().filter_map(|line| {
             let (module, name) =
                 line.strip_prefix("    of::<")?.strip_suffix(">,")?.split_once("::")?;
             let of_crate = if module.starts_with("assay_") { module } else { "assay" };

@@ -18,11 +18,11 @@ use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Environment;
+use super::clients::connect_clients;
+use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
-use super::participant::{self, Participant, Stage};
-use super::recorder::Recorder;
-use super::station;
+use super::participant::{Participant, tables};
+use super::site::LocalSite;
 use crate::progress::seconds;
 
 /// Rows changed by each of the aging tests, as part of all rows.
@@ -39,9 +39,6 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two looks at whether another assay has made a template.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// Their directory in the cache.
-pub(crate) const TEMPLATES: &str = "templates";
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
@@ -81,20 +78,20 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
-    /// Makes them, or finds them in the cache.
+    /// Makes them, or finds them in the cache. `note` is told what each one holds.
     pub(crate) fn prepare(
         participants: &[Participant],
-        stage: &Stage,
+        study: &Study,
+        local: &LocalSite,
         env: &Environment,
-        recorder: &mut Recorder,
+        note: &mut dyn FnMut(DataContent) -> Result<()>,
     ) -> Result<Self> {
-        let study = recorder.study().clone();
         let mut by_data = BTreeMap::new();
         for data in study.setups.iter().map(|setup| setup.data()) {
             if by_data.contains_key(&data) {
                 continue;
             }
-            let maker = |participant| Maker { participant, data, study: &study, stage, env };
+            let maker = |participant| Maker { participant, data, study, local, env };
             let makers: Vec<Maker> = participants.iter().map(maker).collect();
             let mut empty = start_empty(&makers)?;
             let mut templates = Vec::with_capacity(participants.len());
@@ -104,7 +101,7 @@ impl Templates {
                 let template = maker
                     .template(&mut empty)
                     .with_context(|| format!("cannot load data into `{name}`"))?;
-                note_content(system, data, &template, recorder)?;
+                note_content(system, data, &template, note)?;
                 templates.push(template);
             }
             by_data.insert(data, templates);
@@ -157,27 +154,27 @@ fn note_content(
     system: usize,
     data: DataSet,
     template: &Template,
-    recorder: &mut Recorder,
+    note: &mut dyn FnMut(DataContent) -> Result<()>,
 ) -> Result<()> {
     let states = [(StartFrom::Fresh, &template.made.fresh), (StartFrom::Aged, &template.made.aged)];
     for (start_from, counted) in states {
         let Counted { rows, checksum } = counted.clone();
-        recorder.content(DataContent { system, data, start_from, rows, checksum })?;
+        note(DataContent { system, data, start_from, rows, checksum })?;
     }
     Ok(())
 }
 
 /// Starts an instance of a system from one of its templates; a server that runs already gets their data again.
-pub(crate) fn start(
+pub(crate) fn start_instance(
     participant: &Participant,
     template: &Template,
     phase: Phase,
     study: &Study,
-    stage: &Stage,
+    local: &LocalSite,
     env: &Environment,
 ) -> Result<Instance> {
     let Phase { data, start_from } = phase;
-    let maker = Maker { participant, data, study, stage, env };
+    let maker = Maker { participant, data, study, local, env };
     let name = &participant.system.name;
     let directory = match start_from {
         StartFrom::Fresh => &template.fresh,
@@ -237,7 +234,7 @@ fn empty_template(
     let making = making(env, &empty)?;
     if !empty.is_dir() {
         env.progress.update(&format!("{name}: initialising"));
-        let site = Stage::site(env.cache_dir.join("instances"), env.interrupt.stop());
+        let site = LocalSite::site(env.cache_dir.join("instances"), env.interrupt.stop());
         assay_servers::initialize(&site, prefix, options, &empty)?;
     }
     describe(&empty, &format!("{name} ({}), no tables", prefix.version))?;
@@ -313,7 +310,7 @@ struct Maker<'a> {
     participant: &'a Participant,
     data: DataSet,
     study: &'a Study,
-    stage: &'a Stage,
+    local: &'a LocalSite,
     env: &'a Environment<'a>,
 }
 
@@ -384,7 +381,7 @@ impl Maker<'_> {
     }
 
     fn start_on(&self, data: &Path, prefix: &Prefix) -> Result<Server, assay_servers::Error> {
-        Server::start(&self.stage.site, prefix, &self.participant.system.options, data)
+        Server::start(&self.local.site, prefix, &self.participant.system.options, data)
     }
 
     /// What a server that runs already holds after its tables were loaded, and aged.
@@ -504,8 +501,8 @@ impl Maker<'_> {
         let system = &self.participant.system;
         // Always prepared: the same data serve both ways of sending statements.
         let study = Study { statements: StatementMode::Prepared, ..self.study.clone() };
-        let mut station = station::connect(server, system, &cell, &study, self.stage)?;
-        station.rate(&cell, aging_events(test, self.data))
+        let mut clients = connect_clients(server, system, &cell, &study, self.local)?;
+        clients.rate(&cell, aging_events(test, self.data))
     }
 
     fn count(&self, server: &Instance) -> Result<Counted> {
@@ -519,7 +516,7 @@ impl Maker<'_> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
         let mut control = Connection::connect(&server.connect_options())?;
-        let tables = participant::tables(self.data);
+        let tables = tables(self.data);
         if let Instance::Attached(_) = server {
             // The rest of it is not this study's to change, nor to wait for.
             return Ok(assay_servers::take_statistics(&mut control, &tables)?);
@@ -536,7 +533,7 @@ impl Maker<'_> {
 }
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.
-pub(super) fn key(parts: &[&str]) -> String {
+pub(crate) fn key(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());

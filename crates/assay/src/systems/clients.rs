@@ -10,8 +10,8 @@ use assay_model::{
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
 
 use super::instance::Instance;
-use super::participant::Stage;
-use super::recorder::now_ms;
+use super::site::LocalSite;
+use crate::clock::now_ms;
 
 /// Where a slice stands in the study.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 }
 
 /// A system's connected clients in one cell, and the counters around them.
-pub(crate) struct Station {
+pub(crate) struct Clients {
     pub(crate) session: Session,
     probe: Probe,
 }
@@ -55,13 +55,13 @@ fn sizing_sequence(cell: CellId) -> u64 {
 }
 
 /// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
-pub(crate) fn connect(
+pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
     cell: &PlannedCell,
     study: &Study,
-    stage: &Stage,
-) -> Result<Station> {
+    local: &LocalSite,
+) -> Result<Clients> {
     let work = Work {
         product: system.spec.product,
         test: cell.id.test,
@@ -69,18 +69,18 @@ pub(crate) fn connect(
         statements: study.statements,
         seed: study.seed,
     };
-    let client_cpu = (cell.placement != CpuPlacement::Free).then_some(stage.cpu);
+    let client_cpu = (cell.placement != CpuPlacement::Free).then_some(local.cpu);
     let session = Session::open(&server.connect_options(), &work, client_cpu)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let server_watched = server.watched(&session.connection_ids(), round_trips)?;
     if let Some(WatchedServer { connection_tids, .. }) = &server_watched {
         let tids = connection_tids.as_deref().unwrap_or_default();
-        server.place(cell.placement, stage.cpu, tids)?;
+        server.place(cell.placement, local.cpu, tids)?;
     }
     let client_tids = session.client_tids();
     let probe = Probe::new(ProbeConfig { client_tids, server: server_watched })?;
-    Ok(Station { session, probe })
+    Ok(Clients { session, probe })
 }
 
 /// Warm and measured part of a slice: by time for reads, by events for writes.
@@ -99,7 +99,7 @@ fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
 }
 
 /// A slice that was broken off before anything was measured.
-pub(crate) fn failed(cell: CellId, place: Place, why: String) -> Slice {
+pub(crate) fn failed_slice(cell: CellId, place: Place, why: String) -> Slice {
     Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, place) }
 }
 
@@ -123,7 +123,7 @@ fn unmeasured(cell: CellId, place: Place) -> Slice {
     }
 }
 
-impl Station {
+impl Clients {
     /// Events per second of a run that is not recorded.
     pub(crate) fn rate(&mut self, cell: &PlannedCell, events: u64) -> Result<f64> {
         let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;

@@ -1,0 +1,14 @@
+//! What a study takes and can decide, in words.
+
+use assay_plan::Needs;
+
+use super::recorder::Recorder;
+
+/// What the study takes and can decide, before it costs anything.
+pub(super) fn outlook(recorder: &Recorder) -> String {
+    let study = recorder.study();
+    let needs =
+        Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) };
+    let left_s = study.budget_s - recorder.used_s();
+    assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
+}

@@ -1,0 +1,77 @@
+//! Whether a study can be resumed by this assay.
+
+use assay_model::{Hint, StudyRecord, Test};
+
+/// Why a study cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoResume {
+    /// There is nothing left to do.
+    #[error("study `{0}` is already finished")]
+    Finished(String),
+    /// Its slices measured other work.
+    #[error(
+        "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
+        if .tests.len() == 1 { "" } else { "s" },
+        .tests.join(", ")
+    )]
+    Workload {
+        /// The study.
+        study: String,
+        /// Names of the tests that this assay defines otherwise, or not at all.
+        tests: Vec<String>,
+    },
+}
+
+impl Hint for NoResume {
+    fn hints(&self) -> Vec<String> {
+        vec![match self {
+            Self::Finished(study) => format!("`assay report {study}` shows it"),
+            Self::Workload { .. } => {
+                "resume it with the assay that started it, or start a new study".to_owned()
+            }
+        }]
+    }
+}
+
+/// Checks that a study has something left to do, and that this assay defines its tests as the study does.
+pub(super) fn check(record: &StudyRecord) -> Result<(), NoResume> {
+    let study = &record.study;
+    if record.finished {
+        return Err(NoResume::Finished(study.id.clone()));
+    }
+    let is_known = |test: Test| assay_workloads::test_by_name(test.name()) == Some(test);
+    let mut tests: Vec<String> = Vec::new();
+    for test in study.cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
+        if !tests.contains(&test.name) {
+            tests.push(test.name.clone());
+        }
+    }
+    match tests.is_empty() {
+        true => Ok(()),
+        false => Err(NoResume::Workload { study: study.id.clone(), tests }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Definition, Host};
+    use assay_plan::{MachineFacts, Request};
+
+    use super::*;
+
+    #[test]
+    fn slices_of_another_workload_are_never_mixed() {
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
+        let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
+        let mut record = StudyRecord::new(plan.study, Host::default(), Vec::new());
+        assert!(check(&record).is_ok());
+        let finished = StudyRecord { finished: true, ..record.clone() };
+        assert!(matches!(check(&finished), Err(NoResume::Finished(_))));
+        let changed = record.study.cells[3].id.test.definition().clone();
+        let changed = Test::of(Definition { digest: "0".repeat(16), ..changed });
+        record.study.cells[3].id.test = changed;
+        let error = check(&record).unwrap_err().to_string();
+        assert!(error.contains("under the name of update-one;"), "{error}");
+    }
+}

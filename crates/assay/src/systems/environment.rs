@@ -1,0 +1,57 @@
+//! Settings that commands share which get or start servers, and what a plan must know of the machine.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use assay_plan::MachineFacts;
+
+use crate::interrupt::Interrupt;
+use crate::paths;
+use crate::progress::Progress;
+
+/// The directory of templates in the cache.
+pub(crate) const TEMPLATES: &str = "templates";
+
+/// Settings of a command that gets or starts servers.
+pub(crate) struct Environment<'a> {
+    /// Where servers and templates are kept.
+    pub(crate) cache_dir: PathBuf,
+    /// Use only what is in the cache.
+    pub(crate) offline: bool,
+    /// Accept package indexes past their validity.
+    pub(crate) accept_expired_index: bool,
+    /// Tells the user what is going on.
+    pub(crate) progress: &'a Progress,
+    /// Whether the user asked to stop.
+    pub(crate) interrupt: Interrupt,
+}
+
+/// The environment of a command.
+pub(crate) fn environment<'a>(
+    cache_dir: Option<&Path>,
+    offline: bool,
+    accept_expired_index: bool,
+    progress: &'a Progress,
+) -> Result<Environment<'a>> {
+    let cache_dir = paths::made_cache_dir(cache_dir)?;
+    let interrupt = Interrupt::listen()?;
+    Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
+}
+
+/// Too little disk is that of a directory: which, the plan does not know.
+pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
+    if !error.is_of_disk() {
+        return error.into();
+    }
+    let context = format!("the disk of the cache, `{}`, is too full", data.display());
+    anyhow::Error::from(error).context(context)
+}
+
+/// What the plan needs to know of this machine.
+pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
+    Ok(MachineFacts {
+        cpus: assay_probe::cpus_allowed()?.len() as u32,
+        memory_mb: assay_probe::available_memory_kb()? / 1024,
+        disk_mb: assay_probe::free_disk_kb(data)? / 1024,
+    })
+}

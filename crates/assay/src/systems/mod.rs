@@ -1,0 +1,25 @@
+//! The systems that a command works with: getting their binaries, starting them, their data, clients and settings.
+//! Studies, audits, sandboxes and the cache share this room.
+
+mod clients;
+mod environment;
+mod fetching;
+mod inspect;
+mod instance;
+mod participant;
+mod site;
+mod template;
+
+pub(crate) use self::clients::{Clients, Place, connect_clients, failed_slice};
+pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
+pub(crate) use self::fetching::{agree, fetch, provisioner};
+pub(crate) use self::inspect::{Questions, data_fact, facts};
+pub(crate) use self::instance::{DATABASE, Instance};
+pub(crate) use self::participant::{
+    Participant, attach, get as participants, intent, leave_root_for, most_clients,
+    refuse_foreign_tables, refuse_the_same_twice, tables,
+};
+pub(crate) use self::site::{LocalSite, sandbox_site};
+pub(crate) use self::template::{
+    Templates, description, key, remove_unused, start_instance, start_on_empty,
+};

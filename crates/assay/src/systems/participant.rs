@@ -1,0 +1,228 @@
+//! The systems of a study or an audit: their binaries and their configuration.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use assay_model::{
+    Artifact, DataSet, EventKind, IdKey, Origin, Prefix, Product, Setup, Study, System, SystemSpec,
+};
+use assay_plan::{Plan, ServerUrl};
+use assay_provision::Hold;
+use assay_servers::{Attached, Durability, Intent};
+
+use super::environment::Environment;
+use super::fetching::{agree, fetch, provisioner};
+use super::site::LocalSite;
+use crate::connection::{connect_options, listed};
+use crate::open_files::Demand;
+
+/// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
+const CONNECTIONS_SPARE: u32 = 64;
+
+/// Connection limits are multiples of this.
+const CONNECTIONS_STEP: u32 = 256;
+
+/// A system, ready to be started as often as needed.
+pub(crate) struct Participant {
+    pub(crate) system: System,
+    /// What the system's version has no option for.
+    pub(crate) left_out: Vec<EventKind>,
+    /// The server, if it runs already.
+    pub(crate) attached: Option<Attached>,
+    /// Keeps the binaries in the cache while they are used.
+    pub(crate) _hold: Option<Hold>,
+}
+
+impl Participant {
+    /// The binaries, if assay starts it.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn prefix(&self) -> Result<&Prefix> {
+        let System { name, artifact, .. } = &self.system;
+        artifact.prefix().with_context(|| format!("there are no binaries of `{name}` to start"))
+    }
+}
+
+/// What the systems of a study have in common.
+pub(crate) fn intent(study: &Study) -> Intent {
+    let clients = most_clients(study);
+    let largest = assay_plan::largest(&study.setups);
+    Intent {
+        buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
+        log_mb: assay_plan::redo_log_mb(largest),
+        durability: Durability::Relaxed,
+        // In steps, so that data loaded for one client count serve another.
+        connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
+    }
+}
+
+pub(crate) fn most_clients(study: &Study) -> u32 {
+    study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1)
+}
+
+/// Gets the binaries of all systems and renders their configuration.
+pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
+    let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
+    let provisioner = provisioner(env)?.with_logins(logins.collect());
+    let provisioner = provisioner.with_source(plan.source.clone())?;
+    let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
+    let agreed = agree(&provisioner, &specs, env)?;
+    let intent = intent(&plan.study);
+    let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
+    Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
+    let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
+    for (index, planned) in plan.systems.iter().enumerate() {
+        env.interrupt.check()?;
+        let (name, spec) = (&planned.name, &planned.spec);
+        if let Some(url) = &planned.url {
+            participants.push(attach(url, name, spec, index == 0, env)?);
+            continue;
+        }
+        // Of the same words the same build, though another appears in the source meanwhile.
+        let same = participants.iter().find(|it| it.system.spec == *spec);
+        let prefix = match same {
+            Some(same) => same.prefix()?.clone(),
+            None => {
+                let from = agreed.get(&spec.product).map(String::as_str);
+                fetch(&provisioner, name, spec, from, env)?
+            }
+        };
+        let hold = provisioner.hold(&prefix)?;
+        let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
+        let left_out = rendered.left_out.iter().map(EventKind::from);
+        participants.push(Participant {
+            left_out: left_out.collect(),
+            attached: None,
+            _hold: Some(hold),
+            system: System {
+                name: name.clone(),
+                spec: spec.clone(),
+                artifact: Artifact::Prefix(prefix),
+                is_base: index == 0,
+                is_twin: planned.is_twin,
+                options: rendered.options,
+            },
+        });
+    }
+    refuse_the_same_twice(&participants)?;
+    for product in Product::ALL {
+        if let Some(differing) = different_makers(&participants, product) {
+            let all = provisioner.has_all(&specs, product)?.map_or_else(
+                || "no available source has all of them".to_owned(),
+                |source| format!("`--source {source}` has all of them"),
+            );
+            env.progress.note(&format!("note: the builds differ: {differing}; {all}"));
+        }
+    }
+    Ok(participants)
+}
+
+/// Which builds of one product are not alike, in words; those of directories, repositories and running servers are
+/// what the user chose.
+fn different_makers(participants: &[Participant], product: Product) -> Option<String> {
+    let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
+    let of_product = participants.iter().filter(|it| it.system.spec.product == product);
+    let mut makers: BTreeMap<&str, &str> = BTreeMap::new();
+    for participant in of_product.filter(is_chosen) {
+        let System { name, artifact, .. } = &participant.system;
+        let Some(prefix) = artifact.prefix() else { continue };
+        makers.entry(assay_provision::maker(&prefix.build)).or_insert(name);
+    }
+    let told: Vec<_> =
+        makers.iter().map(|(maker, name)| format!("`{name}` is from {maker}")).collect();
+    (told.len() > 1).then(|| told.join(", "))
+}
+
+/// Looks at the tables of servers that run already, before any of them is touched: only those of an earlier load are
+/// replaced. Says which.
+pub(crate) fn refuse_foreign_tables(
+    participants: &[Participant],
+    setups: &[Setup],
+    key: IdKey,
+    env: &Environment,
+) -> Result<()> {
+    let tables = setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
+    for participant in participants {
+        let Some(attached) = &participant.attached else { continue };
+        env.interrupt.check()?;
+        let name = &participant.system.name;
+        let look = || {
+            let (options, product) = (attached.connect_options(), attached.product());
+            let there = assay_load::survey(options, product, tables, key)?;
+            there.refuse_foreign()?;
+            // The tables that the first block makes are replaced in the second.
+            there.refuse_blindness()?;
+            there.refuse_referenced().map(|()| there)
+        };
+        let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
+        if let Some(names) = listed(&there) {
+            let what = format!("replaces what an earlier load has left, {names}");
+            env.progress.done(name, &what);
+        }
+    }
+    Ok(())
+}
+
+/// Two ways to one database would load and change the same tables.
+pub(crate) fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> {
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    for participant in participants {
+        let Some(attached) = &participant.attached else { continue };
+        let name = participant.system.name.as_str();
+        let identity = attached.identity().with_context(|| format!("cannot ask `{name}`"))?;
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == identity) {
+            anyhow::bail!("`{other}` and `{name}` are the same database of the same server");
+        }
+        seen.push((identity, name));
+    }
+    Ok(())
+}
+
+/// Connects to a server that runs already, and says which one it is.
+pub(crate) fn attach(
+    url: &ServerUrl,
+    name: &str,
+    spec: &SystemSpec,
+    is_base: bool,
+    env: &Environment,
+) -> Result<Participant> {
+    let options = connect_options(url, env.interrupt.stop());
+    // Nothing stops a connection that is only being made, to a server that does not answer.
+    let attached = env
+        .interrupt
+        .may_end_in(|| Attached::connect(options))
+        .with_context(|| format!("cannot attach to `{url}`"))?;
+    let running = attached.describe(&url.to_string());
+    let product = running.product;
+    let what = format!("is {product} {}, running already", running.version);
+    env.progress.done(name, &what);
+    let spec = SystemSpec { product, ..spec.clone() };
+    let system = System {
+        name: name.to_owned(),
+        spec,
+        artifact: Artifact::Running(running),
+        is_base,
+        is_twin: false,
+        options: Vec::new(),
+    };
+    Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
+}
+
+/// Names of the tables of a data set.
+pub(crate) fn tables(data: DataSet) -> Vec<String> {
+    (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
+}
+
+/// Makes assay leave root where a server of the participants refuses to run as root; see
+/// [`assay_servers::leave_root_where_needed`].
+pub(crate) fn leave_root_for(participants: &[Participant], local: &LocalSite) -> Result<()> {
+    let started = participants.iter().filter(|it| it.attached.is_none());
+    let mut refuse = started.filter(|it| it.system.spec.product == Product::Postgres);
+    let Some(participant) = refuse.next() else { return Ok(()) };
+    let name = &participant.system.name;
+    let has_left = assay_servers::leave_root_where_needed()
+        .with_context(|| format!("cannot run `{name}` as another user than root"))?;
+    // An earlier assay that left root may have left garbage as that user.
+    if has_left { local.collect_garbage() } else { Ok(()) }
+}

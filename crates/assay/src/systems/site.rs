@@ -1,0 +1,77 @@
+//! The place on this machine where servers run.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use assay_servers::{Site, Supervisor, UNFINISHED};
+use assay_wire::Stop;
+
+use super::environment::{Environment, TEMPLATES};
+use crate::paths;
+
+/// The place on this machine where servers run that assay starts.
+pub(crate) struct LocalSite {
+    /// Their directories and supervisor.
+    pub(crate) site: Site,
+    /// The CPU that clients and servers share when they share one.
+    pub(crate) cpu: usize,
+    /// The directory of templates.
+    templates: PathBuf,
+}
+
+impl LocalSite {
+    /// Supervisors are this very program; data directories are beside the templates they are copied from.
+    pub(crate) fn new(env: &Environment) -> Result<Self> {
+        let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
+        let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
+        Ok(Self { site, cpu, templates: env.cache_dir.join(TEMPLATES) })
+    }
+
+    /// The same with data below `data_root`. `stop` ends the servers.
+    pub(crate) fn site(data_root: PathBuf, stop: Stop) -> Site {
+        // The running program itself, even if its file has been replaced meanwhile.
+        let program = PathBuf::from("/proc/self/exe");
+        let args = vec![OsString::from("supervise")];
+        let runtime_dir = runtime_dir(std::env::var_os("XDG_RUNTIME_DIR"));
+        let run_root = assay_servers::run_root(runtime_dir.as_deref());
+        Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
+    }
+
+    /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
+    /// machine lost power: what no supervisor holds, on this machine or in a container that shares the cache.
+    pub(crate) fn collect_garbage(&self) -> Result<()> {
+        assay_servers::collect_garbage(&self.site.run_root)?;
+        assay_servers::collect_unheld(&self.site.data_root, |_| true)?;
+        assay_servers::collect_unheld(&self.templates, |name| name.starts_with(UNFINISHED))?;
+        Ok(())
+    }
+}
+
+/// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
+pub(crate) fn sandbox_site() -> Result<Site> {
+    // Both beside each other, whatever the session: a login's runtime directory goes with it, and what has no run
+    // directory is taken for garbage. Of each machine its own, as a home may be shared by several.
+    let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
+    let state = paths::made_state_dir()?.join("servers").join(machine.trim());
+    let data_root = state.join("data");
+    paths::make_private(&data_root)?;
+    let run_root = assay_servers::run_root(Some(&state));
+    Ok(Site { data_root, run_root, ..LocalSite::site(PathBuf::new(), Stop::default()) })
+}
+
+/// The session's directory. A session may have ended, and its directory with it.
+fn runtime_dir(named: Option<OsString>) -> Option<PathBuf> {
+    named.map(PathBuf::from).filter(|it| it.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_directory_that_is_gone_is_not_used() {
+        assert_eq!(runtime_dir(Some("/proc/no/such".into())), None);
+        assert_eq!(runtime_dir(Some("/proc".into())), Some("/proc".into()));
+    }
+}
