@@ -410,7 +410,8 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 400 << 10);
+    // Room for what a study begins with, and for some slices.
+    let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 900 << 10);
     let ledger = disk.0.join("ledger.db");
     let mut command = place.command(&[
         "compare",
