@@ -13,12 +13,7 @@ use assay_model::{
 };
 
 use crate::histogram;
-
-/// Counters of a slice at most: a few of them can be added without overflow.
-pub(crate) const COUNTER_MAX: u64 = 1 << 60;
-
-/// Events and errors of a slice at most: those of all slices can be added.
-pub(crate) const COUNT_MAX: u64 = 1 << 40;
+use crate::limits::COUNT_MAX;
 
 /// Milliseconds since the Unix epoch that are dates: until the year 9999.
 const MOMENTS: RangeInclusive<i64> = 0..=253_402_300_799_999;

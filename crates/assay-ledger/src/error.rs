@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_model::{CellId, Hint};
 use rusqlite::ErrorCode;
 
-use crate::patience::VALUE_MIB;
+use crate::limits::VALUE_MIB;
 
 /// Something is wrong with the ledger at `path`.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Whether the bytes of a latency histogram can be decoded without harm: by their header alone, decoders make room for
 //! gigabytes, and counts near 2^64 overflow their sums.
 
-use crate::bounds::COUNT_MAX;
+use crate::limits::COUNT_MAX;
 
 /// First bytes of an HDR histogram in V2 encoding, not compressed.
 const V2_COOKIE: u32 = 0x1c84_9313;

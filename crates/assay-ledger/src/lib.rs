@@ -5,16 +5,19 @@
 mod bounds;
 mod columns;
 mod error;
-mod fields;
 mod histogram;
+mod limits;
+mod migrations;
 mod parts;
 mod patience;
 mod read;
+mod rows;
 mod runs;
 mod schema;
 mod settings;
 mod shape;
 mod tests;
+mod values;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use assay_model::{Attachment, Series, SliceId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::fields::Fields;
-use crate::read::rows;
-use crate::write::{index, json, slice_in_words, storable};
+use crate::rows::{Fields, rows};
+use crate::values::{index, json, storable};
+use crate::write::slice_in_words;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {

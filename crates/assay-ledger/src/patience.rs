@@ -9,9 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
 use crate::Problem;
-
-/// Length of a value at most, MiB: a histogram takes some KiB, the description of a build some tens of them.
-pub(crate) const VALUE_MIB: i32 = 16;
+use crate::limits::VALUE_MIB;
 
 /// Instructions of SQLite's machine between two looks at how many are left.
 const LOOK_EVERY: u64 = 10_000;

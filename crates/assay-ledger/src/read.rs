@@ -10,8 +10,7 @@ use rusqlite::Connection;
 
 use crate::bounds;
 use crate::columns::{make_room, visit_counters};
-use crate::fields::Fields;
-use crate::patience::Room;
+use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
 use crate::tests::Tests;
 use crate::{Error, Ledger, Problem};
@@ -76,24 +75,6 @@ fn find(ids: Vec<String>, name: &str) -> Result<String, Problem> {
             Err(Problem::Ambiguous { prefix: name.to_owned(), studies: fitting })
         }
     }
-}
-
-/// The rows of a query, each made into a `T`.
-pub(crate) fn rows<T>(
-    connection: &Connection,
-    sql: &str,
-    parameters: impl rusqlite::Params,
-    mut make: impl FnMut(&rusqlite::Row<'_>) -> Result<T, Problem>,
-) -> Result<Vec<T>, Problem> {
-    let mut statement = connection.prepare(sql)?;
-    let mut room = Room::new(connection, statement.column_count())?;
-    let mut rows = statement.query(parameters)?;
-    let mut made = Vec::new();
-    while let Some(row) = rows.next()? {
-        room.take(row)?;
-        made.push(make(row)?);
-    }
-    Ok(made)
 }
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {

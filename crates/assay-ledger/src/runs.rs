@@ -3,9 +3,8 @@
 use assay_model::{Host, Run};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::fields::Fields;
-use crate::read::rows;
-use crate::write::{index, integer};
+use crate::rows::{Fields, rows};
+use crate::values::{index, integer};
 use crate::{Error, Ledger, Problem, bounds};
 
 /// The last row written to the study before `run_end`, a moment.
@@ -40,6 +39,14 @@ impl RunIds {
     /// The place of a run among those of the study.
     pub(crate) fn index(&self, id: i64) -> Option<usize> {
         self.0.binary_search(&id).ok()
+    }
+}
+
+impl Fields<'_> {
+    /// The run that a row names, by its place among the runs of the study.
+    pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
+        let id: i64 = self.get("run")?;
+        runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
     }
 }
 

@@ -12,21 +12,12 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
 
+use crate::migrations::{KNOWN_VERSION, run_scripts};
 use crate::patience::Patience;
 use crate::{Problem, shape};
 
 /// `ASSY`: marks the file as a ledger.
 const APPLICATION_ID: i32 = 0x4153_5359;
-
-/// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 4] = [
-    include_str!("../migrations/0001_ledger.sql"),
-    include_str!("../migrations/0002_resume.sql"),
-    include_str!("../migrations/0003_once.sql"),
-    include_str!("../migrations/0004_evidence.sql"),
-];
-
-const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// How long to wait for another process to end its transaction; those of assay take milliseconds, or seconds where the
 /// disk is busy.
@@ -223,14 +214,6 @@ fn migrate(connection: &Connection) -> Result<(), Problem> {
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", KNOWN_VERSION)?;
     transaction.commit()?;
-    Ok(())
-}
-
-/// Brings a schema from one version to another.
-pub(crate) fn run_scripts(connection: &Connection, from: u32, to: u32) -> Result<(), Problem> {
-    for script in MIGRATIONS.iter().take(to as usize).skip(from as usize) {
-        connection.execute_batch(script)?;
-    }
     Ok(())
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use crate::fields::Fields;
-use crate::read::{read_study, read_systems, rows};
-use crate::write::index;
+use crate::read::{read_study, read_systems};
+use crate::rows::{Fields, rows};
+use crate::values::index;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {

@@ -4,7 +4,8 @@
 
 use rusqlite::Connection;
 
-use crate::{Problem, schema};
+use crate::Problem;
+use crate::migrations::run_scripts;
 
 /// A line for every column of a table and every index that it is held to; none for what is no table.
 const LINES: &str = r#"
@@ -24,7 +25,7 @@ const IS_TRIGGERED: &str = "SELECT count(*) > 0 FROM sqlite_schema
 /// Compares the schema with the one that the migrations make.
 pub(crate) fn check(connection: &Connection, version: u32) -> Result<(), Problem> {
     let ours = Connection::open_in_memory()?;
-    schema::run_scripts(&ours, 0, version)?;
+    run_scripts(&ours, 0, version)?;
     for table in tables(&ours)? {
         let found = lines(connection, &table)?;
         if let Some(missing) = lines(&ours, &table)?.into_iter().find(|it| !found.contains(it)) {

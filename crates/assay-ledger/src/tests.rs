@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Definition, Test};
+use assay_model::{CellId, Definition, Setup, Test};
 use rusqlite::{Connection, params};
 
 use crate::Problem;
 use crate::bounds::Bounded as _;
-use crate::fields::Fields;
-use crate::read::rows;
+use crate::rows::{Fields, rows};
 
 /// The tests of a study, by name.
 pub(crate) struct Tests(BTreeMap<String, Test>);
@@ -35,6 +34,22 @@ impl Tests {
     pub(crate) fn by_name(&self, name: &str) -> Option<Test> {
         let of_study = self.0.get(name).copied();
         of_study.or_else(|| assay_workloads::test_of_version_1(name).filter(|_| self.0.is_empty()))
+    }
+}
+
+impl Fields<'_> {
+    /// The cell that a row names.
+    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
+        let name: String = self.get("test")?;
+        let test = tests
+            .by_name(&name)
+            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown test")))?;
+        let setup = Setup {
+            clients: self.get("clients")?,
+            tables: self.get("tables")?,
+            rows: self.get("rows")?,
+        };
+        Ok(CellId { test, setup })
     }
 }
 

@@ -8,10 +8,11 @@ use assay_model::{
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
-use serde::Serialize;
 
-use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
+use crate::bounds;
 use crate::columns::visit_counters;
+use crate::limits::COUNT_MAX;
+use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, runs, tests};
 
 impl Ledger {
@@ -435,36 +436,6 @@ fn finish(connection: &Connection, study: &str, elapsed: Duration) -> Result<(),
         0 => Err(Problem::NoSuchStudy(study.to_owned())),
         _ => Ok(()),
     }
-}
-
-/// The word that stands for a kind in every output format.
-fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
-    match serde_json::to_value(kind) {
-        Ok(serde_json::Value::String(word)) => Ok(word),
-        Ok(other) => Err(Problem::Unstorable(format!("`{other}` as a word"))),
-        Err(error) => Err(Problem::Unstorable(error.to_string())),
-    }
-}
-
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
-    serde_json::to_string(value)
-        .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
-}
-
-pub(crate) fn integer(column: &str, number: u64) -> Result<i64, Problem> {
-    i64::try_from(number)
-        .ok()
-        .filter(|_| number <= COUNTER_MAX)
-        .ok_or_else(|| Problem::Unstorable(format!("`{column}` of {number}")))
-}
-
-/// What would not be believed when it is read is not written.
-pub(crate) fn storable(value: &impl Bounded) -> Result<(), Problem> {
-    value.check().map_err(Problem::Unstorable)
-}
-
-pub(crate) fn index(index: usize) -> Result<i64, Problem> {
-    i64::try_from(index).map_err(|_| Problem::Unstorable(format!("index {index}")))
 }
 
 /// Milliseconds since the Unix epoch.

@@ -1,14 +1,31 @@
-//! One row as it is read: every field checked, every complaint naming table and row.
+//! Rows of queries. Every field is checked, and every error names the table and the row.
 
-use assay_model::{CellId, Setup};
-use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError};
+use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
-use crate::bounds::{Bounded, COUNTER_MAX};
-use crate::runs::RunIds;
-use crate::tests::Tests;
+use crate::bounds::Bounded;
+use crate::limits::COUNTER_MAX;
+use crate::patience::Room;
+
+/// The rows of a query, each made into a `T`.
+pub(crate) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    mut make: impl FnMut(&Row<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    let mut statement = connection.prepare(sql)?;
+    let mut room = Room::new(connection, statement.column_count())?;
+    let mut rows = statement.query(parameters)?;
+    let mut made = Vec::new();
+    while let Some(row) = rows.next()? {
+        room.take(row)?;
+        made.push(make(row)?);
+    }
+    Ok(made)
+}
 
 /// A row of a table.
 pub(crate) struct Fields<'a> {
@@ -89,25 +106,5 @@ impl<'a> Fields<'a> {
             .ok()
             .filter(|index| *index < length)
             .ok_or_else(|| self.wrong(format!("`{column}` is {index}, but there are {length}")))
-    }
-
-    /// The run that a row names, by its place among the runs of the study.
-    pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
-        let id: i64 = self.get("run")?;
-        runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
-    }
-
-    /// The cell that a row names.
-    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
-        let name: String = self.get("test")?;
-        let test = tests
-            .by_name(&name)
-            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown test")))?;
-        let setup = Setup {
-            clients: self.get("clients")?,
-            tables: self.get("tables")?,
-            rows: self.get("rows")?,
-        };
-        Ok(CellId { test, setup })
     }
 }
