@@ -9,7 +9,7 @@ use crate::bounds::Bounded;
 use crate::limits::COUNTER_MAX;
 use crate::patience::Room;
 
-/// The rows of a query, each made into a `T`.
+/// The rows of a query, each converted by `make`.
 pub(crate) fn rows<T>(
     connection: &Connection,
     sql: &str,
@@ -31,7 +31,7 @@ pub(crate) fn rows<T>(
 pub(crate) struct Fields<'a> {
     row: &'a Row<'a>,
     table: &'static str,
-    /// The column that tells rows of a study apart.
+    /// The column that identifies a row within its study.
     key: &'static str,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
         Self { row, table, key }
     }
 
-    /// A complaint about this row.
+    /// An error about this row.
     pub(crate) fn wrong(&self, what: impl Into<String>) -> Problem {
         let row = match self.row.get_ref(self.key) {
             Ok(rusqlite::types::ValueRef::Integer(number)) => number.to_string(),
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         Ok(self.row.get_ref(column)? != rusqlite::types::ValueRef::Null)
     }
 
-    /// A number that is neither negative nor without bounds.
+    /// A number between 0 and [`COUNTER_MAX`].
     pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
         let number: i64 = self.get(column)?;
         u64::try_from(number)
@@ -79,13 +79,13 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.wrong(format!("`{column}` is {number}")))
     }
 
-    /// The row made into something, if that makes sense.
+    /// `made`, which was read from the row, if it is within its bounds.
     pub(crate) fn checked<T: Bounded>(&self, made: T) -> Result<T, Problem> {
         made.check().map_err(|what| self.wrong(what))?;
         Ok(made)
     }
 
-    /// A kind, stored as its word.
+    /// A variant, stored as its word.
     pub(crate) fn word<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
         let word: String = self.get(column)?;
         let quoted = serde_json::Value::String(word.clone());
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         serde_json::from_str(&text).map_err(|error| self.wrong(format!("`{column}`: {error}")))
     }
 
-    /// An index into something of that length.
+    /// An index into a list of this length.
     pub(crate) fn index(&self, column: &str, length: usize) -> Result<usize, Problem> {
         let index = self.number(column)?;
         usize::try_from(index)

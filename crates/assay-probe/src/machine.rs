@@ -24,7 +24,7 @@ pub(crate) struct Reading {
     pub(crate) busy_ns: u64,
     pub(crate) steal_ns: u64,
     pub(crate) context_switches: u64,
-    /// Of the device that holds the data, where it is known.
+    /// Counters of the device that holds the data, if it is known.
     pub(crate) device: Option<DeviceCounters>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Machine {
     stat: KernelFile,
-    /// The scheduler's sum over all tasks, where it can be had.
+    /// The scheduler's sum over all tasks, if the kernel provides it.
     usage: Option<KernelFile>,
     /// `/sys/dev/block/MAJOR:MINOR/stat`, where the data lies on a block device.
     device: Option<KernelFile>,

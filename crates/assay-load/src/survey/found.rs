@@ -1,4 +1,4 @@
-//! What a survey finds on a server.
+//! Objects and properties of a server that a survey finds.
 
 /// An object whose name the load needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl ObjectKind {
     }
 }
 
-/// What a survey of a server finds.
+/// The result of a survey of a server.
 pub(super) struct Found {
     pub(super) schema: String,
     pub(super) objects: Vec<Object>,
