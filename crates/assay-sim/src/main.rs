@@ -1,4 +1,5 @@
 //! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`, from that seed on.
+#![expect(clippy::print_stdout, reason = "the totals go to stdout")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;

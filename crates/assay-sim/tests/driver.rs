@@ -30,7 +30,7 @@ fn undecided() -> Scenario {
 }
 
 fn ended(scenario: Scenario) -> Ended {
-    simulate(scenario).unwrap()
+    simulate(scenario).unwrap_or_else(|what| panic!("{what}"))
 }
 
 /// Good rounds of every cell and block.

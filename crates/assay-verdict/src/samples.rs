@@ -132,7 +132,7 @@ impl Samples {
             systems: systems.len(),
             base: systems.iter().position(|system| system.is_base).unwrap_or(0),
             // Nobody waits for the twin to be the same as the base, unless it is all that is compared.
-            counts: systems.iter().map(|it| !it.is_base && !(has_others && it.is_twin)).collect(),
+            counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
         }
     }
