@@ -1,4 +1,5 @@
-//! What numbers make sense. Both ways: nothing else is written, and nothing else is believed of a file from anywhere.
+//! The ranges of valid values. They are checked before writing, and again when reading, since a file may come from
+//! anywhere.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -13,31 +14,26 @@ use assay_model::{
 };
 
 use crate::histogram;
+use crate::limits::COUNT_MAX;
 
-/// Counters of a slice at most: a few of them can be added without overflow.
-pub(crate) const COUNTER_MAX: u64 = 1 << 60;
-
-/// Events and errors of a slice at most: those of all slices can be added.
-pub(crate) const COUNT_MAX: u64 = 1 << 40;
-
-/// Milliseconds since the Unix epoch that are dates: until the year 9999.
+/// Valid dates, milliseconds since the Unix epoch: until the end of the year 9999.
 const MOMENTS: RangeInclusive<i64> = 0..=253_402_300_799_999;
 
-/// Time a study may take, seconds: as long as a duration can be.
+/// The time that a study may take, seconds: up to the longest duration.
 const BUDGETS_S: RangeInclusive<f64> = 0.0..=1e19;
 
-/// Smallest relative changes of interest.
+/// The smallest relative change of interest.
 const THRESHOLDS: RangeInclusive<f64> = 0.0..=1.0;
 
 /// Numbers of blocks.
 const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
 
-/// Numbers of rounds: spoilt ones are repeated, so there are more of them than were planned.
+/// Numbers of rounds. Spoilt rounds are repeated, so there may be more of them than were planned.
 const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
 
-/// Something that can be checked by itself.
+/// A value that can be checked without other values.
 pub(crate) trait Bounded {
-    /// What is wrong with it.
+    /// Checks the value. The error says what is wrong with it.
     fn check(&self) -> Result<(), String>;
 }
 
@@ -52,7 +48,7 @@ fn within<T: PartialOrd + Display>(
     Err(format!("`{name}` is {value}, not between {} and {}", range.start(), range.end()))
 }
 
-/// Whether there are at least one and not too many.
+/// Checks that there is at least one item and at most `most`.
 fn some(name: &str, count: usize, most: usize) -> Result<(), String> {
     if (1..=most).contains(&count) {
         return Ok(());
@@ -64,7 +60,7 @@ pub(crate) fn moment(name: &str, ms: i64) -> Result<(), String> {
     within(name, ms, &MOMENTS)
 }
 
-/// All systems of a study: the base is the first, and it alone.
+/// Checks all systems of a study. Only the first must be the base.
 pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     some("systems", systems.len(), SYSTEMS)?;
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
@@ -113,7 +109,7 @@ impl Bounded for PlannedCell {
     }
 }
 
-/// Roles of a test, steps of an event, and parameters and repetitions of a step, at most.
+/// The largest numbers of roles of a test, of steps of an event, and of parameters and repetitions of a step.
 const ROLES: usize = 16;
 const STEPS: usize = 256;
 const PARAMETERS: u32 = 100_000;

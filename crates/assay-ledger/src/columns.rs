@@ -1,5 +1,5 @@
-//! The counters of a slice as columns: each field of a counter struct under a prefix. Where a group was not read, its
-//! columns are NULL.
+//! The counters of a slice as columns. A column has the name of a field of a counter struct, after the prefix of the
+//! group. If a group was not measured, its columns are NULL.
 
 use assay_model::{
     DeviceCounters, HostCounters, ServerCounters, Slice, TaskCounters, WorkCounters,
@@ -7,7 +7,7 @@ use assay_model::{
 
 /// A struct whose numbers are columns of the same names.
 trait Counters {
-    /// Calls `visit` with every name and number that is there.
+    /// Calls `visit` with the name and the value of every counter that is known.
     fn visit(&mut self, visit: &mut dyn FnMut(&'static str, &mut u64));
 }
 
@@ -31,7 +31,7 @@ counters!(ServerCounters: read_calls, read_bytes, write_calls, write_bytes);
 counters!(HostCounters: busy_ns, steal_ns, context_switches; if known other_ns);
 counters!(DeviceCounters: reads, read_kb, writes, write_kb);
 
-/// Makes room for the groups and numbers of a slice that a row has, as `has` says of columns.
+/// Adds zeroed groups and counters to a slice for the columns that are not NULL in its row, according to `has`.
 pub(crate) fn make_room<E>(
     slice: &mut Slice,
     mut has: impl FnMut(&str) -> Result<bool, E>,
@@ -58,11 +58,11 @@ pub(crate) fn make_room<E>(
     Ok(())
 }
 
-/// Calls `visit` with the column name and the place of every counter that a slice has.
+/// Calls `visit` with the column name and the value of every counter of a slice.
 ///
-/// Writing and reading share this one list, so that no column can be taken for another.
+/// Writing and reading share this list, so that they cannot confuse columns.
 pub(crate) fn visit_counters(slice: &mut Slice, mut visit: impl FnMut(&str, &mut u64)) {
-    // `rows` is taken by the size of the tables.
+    // The column `rows` holds the size of the tables.
     visit("rows_received", &mut slice.work.rows);
     let mut group = |prefix: &str, counters: &mut dyn Counters| {
         counters.visit(&mut |name, number| visit(&format!("{prefix}{name}"), number));

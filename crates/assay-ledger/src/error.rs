@@ -1,4 +1,4 @@
-//! What can be wrong with a ledger.
+//! Errors of a ledger.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_model::{CellId, Hint};
 use rusqlite::ErrorCode;
 
-use crate::patience::VALUE_MIB;
+use crate::limits::VALUE_MIB;
 
 /// Something is wrong with the ledger at `path`.
 #[derive(Debug, thiserror::Error)]
@@ -14,11 +14,11 @@ use crate::patience::VALUE_MIB;
 pub struct Error {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong; part of the message, so it is no `source`.
+    /// The problem. It is part of the message, so it is not a `source`.
     pub problem: Problem,
 }
 
-/// What is wrong with a ledger.
+/// A problem with a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// Its directory cannot be made.
@@ -30,10 +30,10 @@ pub enum Problem {
     /// It, or what SQLite keeps beside it, is a directory, a pipe or a device: which it is.
     #[error("{0} is not a regular file")]
     NotAFile(String),
-    /// Another process has been writing for longer than was waited for.
+    /// Another process was still writing at the end of the wait.
     #[error("another process is writing to it")]
     Locked,
-    /// The file is no SQLite file, or one that belongs to another program.
+    /// The file is not an SQLite file, or belongs to another program.
     #[error("it is not a ledger of assay")]
     NotALedger,
     /// SQLite finds the file inconsistent.
@@ -47,16 +47,16 @@ pub enum Problem {
         /// Newest version known.
         known: u32,
     },
-    /// Its tables are not those that its version has.
+    /// Its tables differ from those of its schema version.
     #[error("its schema was altered: {0}")]
     Altered(String),
-    /// It has rows without end, or values that lie on top of each other.
+    /// It has endless rows or overlapping values.
     #[error("it is damaged: it contains more than its size allows")]
     Overfull,
     /// A value is longer than any that assay writes.
     #[error("a value is longer than {VALUE_MIB} MiB")]
     TooLong,
-    /// A slice is in it twice, from before the schema ruled that out.
+    /// It contains a slice twice, which older schema versions did not rule out.
     #[error("rows {first} and {second} of table `slice` are the same slice")]
     SliceTwice {
         /// The first of the rows.
@@ -64,28 +64,28 @@ pub enum Problem {
         /// The last.
         second: i64,
     },
-    /// A row that may be there once only.
+    /// A row to be added exists already.
     #[error("it has {0} already")]
     Twice(String),
-    /// A row holds what no assay writes.
+    /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]
     Row {
         /// The table.
         table: &'static str,
         /// The row's number or id.
         row: String,
-        /// What is wrong with it.
+        /// The problem with it.
         what: String,
     },
     /// There is no such study.
     #[error("it has no study `{0}`")]
     NoSuchStudy(String),
-    /// Several studies begin so.
+    /// The names of several studies begin with this prefix.
     #[error("several of its studies begin with `{prefix}`: {}", studies.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The prefix.
         prefix: String,
-        /// The first of the studies.
+        /// The first of these studies.
         studies: Vec<String>,
     },
     /// The plan of the study has no such cell.
@@ -104,13 +104,13 @@ pub enum Problem {
         /// The slice, in words.
         slice: String,
     },
-    /// The slice has no attachment of that name.
+    /// The slice has no attachment with this name.
     #[error("the slice has no attachment `{0}`")]
     NoSuchAttachment(String),
-    /// A row refers to a study, run, system or cell that has not been written before it.
+    /// A row to be added refers to a study, run, system or cell that is not in the ledger.
     #[error("a row refers to a study, run, system or cell that is not in it")]
     Dangling,
-    /// A value has no place in the schema.
+    /// The schema cannot represent a value.
     #[error("a value cannot be stored: {0}")]
     Unstorable(String),
     /// Anything else that SQLite reports.
@@ -118,10 +118,10 @@ pub enum Problem {
     Sqlite(#[source] rusqlite::Error),
 }
 
-/// Extended code of a violated foreign key.
+/// The extended code for a violated foreign key.
 const SQLITE_CONSTRAINT_FOREIGNKEY: i32 = 787;
 
-/// Extended codes of a row that is there already.
+/// The extended codes for a row that exists already.
 const SQLITE_CONSTRAINT_PRIMARYKEY: i32 = 1555;
 const SQLITE_CONSTRAINT_UNIQUE: i32 = 2067;
 
@@ -158,12 +158,12 @@ const ANOTHER_PLACE: &str =
 const UNREADABLE: &str = "read it as its owner, or let the owner make it readable (`chmod u+rw FILE`); \
                           `--ledger FILE` or `ASSAY_LEDGER` names another one";
 
-/// Whether the file is there and may not be read.
+/// Whether the file exists and this user may not read it.
 fn is_unreadable(path: &Path) -> bool {
     fs_err::File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// Whether the file or its directory cannot be opened as asked.
+/// Whether the file or its directory cannot be opened or written.
 fn is_place_refused(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))

@@ -1,23 +1,23 @@
-//! Whether the bytes of a latency histogram can be decoded without harm: by their header alone, decoders make room for
+//! Checks that the bytes of a latency histogram can be decoded safely. A malicious header makes decoders allocate
 //! gigabytes, and counts near 2^64 overflow their sums.
 
-use crate::bounds::COUNT_MAX;
+use crate::limits::COUNT_MAX;
 
-/// First bytes of an HDR histogram in V2 encoding, not compressed.
+/// The first bytes of an uncompressed HDR histogram in V2 encoding.
 const V2_COOKIE: u32 = 0x1c84_9313;
 
-/// Significant digits at most: assay keeps three.
+/// The largest number of significant digits. Histograms of assay have three.
 const DIGITS_MAX: u32 = 3;
 
-/// Largest value that a histogram may have room for, nanoseconds: about a hundred days.
+/// The largest value that a histogram may be able to hold, nanoseconds: about a hundred days.
 const VALUE_MAX: u64 = 1 << 53;
 
-/// Whether a decoder can be given the bytes; none at all stand for nothing measured.
+/// Whether the bytes can be decoded safely. No bytes mean that nothing was measured.
 pub(crate) fn is_sound(bytes: &[u8]) -> bool {
     bytes.is_empty() || total(bytes).is_some_and(|total| total <= COUNT_MAX)
 }
 
-/// The sum of all counts; none when the bytes are no histogram of sensible size.
+/// The sum of all counts; `None` if the bytes are not a histogram of a sensible size.
 fn total(mut bytes: &[u8]) -> Option<u64> {
     let rest = &mut bytes;
     let cookie = u32::from_be_bytes(take(rest)?);
@@ -39,7 +39,7 @@ fn total(mut bytes: &[u8]) -> Option<u64> {
     }
     let mut total: u64 = 0;
     while !rest.is_empty() {
-        // A negative number stands for so many zeros.
+        // A negative number is the length of a run of zeros.
         match u64::try_from(number(rest)?) {
             Ok(count) => total = total.checked_add(count)?,
             Err(_) => continue,
@@ -48,7 +48,7 @@ fn total(mut bytes: &[u8]) -> Option<u64> {
     Some(total)
 }
 
-/// The next number: ZigZag in seven bits a byte, the ninth byte whole.
+/// The next number, in ZigZag encoding: seven bits in each of the first eight bytes, eight bits in the ninth.
 fn number(bytes: &mut &[u8]) -> Option<i64> {
     let mut coded = 0;
     for index in 0..9 {
@@ -63,7 +63,7 @@ fn number(bytes: &mut &[u8]) -> Option<i64> {
         }
     }
     let magnitude = (coded >> 1) as i64;
-    // The one number that has no opposite.
+    // `i64::MIN` has no opposite, so it is refused.
     let number = if coded & 1 == 0 { magnitude } else { !magnitude };
     (number != i64::MIN).then_some(number)
 }
@@ -100,7 +100,7 @@ mod tests {
             prop_assert_eq!(total(&encoded(&histogram)), Some(histogram.len()));
         }
 
-        /// Of changed bytes, what passes is decoded or refused by the decoder, and takes little room.
+        /// If changed bytes pass, the decoder decodes or refuses them without allocating much memory.
         #[test]
         fn what_passes_can_be_decoded(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
@@ -126,7 +126,7 @@ mod tests {
         let good = encoded(&histogram);
         assert!(is_sound(&good) && is_sound(&[]));
         assert!(!is_sound(&good[..good.len() - 1]) && !is_sound(&good[..20]));
-        // A length of gigabytes, five digits, the range of all numbers, a compressed one.
+        // A length of gigabytes, five digits, the range of all numbers, a compressed histogram.
         for (at, byte) in [(4, 0xff), (15, 5), (24, 0xff), (3, 0x14)] {
             let mut bad = good.clone();
             bad[at] = byte;

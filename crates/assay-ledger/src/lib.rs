@@ -1,20 +1,23 @@
-//! The ledger: one SQLite file that keeps what was asked and every slice that was measured.
+//! The ledger: one SQLite file that keeps the plan of every study and every measured slice.
 //!
 //! The schema, with the meaning and unit of every column, is in `migrations/`.
 
 mod bounds;
 mod columns;
 mod error;
-mod fields;
 mod histogram;
+mod limits;
+mod migrations;
 mod parts;
 mod patience;
 mod read;
+mod rows;
 mod runs;
 mod schema;
 mod settings;
 mod shape;
 mod tests;
+mod values;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -28,7 +31,7 @@ use schema::Opened;
 
 /// An open ledger.
 ///
-/// One process writes at a time; any number read meanwhile.
+/// One process at a time can write to it. Any number of processes can read it meanwhile.
 #[derive(Debug)]
 pub struct Ledger {
     connection: Connection,
@@ -37,24 +40,24 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens a ledger for reading and writing; makes the file and its directory when missing and
-    /// brings an older schema up to date.
+    /// Opens a ledger for reading and writing. Creates the file and its directory if they are missing, and migrates an
+    /// older schema.
     ///
     /// # Errors
-    /// The file cannot be opened, is no ledger or an altered one, is locked, or comes from a newer assay.
+    /// The file cannot be opened, is not a ledger, has an altered schema, is locked, or was written by a newer assay.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open(path))
     }
 
-    /// Opens an existing ledger without the ability to change it: of an older one, a copy that is up to date.
+    /// Opens an existing ledger read-only. If its schema is older, opens a migrated copy in memory.
     ///
     /// # Errors
-    /// As [`Self::open`], and the file is missing, or has an older schema and more than a GiB.
+    /// Those of [`Self::open`]. Also when the file is missing, or has an older schema and is larger than 1 GiB.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
     }
 
-    /// Where the ledger is.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -68,12 +71,12 @@ impl Ledger {
         }
     }
 
-    /// Reads, in time that the size of the file allows.
+    /// Reads within a time limit that depends on the size of the file.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Error> {
         self.named(self.patience.during(&self.connection, || read(&self.connection)))
     }
 
-    /// Names the file in a problem.
+    /// Adds the path of the file to a problem.
     fn named<T>(&self, result: Result<T, Problem>) -> Result<T, Error> {
         result.map_err(|problem| Error { path: self.path.clone(), problem })
     }

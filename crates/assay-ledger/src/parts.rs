@@ -1,18 +1,18 @@
-//! Series and attachments of slices: read only when asked for.
+//! Series and attachments of slices. They are read separately from their study.
 
 use assay_model::{Attachment, Series, SliceId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::fields::Fields;
-use crate::read::rows;
-use crate::write::{index, json, slice_in_words, storable};
+use crate::rows::{Fields, rows};
+use crate::values::{index, json, storable};
+use crate::write::slice_in_words;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
     /// Adds a series to a slice.
     ///
     /// # Errors
-    /// The slice is not in the ledger, it has a series of that name already, or the series makes no sense.
+    /// The slice is not in the ledger, it has a series with this name already, or the series is invalid.
     pub fn add_series(
         &mut self,
         study: &str,
@@ -25,7 +25,7 @@ impl Ledger {
     /// The series of a slice, by name.
     ///
     /// # Errors
-    /// There is no such slice, the file is damaged, or a row holds what no assay writes.
+    /// There is no such slice, the file is damaged, or a row holds something that assay never writes.
     pub fn series(&self, study: &str, slice: SliceId) -> Result<Vec<Series>, Error> {
         self.reading(|connection| series(connection, row_of(connection, study, slice)?))
     }
@@ -33,7 +33,7 @@ impl Ledger {
     /// Adds a file to a slice.
     ///
     /// # Errors
-    /// The slice is not in the ledger, it has an attachment of that name already, or the attachment is too large.
+    /// The slice is not in the ledger, it has an attachment with this name already, or the attachment is too large.
     pub fn add_attachment(
         &mut self,
         study: &str,
@@ -58,13 +58,13 @@ impl Ledger {
     /// An attachment of a slice.
     ///
     /// # Errors
-    /// There is no such slice or attachment, the file is damaged, or the row holds what no assay writes.
+    /// There is no such slice or attachment, the file is damaged, or the row holds something that assay never writes.
     pub fn attachment(&self, study: &str, slice: SliceId, name: &str) -> Result<Attachment, Error> {
         self.reading(|connection| attachment(connection, row_of(connection, study, slice)?, name))
     }
 }
 
-/// The row of a slice.
+/// The id of a slice's row.
 fn row_of(connection: &Connection, study: &str, slice: SliceId) -> Result<i64, Problem> {
     let sql = "SELECT id FROM slice
         WHERE study = ? AND system = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?

@@ -1,5 +1,5 @@
-//! What a file may make its reader do. In a sound file every value takes room of its own; in one that was made to do
-//! harm, a few pages can say the same without end.
+//! Limits on the time and memory that reading a file takes. In a sound file every value has its own bytes. In a
+//! malicious file, a few pages can be read again and again without end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,27 +9,25 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
 use crate::Problem;
+use crate::limits::VALUE_MIB;
 
-/// Length of a value at most, MiB: a histogram takes some KiB, the description of a build some tens of them.
-pub(crate) const VALUE_MIB: i32 = 16;
-
-/// Instructions of SQLite's machine between two looks at how many are left.
+/// Instructions of SQLite's virtual machine between two looks at the number of looks that are left.
 const LOOK_EVERY: u64 = 10_000;
 
-/// Looks for each KiB of the file: a slice takes some KiB, and reading it some hundred instructions.
+/// Looks for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
 const LOOKS_PER_KIB: u64 = 10;
 
-/// Looks besides, for small files.
+/// Further looks, for small files.
 const LOOKS_MIN: u64 = 1000;
 
-/// How long SQLite may go on with what it was asked.
+/// A limit on the time that SQLite may take.
 #[derive(Debug)]
 pub(crate) struct Patience {
     looks_left: Arc<AtomicU64>,
 }
 
 impl Patience {
-    /// Bounds the length of values, and from now on what [`Self::during`] encloses.
+    /// Limits the length of values, and prepares the limit that [`Self::during`] sets.
     pub(crate) fn with(connection: &mut Connection) -> Result<Self, Problem> {
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MIB << 20)?;
         let looks_left = Arc::new(AtomicU64::new(u64::MAX));
@@ -39,7 +37,7 @@ impl Patience {
         Ok(Self { looks_left })
     }
 
-    /// Does what takes time in proportion to the file's size at most.
+    /// Runs `act` with a time limit in proportion to the size of the file.
     pub(crate) fn during<T>(
         &self,
         connection: &Connection,
@@ -53,7 +51,7 @@ impl Patience {
     }
 }
 
-/// The part of the file that the rows of one query have not taken yet.
+/// The bytes of the file that the rows of a query have not used up.
 pub(crate) struct Room {
     bytes_left: u64,
     columns: usize,
@@ -64,7 +62,7 @@ impl Room {
         Ok(Self { bytes_left: file_bytes(connection)?, columns })
     }
 
-    /// Takes what a row takes in a file at least: a byte for each column, and its texts.
+    /// Takes the least space that a row needs in a file: a byte for each column, and its texts and blobs.
     pub(crate) fn take(&mut self, row: &Row<'_>) -> Result<(), Problem> {
         for column in 0..self.columns {
             let bytes = match row.get_ref(column)? {

@@ -1,4 +1,4 @@
-//! Everything that reads a ledger. A file from anywhere may be read: nothing in it is trusted.
+//! Reads studies. The file may come from anywhere, so nothing in it is trusted.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,7 @@ use rusqlite::Connection;
 
 use crate::bounds;
 use crate::columns::{make_room, visit_counters};
-use crate::fields::Fields;
-use crate::patience::Room;
+use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
 use crate::tests::Tests;
 use crate::{Error, Ledger, Problem};
@@ -20,12 +19,12 @@ impl Ledger {
     /// All studies, the oldest first.
     ///
     /// # Errors
-    /// The file is damaged or holds what no assay writes.
+    /// The file is damaged or holds something that assay never writes.
     pub fn studies(&self) -> Result<Vec<StudySummary>, Error> {
         self.reading(studies)
     }
 
-    /// The study that began last.
+    /// The id of the study that began last.
     ///
     /// # Errors
     /// The file is damaged.
@@ -37,10 +36,10 @@ impl Ledger {
         })
     }
 
-    /// The study of that name, or the only one whose name begins so.
+    /// The id of the study with this name, or of the only study whose name begins with it.
     ///
     /// # Errors
-    /// There is none, there are several, or the file is damaged.
+    /// There is no such study, there are several, or the file is damaged.
     pub fn find(&self, name: &str) -> Result<String, Error> {
         self.reading(|connection| {
             let of_row = |row: &rusqlite::Row<'_>| Fields::new("study", "id", row).get("id");
@@ -50,16 +49,16 @@ impl Ledger {
         })
     }
 
-    /// Everything about one study, as it was at one moment, in the order in which it was written.
+    /// A study as of one moment, in the order in which it was written, without series, attachments and settings.
     ///
     /// # Errors
-    /// There is no such study, the file is damaged, or a row holds what no assay writes.
+    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn read(&self, study: &str) -> Result<StudyRecord, Error> {
         self.reading(|connection| read(connection, study))
     }
 }
 
-/// How many names are told where several are meant.
+/// The largest number of names in an error about an ambiguous name.
 const TOLD: usize = 5;
 
 fn find(ids: Vec<String>, name: &str) -> Result<String, Problem> {
@@ -76,24 +75,6 @@ fn find(ids: Vec<String>, name: &str) -> Result<String, Problem> {
             Err(Problem::Ambiguous { prefix: name.to_owned(), studies: fitting })
         }
     }
-}
-
-/// The rows of a query, each made into a `T`.
-pub(crate) fn rows<T>(
-    connection: &Connection,
-    sql: &str,
-    parameters: impl rusqlite::Params,
-    mut make: impl FnMut(&rusqlite::Row<'_>) -> Result<T, Problem>,
-) -> Result<Vec<T>, Problem> {
-    let mut statement = connection.prepare(sql)?;
-    let mut room = Room::new(connection, statement.column_count())?;
-    let mut rows = statement.query(parameters)?;
-    let mut made = Vec::new();
-    while let Some(row) = rows.next()? {
-        room.take(row)?;
-        made.push(make(row)?);
-    }
-    Ok(made)
 }
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
@@ -216,7 +197,7 @@ pub(crate) fn read_systems(connection: &Connection, study: &str) -> Result<Vec<S
         Ok((fields.number("number")?, system))
     })?;
     let wrong = |number: u64, what| Problem::Row { table: "system", row: number.to_string(), what };
-    // Everything else refers to systems by number.
+    // All other tables refer to systems by number.
     let gap = (0..).zip(&numbered).find(|(expected, (number, _))| number != expected);
     let missing = gap.map(|(expected, _)| expected).or(numbered.is_empty().then_some(0));
     if let Some(number) = missing {
@@ -279,7 +260,7 @@ fn read_instances(
         let fields = Fields::new("instance", "id", row);
         let data = match (fields.get("tables")?, fields.get("rows")?) {
             (Some(tables), Some(rows)) => DataSet { tables, rows },
-            // Written before studies could have several data sets.
+            // The row is from before studies could have several data sets.
             _ => match study.setups.first() {
                 Some(setup) => setup.data(),
                 None => return Err(fields.wrong("has no data set")),
@@ -313,7 +294,7 @@ fn read_slices(
         let Some(cell) = cells.get(&slice.cell) else {
             return Err(fields.wrong("measures a cell that is not in the plan"));
         };
-        // The index that rules it out may itself be damaged.
+        // The unique index that rules this out may itself be damaged.
         let second = fields.get("id")?;
         match seen.insert((slice.system, *cell, slice.block, slice.round), second) {
             Some(first) => Err(Problem::SliceTwice { first, second }),

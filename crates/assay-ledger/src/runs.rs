@@ -1,14 +1,13 @@
-//! The runs of a study: when, where and by which assay it was measured.
+//! The runs of a study: when, where and by which version of assay it was measured.
 
 use assay_model::{Host, Run};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::fields::Fields;
-use crate::read::rows;
-use crate::write::{index, integer};
+use crate::rows::{Fields, rows};
+use crate::values::{index, integer};
 use crate::{Error, Ledger, Problem, bounds};
 
-/// The last row written to the study before `run_end`, a moment.
+/// The time of the last row that was written to the study before `run_end`.
 const UPDATED_MS: &str = "max(
     coalesce((SELECT max(written_ms) FROM slice
         WHERE slice.study = stretch.study AND written_ms < run_end), 0),
@@ -18,7 +17,7 @@ const UPDATED_MS: &str = "max(
         WHERE instance.study = stretch.study AND instance.started_ms < run_end), 0))";
 
 impl Ledger {
-    /// Adds a run, in which the study goes on; its last sign of life is that of the rows that follow.
+    /// Adds a run that continues the study. Its `updated_ms` is not stored: it follows from the rows written later.
     ///
     /// # Errors
     /// The study is not in the ledger.
@@ -27,7 +26,7 @@ impl Ledger {
     }
 }
 
-/// The runs of a study as rows name them, in order.
+/// The ids of the runs of a study, ascending.
 pub(crate) struct RunIds(Vec<i64>);
 
 impl RunIds {
@@ -37,13 +36,21 @@ impl RunIds {
         Ok(Self(ids))
     }
 
-    /// The place of a run among those of the study.
+    /// The index of a run among those of the study.
     pub(crate) fn index(&self, id: i64) -> Option<usize> {
         self.0.binary_search(&id).ok()
     }
 }
 
-/// What rows name a run by, given its place among those of the study.
+impl Fields<'_> {
+    /// The index of the run that a row names among the runs of the study.
+    pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
+        let id: i64 = self.get("run")?;
+        runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
+    }
+}
+
+/// The id of a run, given its index among those of the study.
 pub(crate) fn id(connection: &Connection, study: &str, run: usize) -> Result<i64, Problem> {
     let sql = "SELECT id FROM run WHERE study = ? ORDER BY id LIMIT 1 OFFSET ?";
     let mut statement = connection.prepare_cached(sql)?;
@@ -56,7 +63,7 @@ pub(crate) fn elapsed_s(connection: &Connection, study: &str) -> Result<f64, Pro
     Ok(stretches(connection, study)?.iter().map(|(_, run)| run.elapsed_s()).sum())
 }
 
-/// All runs of a study: at least one.
+/// All runs of a study. There is at least one.
 pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Problem> {
     let runs = stretches(connection, study)?;
     if runs.is_empty() {
@@ -80,7 +87,7 @@ fn stretches(connection: &Connection, study: &str) -> Result<Vec<(i64, Run)>, Pr
     rows(connection, &sql, [study], |row| {
         let fields = Fields::new("run", "id", row);
         let started_ms: i64 = fields.get("started_ms")?;
-        // Nothing was written yet, or the clock was set back.
+        // It is earlier if nothing was written yet or the clock was set back.
         let updated_ms = fields.get::<i64>("updated_ms")?.max(started_ms);
         for (name, ms) in [("started_ms", started_ms), ("updated_ms", updated_ms)] {
             bounds::moment(name, ms).map_err(|what| fields.wrong(what))?;

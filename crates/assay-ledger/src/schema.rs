@@ -1,4 +1,4 @@
-//! Opening the file: identity, schema version, durability.
+//! Opens the file: checks its identity, migrates its schema, and makes writes durable.
 
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
@@ -12,30 +12,21 @@ use rusqlite::{
     Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior,
 };
 
+use crate::migrations::{KNOWN_VERSION, run_scripts};
 use crate::patience::Patience;
 use crate::{Problem, shape};
 
 /// `ASSY`: marks the file as a ledger.
 const APPLICATION_ID: i32 = 0x4153_5359;
 
-/// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 4] = [
-    include_str!("../migrations/0001_ledger.sql"),
-    include_str!("../migrations/0002_resume.sql"),
-    include_str!("../migrations/0003_once.sql"),
-    include_str!("../migrations/0004_evidence.sql"),
-];
-
-const KNOWN_VERSION: u32 = MIGRATIONS.len() as u32;
-
-/// How long to wait for another process to end its transaction; those of assay take milliseconds, or seconds where the
-/// disk is busy.
+/// How long to wait for another process to end its transaction. Transactions of assay take milliseconds, or seconds if
+/// the disk is busy.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An open file, and the bounds on what it may make its reader do.
+/// An open file, and the limit on the time that reading it may take.
 pub(crate) type Opened = (Connection, Patience);
 
-/// Opens for writing, makes or migrates.
+/// Opens a ledger for writing. Creates or migrates it if necessary.
 pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         fs_err::create_dir_all(directory)?;
@@ -52,21 +43,23 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     Ok((connection, patience))
 }
 
-/// Makes an empty file that only this user may read, where there is none; SQLite gives its logs the same permissions.
+/// Creates an empty file that only this user may read, unless the file exists. SQLite gives its logs the same
+/// permissions.
 fn create_private(path: &Path) {
     let mut options = fs_err::OpenOptions::new();
     options.options_mut().mode(0o600);
-    // One that is there keeps its permissions; any other reason SQLite finds again, and it is told.
+    // An existing file keeps its permissions. SQLite will meet and report any other error.
     drop(options.write(true).create_new(true).open(path));
 }
 
-/// A commit appends to the log and waits until the disk has it, so that neither a killed assay nor a dead machine loses
-/// a slice that was acknowledged.
+/// Makes a commit append to the write-ahead log and wait for the disk, so that no slice is lost after its commit if
+/// assay is killed or the machine fails.
 fn use_log(connection: &Connection) -> Result<(), Problem> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     let began = Instant::now();
     loop {
-        // Only the change to the log does not wait for others by itself: where two want it at once, one is refused.
+        // The change of the journal mode is the only statement that ignores the busy timeout: of two processes that
+        // make it at once, one is refused.
         let done = connection.pragma_update(None, "journal_mode", "WAL").map_err(Problem::from);
         match done {
             Err(Problem::Locked) if began.elapsed() < BUSY_TIMEOUT => {
@@ -77,8 +70,8 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
-/// Refuses a pipe, which opening would wait for, a device, and a directory, before SQLite opens it or what it keeps
-/// beside the file.
+/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps beside it. Opening a
+/// pipe would wait for a writer.
 fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     let is_special = |path: &Path| match fs_err::metadata(path) {
         Ok(found) => Ok(!found.is_file()),
@@ -88,7 +81,7 @@ fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     if is_special(path)? {
         return Err(Problem::NotAFile("it".to_owned()));
     }
-    // They are beside what a link leads to.
+    // SQLite keeps these files beside the target of a link.
     let Ok(file) = fs_err::canonicalize(path) else { return Ok(()) };
     for suffix in ["-wal", "-shm", "-journal"] {
         let beside = beside(&file, suffix);
@@ -130,7 +123,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Opens a file that nobody changes meanwhile, without files beside it.
+/// Opens a file that no process changes, without creating files beside it.
 fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     let mut uri = "file:".to_owned();
     for byte in std::path::absolute(path)?.as_os_str().as_bytes() {
@@ -157,7 +150,8 @@ fn check(connection: Connection) -> Result<Opened, Problem> {
     }
 }
 
-/// Largest older ledger that is copied to be read, bytes; one of many studies has a hundredth of that.
+/// The size of the largest older ledger that is copied to be read, bytes. A ledger of many studies has a hundredth of
+/// it.
 const COPY_MAX: i64 = 1 << 30;
 
 fn size(connection: &Connection) -> Result<i64, Problem> {
@@ -165,7 +159,7 @@ fn size(connection: &Connection) -> Result<i64, Problem> {
     Ok(pragma("page_count")?.saturating_mul(pragma("page_size")?))
 }
 
-/// The content of an older ledger in the present schema, in memory: who only reads changes nothing.
+/// A copy of an older ledger in memory, migrated to the present schema. Reading must not change the file.
 fn up_to_date_copy(older: &Connection) -> Result<Opened, Problem> {
     let mut copy = Connection::open_in_memory()?;
     Backup::new(older, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
@@ -178,16 +172,16 @@ fn up_to_date_copy(older: &Connection) -> Result<Opened, Problem> {
 fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // The file may come from anyone: functions in its schema must not run with side effects.
+    // The file may come from anyone, so its schema must not call functions that have side effects.
     connection.pragma_update(None, "trusted_schema", false)?;
-    // Nor must its triggers run, whatever the schema says they are on.
+    // Its triggers must not run either.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     let patience = Patience::with(&mut connection)?;
     Ok((connection, patience))
 }
 
-/// The version of the file's schema as of one moment, 0 for an empty file.
+/// The version of the file's schema as of one moment; 0 for an empty file.
 fn found_version(connection: &Connection) -> Result<u32, Problem> {
     let snapshot = connection.unchecked_transaction()?;
     version(&snapshot)
@@ -210,10 +204,10 @@ fn version(connection: &Connection) -> Result<u32, Problem> {
     }
 }
 
-/// Runs what is missing in one transaction: a file is never left between two versions.
+/// Runs the missing scripts in one transaction, so that a file is never left between two versions.
 fn migrate(connection: &Connection) -> Result<(), Problem> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    // Another process may have come first.
+    // Another process may have migrated it meanwhile.
     let found = version(&transaction)?;
     shape::check(&transaction, found)?;
     if (1..3).contains(&found) {
@@ -226,15 +220,7 @@ fn migrate(connection: &Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Brings a schema from one version to another.
-pub(crate) fn run_scripts(connection: &Connection, from: u32, to: u32) -> Result<(), Problem> {
-    for script in MIGRATIONS.iter().take(to as usize).skip(from as usize) {
-        connection.execute_batch(script)?;
-    }
-    Ok(())
-}
-
-/// Names the rows for which there can be no index that has every slice once.
+/// Refuses a file that contains a slice twice, since the unique index cannot be created.
 fn refuse_repeated_slices(connection: &Connection) -> Result<(), Problem> {
     let sql = "SELECT min(id), max(id) FROM slice
         GROUP BY study, system, test, clients, tables, rows, block, round HAVING count(*) > 1";

@@ -1,16 +1,16 @@
-//! The effective settings of a study's systems, kept for whoever asks later.
+//! The effective settings of a study's systems.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use crate::fields::Fields;
-use crate::read::{read_study, read_systems, rows};
-use crate::write::index;
+use crate::read::{read_study, read_systems};
+use crate::rows::{Fields, rows};
+use crate::values::index;
 use crate::{Error, Ledger, Problem};
 
 impl Ledger {
-    /// Notes every setting of a system by name; replaces what was noted before. Secrets are not to be among them.
+    /// Replaces the settings of a system. They must not contain secrets.
     ///
     /// # Errors
     /// The study or system is not in the ledger.
@@ -23,10 +23,11 @@ impl Ledger {
         self.named(set_settings(&self.connection, study, system, settings))
     }
 
-    /// The settings of every system by name, in the order of the systems; empty for one that was not audited.
+    /// The settings of every system by name, in the order of the systems. They are empty for a system that was not
+    /// audited.
     ///
     /// # Errors
-    /// There is no such study, the file is damaged, or a row holds what no assay writes.
+    /// There is no such study, the file is damaged, or a row holds something that assay never writes.
     pub fn settings(&self, study: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
         self.reading(|connection| settings(connection, study))
     }

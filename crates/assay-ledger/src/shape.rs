@@ -1,12 +1,13 @@
-//! Whether the tables of a file are those of its version: with a view in the place of a table or a trigger on one, a
-//! file could have anything done, and without its indexes it would take a slice twice. What a user adds beside is left
-//! alone, sound or not.
+//! Checks that the tables of a file are those of its schema version. With a view in place of a table, or a trigger on a
+//! table, a file could run any statement. Without its indexes it would accept a slice twice. Other tables, which a user
+//! has added, are not checked.
 
 use rusqlite::Connection;
 
-use crate::{Problem, schema};
+use crate::Problem;
+use crate::migrations::run_scripts;
 
-/// A line for every column of a table and every index that it is held to; none for what is no table.
+/// A query for a line about every column and every unique index of a table. It has no rows for anything but a table.
 const LINES: &str = r#"
     SELECT concat_ws(' ', t.name, t.strict, c.name, c.type, c."notnull", c.pk, c.hidden)
     FROM pragma_table_list t, pragma_table_xinfo(t.name) c
@@ -17,14 +18,15 @@ const LINES: &str = r#"
     FROM pragma_table_list t, pragma_index_list(t.name) i
     WHERE t.schema = 'main' AND t.type = 'table' AND t.name = ?1 AND i."unique""#;
 
-/// A trigger says what it is on in the letter case of whoever wrote it.
+/// A query for whether a table has triggers. SQLite stores the table's name in the letter case of the statement that
+/// created the trigger.
 const IS_TRIGGERED: &str = "SELECT count(*) > 0 FROM sqlite_schema
     WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE";
 
-/// Compares the schema with the one that the migrations make.
+/// Compares the schema with the one that the migration scripts create.
 pub(crate) fn check(connection: &Connection, version: u32) -> Result<(), Problem> {
     let ours = Connection::open_in_memory()?;
-    schema::run_scripts(&ours, 0, version)?;
+    run_scripts(&ours, 0, version)?;
     for table in tables(&ours)? {
         let found = lines(connection, &table)?;
         if let Some(missing) = lines(&ours, &table)?.into_iter().find(|it| !found.contains(it)) {

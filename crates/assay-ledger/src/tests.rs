@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Definition, Test};
+use assay_model::{CellId, Definition, Setup, Test};
 use rusqlite::{Connection, params};
 
 use crate::Problem;
 use crate::bounds::Bounded as _;
-use crate::fields::Fields;
-use crate::read::rows;
+use crate::rows::{Fields, rows};
 
 /// The tests of a study, by name.
 pub(crate) struct Tests(BTreeMap<String, Test>);
 
 impl Tests {
-    /// Those that the ledger defines for a study.
+    /// The tests that the ledger defines for a study.
     pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT rowid, name, digest, definition FROM test WHERE study = ?";
         let tests = rows(connection, sql, [study], |row| {
@@ -24,17 +23,33 @@ impl Tests {
             if (&definition.name, &definition.digest) != (&name, &digest) {
                 return Err(fields.wrong("`definition` is of another test"));
             }
-            // A test that assay knows is what assay says of it.
+            // A known test with the same digest is the same test, so its own definition counts.
             let known = assay_workloads::test_by_name(&name).filter(|it| it.digest == digest);
             Ok((name, known.unwrap_or_else(|| Test::of(definition))))
         })?;
         Ok(Self(tests.into_iter().collect()))
     }
 
-    /// A test by its name: as the study has it, or, in a study older than definitions, as all had it then.
+    /// A test by its name: as the study defines it, or as version 1 had it if the study is older than definitions.
     pub(crate) fn by_name(&self, name: &str) -> Option<Test> {
         let of_study = self.0.get(name).copied();
         of_study.or_else(|| assay_workloads::test_of_version_1(name).filter(|_| self.0.is_empty()))
+    }
+}
+
+impl Fields<'_> {
+    /// The cell that a row names.
+    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
+        let name: String = self.get("test")?;
+        let test = tests
+            .by_name(&name)
+            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown test")))?;
+        let setup = Setup {
+            clients: self.get("clients")?,
+            tables: self.get("tables")?,
+            rows: self.get("rows")?,
+        };
+        Ok(CellId { test, setup })
     }
 }
 

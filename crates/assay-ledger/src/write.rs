@@ -1,4 +1,4 @@
-//! Everything that adds to a ledger. Each call is one transaction, on disk when it returns.
+//! Writes studies. Each call is one transaction, which is on disk when the call returns.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,18 +8,19 @@ use assay_model::{
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
-use serde::Serialize;
 
-use crate::bounds::{self, Bounded, COUNT_MAX, COUNTER_MAX};
+use crate::bounds;
 use crate::columns::visit_counters;
+use crate::limits::COUNT_MAX;
+use crate::values::{index, integer, json, storable, word};
 use crate::{Error, Ledger, Problem, runs, tests};
 
 impl Ledger {
-    /// Begins a study and its first run: what is asked, with all its cells, where, and of which systems, in the order
-    /// of [`assay_model::StudyRecord::systems`]. All of it is written or nothing.
+    /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
+    /// [`assay_model::StudyRecord::systems`]. Either all of it is written or nothing.
     ///
     /// # Errors
-    /// There is a study of that name already, a cell twice, or something in it makes no sense.
+    /// There is a study with this id already, it contains a cell twice, or one of its values is invalid.
     pub fn create_study(
         &mut self,
         study: &Study,
@@ -37,7 +38,7 @@ impl Ledger {
         self.named(add_block(&self.connection, study, block))
     }
 
-    /// Notes what a system's tables hold; replaces what was noted on the same data before.
+    /// Sets the content of a system's tables. Replaces the earlier content of the same data set.
     ///
     /// # Errors
     /// Its study or system is not in the ledger.
@@ -53,11 +54,11 @@ impl Ledger {
         self.named(add_instance(&self.connection, study, instance))
     }
 
-    /// Adds a slice. When this returns, neither a killed assay nor a dead machine can lose it.
+    /// Adds a slice. After this returns, the slice is not lost even if assay is killed or the machine fails.
     ///
     /// # Errors
-    /// Its study, system or cell is not in the ledger, it is in it already, something in it makes no sense, or the disk
-    /// does not take it.
+    /// Its study, system or cell is not in the ledger, the slice is in the ledger already, a value is invalid, or the
+    /// disk does not accept it.
     pub fn add_slice(&mut self, study: &str, slice: &Slice) -> Result<(), Error> {
         self.named(add_slice(&self.connection, study, slice))
     }
@@ -78,7 +79,7 @@ impl Ledger {
         self.named(set_audit(&self.connection, study, findings))
     }
 
-    /// Fills in how many events a slice of a write cell has.
+    /// Sets how many events each slice of a write cell has.
     ///
     /// # Errors
     /// The study has no such cell.
@@ -91,15 +92,15 @@ impl Ledger {
         self.named(set_calibrated_events(&self.connection, study, cell, events))
     }
 
-    /// Takes a study out again of which no slice is there; whether it did. What was measured always stays.
+    /// Removes a study without slices. Returns whether it did: a study with slices always stays.
     ///
     /// # Errors
-    /// The disk does not take it.
+    /// The removal cannot be written to the disk.
     pub fn withdraw(&mut self, study: &str) -> Result<bool, Error> {
         self.named(withdraw(&self.connection, study))
     }
 
-    /// Marks a study as run to its end, after that time.
+    /// Marks a study as finished after this time.
     ///
     /// # Errors
     /// The study is not in the ledger.
@@ -307,7 +308,7 @@ pub(crate) fn slice_in_words(slice: SliceId) -> String {
     format!("slice of system {system}, {test} at {setup}, block {block}, round {round}")
 }
 
-/// Names and values of all columns that are not NULL.
+/// The names and values of a slice's columns, without counters that are unknown.
 fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)>, Problem> {
     let setup = slice.cell.setup;
     let (outcome, failure) = match &slice.outcome {
@@ -405,14 +406,14 @@ fn set_calibrated_events(
     }
 }
 
-/// Tables with rows of a study, those that others refer to last.
+/// The tables with rows of a study. Tables to which others refer come last.
 const OF_A_STUDY: [&str; 11] = [
     "setting", "content", "block", "audit", "event", "instance", "host", "run", "cell", "test",
     "system",
 ];
 
 fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
-    // Nobody adds a slice between the look and the end.
+    // In an immediate transaction, no other process can add a slice after the check.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let is_measured = "SELECT EXISTS (SELECT * FROM slice WHERE study = ?)";
     if transaction.query_row(is_measured, [study], |row| row.get(0))? {
@@ -435,36 +436,6 @@ fn finish(connection: &Connection, study: &str, elapsed: Duration) -> Result<(),
         0 => Err(Problem::NoSuchStudy(study.to_owned())),
         _ => Ok(()),
     }
-}
-
-/// The word that stands for a kind in every output format.
-fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
-    match serde_json::to_value(kind) {
-        Ok(serde_json::Value::String(word)) => Ok(word),
-        Ok(other) => Err(Problem::Unstorable(format!("`{other}` as a word"))),
-        Err(error) => Err(Problem::Unstorable(error.to_string())),
-    }
-}
-
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<String, Problem> {
-    serde_json::to_string(value)
-        .map_err(|error| Problem::Unstorable(format!("a value without JSON ({error})")))
-}
-
-pub(crate) fn integer(column: &str, number: u64) -> Result<i64, Problem> {
-    i64::try_from(number)
-        .ok()
-        .filter(|_| number <= COUNTER_MAX)
-        .ok_or_else(|| Problem::Unstorable(format!("`{column}` of {number}")))
-}
-
-/// What would not be believed when it is read is not written.
-pub(crate) fn storable(value: &impl Bounded) -> Result<(), Problem> {
-    value.check().map_err(Problem::Unstorable)
-}
-
-pub(crate) fn index(index: usize) -> Result<i64, Problem> {
-    i64::try_from(index).map_err(|_| Problem::Unstorable(format!("index {index}")))
 }
 
 /// Milliseconds since the Unix epoch.

@@ -1,4 +1,4 @@
-//! Files made to do harm: whatever they say, reading them ends soon, takes little memory, and names what is wrong.
+//! Malicious files: reading them ends soon, takes little memory, and names what is wrong.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -17,7 +17,7 @@ fn sound() -> Vec<u8> {
     fs_err::read(path).unwrap()
 }
 
-/// What reading says of a sound file after a change that its own rules would refuse.
+/// The error of reading a sound file after a change that its own constraints would refuse.
 fn read_changed(sound: &[u8], change: impl FnOnce(&Connection)) -> Error {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ledger.db");
@@ -82,7 +82,7 @@ fn numbers_without_sense_are_named() {
         ("host SET run = run + 1000", "`host`, row 1: is missing"),
         ("run SET study = 'other'", "`slice`, row 1: `run` is 1, not one of the study"),
     ] {
-        // Of slices the first only: they are not to become the same.
+        // Only the first slice is changed: slices must not become equal.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };
         let sql = format!("UPDATE {change}{first}");
         let error = read_changed(&sound, |file| assert!(file.execute(&sql, []).unwrap() > 0));
@@ -111,7 +111,7 @@ fn only_regular_files_are_opened() {
     for path in [&at("fifo"), &at("link"), Path::new("/dev/null"), directory.path()] {
         refused(path, "it is not a regular file");
     }
-    // What SQLite opens beside it.
+    // The files that SQLite opens beside it.
     for suffix in ["-wal", "-shm", "-journal"] {
         let path = at(&format!("with{suffix}.db"));
         fs_err::write(&path, sound()).unwrap();
@@ -139,7 +139,7 @@ fn a_value_that_is_too_long_is_refused() {
     assert!(matches!(error.problem, Problem::TooLong), "{error}");
 }
 
-/// An index that says that every slice is there once need not be true.
+/// A damaged unique index does not rule out that a slice exists twice.
 #[test]
 fn a_slice_that_a_damaged_index_lets_in_twice_is_seen() {
     let error = read_changed(&sound(), |file| {
@@ -159,7 +159,7 @@ fn a_slice_that_a_damaged_index_lets_in_twice_is_seen() {
     assert!(matches!(error.problem, Problem::SliceTwice { first: 1, .. }), "{error}");
 }
 
-/// Pages of a table that name the same page again and again: a few of them make more rows than anyone can read.
+/// Pages of a table that refer to the same page again and again. A few of them make more rows than can be read.
 #[test]
 fn rows_without_end_are_given_up() {
     for is_of_study in [true, false] {
@@ -198,7 +198,7 @@ fn leaf(path: &Path, root: usize, size: usize) -> Vec<u8> {
     page
 }
 
-/// A page whose entries all lead to the same page.
+/// A page whose entries all refer to the same page.
 fn interior(size: usize, child: usize) -> Vec<u8> {
     const ENTRIES: usize = 300;
     let child = (child as u32).to_be_bytes();

@@ -1,4 +1,4 @@
-//! A writer killed at any moment has lost no slice that it was told is written.
+//! A writer that is killed at any moment loses no slice whose write had returned.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 

@@ -1,4 +1,4 @@
-//! What goes in comes out, whatever it is; what cannot be right is an error that says where.
+//! Every record is read as it was written, and an invalid record is an error that names its place.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -12,7 +12,7 @@ use assay_model::{Attachment, CellId, Hint, Series, SliceId, SliceOutcome, Study
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-/// A ledger that is there already keeps the permissions that its owner gave it.
+/// An existing ledger keeps the permissions that its owner gave it.
 #[test]
 fn a_new_ledger_and_its_logs_are_its_owners_alone() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -99,7 +99,7 @@ fn studies_are_listed_oldest_first_and_the_latest_is_known() {
 fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, mut record, _) = common::sample_ledger(directory.path());
-    // Measured again, with another result.
+    // The same slice, measured again with another result.
     let mut again = record.slices[0].clone();
     again.work.events += 1;
     again.outcome = SliceOutcome::Troubled;
@@ -119,7 +119,7 @@ fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
         let error = ledger.create_study(&record.study, record.host(), systems).unwrap_err();
         assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
     }
-    // Refused at its end.
+    // The last row is refused.
     record.study.cells.push(record.study.cells[0].clone());
     let error = ledger.create_study(&record.study, record.host(), &record.systems).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
@@ -142,7 +142,7 @@ fn a_study_is_withdrawn_with_all_its_rows_unless_something_was_measured() {
     assert!(!ledger.withdraw("unmeasured").unwrap());
     let ids: Vec<String> = ledger.studies().unwrap().into_iter().map(|study| study.id).collect();
     assert_eq!(ids, ["sample"]);
-    // No row of it is left in any table.
+    // No table has a row of the study.
     drop(ledger);
     let file = Connection::open(path).unwrap();
     let tables = "SELECT t.name FROM sqlite_schema t, pragma_table_info(t.name) c
@@ -214,7 +214,7 @@ fn series_and_attachments_are_read_when_asked_for() {
     let error = ledger.add_attachment("sample", nowhere, &profile).unwrap_err();
     assert!(matches!(error.problem, Problem::NoSuchSlice { .. }), "{error}");
 
-    // What is read is held to the same bounds.
+    // Reading checks the same bounds.
     drop(ledger);
     let file = Connection::open(&path).unwrap();
     file.execute("UPDATE series SET step_ms = 0", []).unwrap();

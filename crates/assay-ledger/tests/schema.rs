@@ -1,4 +1,4 @@
-//! Files of every version and of none: brought up to date, or refused with the reason; made by many at once.
+//! Files of every schema version, files that are not ledgers, and files that many processes create at once.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -14,14 +14,14 @@ use assay_ledger::{Error, Ledger, Problem};
 use assay_model::{Artifact, Experiment, Hint, Slice};
 use rusqlite::Connection;
 
-/// An addition of a user who has forgotten it.
+/// A user's addition to the file.
 const BROKEN_VIEW: &str =
     "CREATE TABLE gone (a); CREATE VIEW mine AS SELECT * FROM gone; DROP TABLE gone";
 
 /// The study of [`released`].
 const STUDY: &str = "20261122-042121-132";
 
-/// A ledger that a released assay wrote, of the third version, with one small study.
+/// A ledger of schema version 3 with one small study, written by a released assay.
 fn released(directory: &Path) -> PathBuf {
     let path = directory.join("released.db");
     let packed = include_bytes!("released/schema-3.db.gz");
@@ -31,7 +31,7 @@ fn released(directory: &Path) -> PathBuf {
     path
 }
 
-/// The same as the second version had it.
+/// The same ledger in schema version 2.
 fn second_version(directory: &Path) -> (Connection, PathBuf) {
     let path = released(directory);
     let old = Connection::open(&path).unwrap();
@@ -40,7 +40,7 @@ fn second_version(directory: &Path) -> (Connection, PathBuf) {
     (old, path)
 }
 
-/// A ledger as the first version of the schema had it, with one study of one system.
+/// A ledger of schema version 1 with one study of one system.
 fn first_version(path: &Path, with_systems: &Path) {
     let old = Connection::open(path).unwrap();
     old.execute_batch(include_str!("../migrations/0001_ledger.sql")).unwrap();
@@ -67,7 +67,7 @@ fn a_ledger_of_the_first_version_is_brought_up_to_date() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.db");
     first_version(&path, &released(directory.path()));
-    // Who only reads changes nothing.
+    // Reading does not change the file.
     let before = fs_err::read(&path).unwrap();
     let read = Ledger::open_read_only(&path).unwrap().read("old").unwrap();
     assert_eq!(fs_err::read(&path).unwrap(), before);
@@ -124,7 +124,7 @@ fn a_released_ledger_says_what_was_read_and_what_was_not() {
     assert_eq!((run.assay_version.as_str(), run.host.cpus), ("0.1.0", 2));
     assert_eq!(run.started_ms, record.study.started_ms);
     assert!(record.systems.iter().all(|it| it.artifact.sha256().is_some()));
-    // Its kernel did not account waits for disks, its device was counted.
+    // The kernel did not account disk waits; the counters of the device were read.
     for slice in &record.slices {
         let (server, host) = (slice.server.unwrap(), slice.host.unwrap());
         assert!(server.connections.cpu_ns > 0 && server.connections.disk_wait_ns.is_none());
@@ -135,7 +135,7 @@ fn a_released_ledger_says_what_was_read_and_what_was_not() {
     assert!(texts[0].starts_with("no such option: innodb-change-buffering"), "{texts:?}");
 }
 
-/// What a released assay wrote of a server that was running already and was not watched.
+/// A row that a released assay wrote about a server that was already running and was not watched.
 #[test]
 fn what_was_zero_because_nobody_read_it_becomes_none() {
     let directory = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ const LEDGER: &str = "ASSAY_TEST_LEDGER";
 fn maker() {
     let path = PathBuf::from(std::env::var_os(LEDGER).unwrap());
     common::sample();
-    // Until all are there.
+    // Wait until all have started.
     std::io::stdin().read_line(&mut String::new()).unwrap();
     begin(&path, &std::process::id().to_string()).unwrap();
 }

@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 
 use assay_model::Host;
-use procfs::process::{MountInfo, Process};
 use procfs::sys::kernel::Version;
 use procfs::{CpuInfo, Current, Meminfo};
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::Error;
+use crate::disk::{block_device, mount_of};
 
 /// Name of a hypervisor's clock, used if nothing else names the hypervisor.
 const HYPERVISOR_CLOCKS: [(&str, &str); 3] =
@@ -30,7 +30,7 @@ pub fn host(data_dir: &Path) -> Result<Host, Error> {
         hypervisor: hypervisor(&cpu),
         filesystem: mount_of(data_dir)?.map(|mount| mount.fs_type).unwrap_or_default(),
         counts_disk_wait: disk_wait_is_accounted(),
-        counts_device: crate::machine::block_device(data_dir)?.is_some(),
+        counts_device: block_device(data_dir)?.is_some(),
     })
 }
 
@@ -88,14 +88,6 @@ fn accounts_disk_wait(setting: Option<&str>, kernel: Option<Version>) -> bool {
 pub(crate) fn online_cpus() -> u32 {
     let listed = first_line("/sys/devices/system/cpu/online").and_then(|list| count_listed(&list));
     listed.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
-}
-
-/// The mount that holds an existing path: the longest mount point above it, the last one mounted.
-pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
-    let path = fs_err::canonicalize(path)?;
-    let mounts = Process::myself()?.mountinfo()?;
-    let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
-    Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
 }
 
 /// Numbers in a list such as `0-3,8`.

@@ -4,6 +4,7 @@
 //! privilege beyond being the server's user, and costs one `pread` per idle thread.
 
 mod census;
+mod disk;
 mod file;
 mod host;
 mod machine;

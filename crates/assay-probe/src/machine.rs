@@ -1,14 +1,14 @@
 //! Counters of the whole machine and of the block device that holds the data.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_model::DeviceCounters;
 use rustix::time::{ClockId, clock_getres};
 
+use crate::Error;
+use crate::disk::block_device;
 use crate::file::{Buffer, KernelFile, field, numbers};
 use crate::trouble::Accounting;
-use crate::{Error, host};
 
 /// File in which version 1 of control groups keeps the CPU time of all tasks, in nanoseconds.
 const CPUACCT_USAGE: [&str; 2] =
@@ -24,7 +24,7 @@ pub(crate) struct Reading {
     pub(crate) busy_ns: u64,
     pub(crate) steal_ns: u64,
     pub(crate) context_switches: u64,
-    /// Of the device that holds the data, where it is known.
+    /// Counters of the device that holds the data, if it is known.
     pub(crate) device: Option<DeviceCounters>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
 #[derive(Debug)]
 pub(crate) struct Machine {
     stat: KernelFile,
-    /// The scheduler's sum over all tasks, where it can be had.
+    /// The scheduler's sum over all tasks, if the kernel provides it.
     usage: Option<KernelFile>,
     /// `/sys/dev/block/MAJOR:MINOR/stat`, where the data lies on a block device.
     device: Option<KernelFile>,
@@ -123,21 +123,6 @@ fn parse_device(text: &[u8]) -> Option<DeviceCounters> {
     })
 }
 
-/// The statistics of the block device below `directory`; none for memory, network and layers.
-pub(crate) fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
-    let mut device = fs_err::metadata(directory)?.dev();
-    if rustix::fs::major(device) == 0 {
-        // File systems with subvolumes number their parts themselves but name what they lie on.
-        let source = host::mount_of(directory)?.and_then(|mount| mount.mount_source);
-        match source.and_then(|source| fs_err::metadata(source).ok()) {
-            Some(source) => device = source.rdev(),
-            None => return Ok(None),
-        }
-    }
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    Ok((major != 0).then(|| PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,10 +139,5 @@ mod tests {
         let device = DeviceCounters { reads: 10, read_kb: 100, writes: 40, write_kb: 300 };
         assert_eq!(parse_device(b"   10 1 200 3 40 5 600 7 0 8 9\n"), Some(device));
         assert_eq!(parse_device(b"1 2 3"), None);
-    }
-
-    #[test]
-    fn a_directory_without_a_block_device_is_no_error() {
-        assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
     }
 }

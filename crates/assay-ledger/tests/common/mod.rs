@@ -1,4 +1,4 @@
-//! Records made up by rule: valid, but with extreme and odd values everywhere.
+//! Generated records: valid, but with extreme and odd values everywhere.
 #![allow(dead_code, reason = "each user takes its own part")]
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Counters up to the largest that make sense.
+/// Counters up to the largest valid one.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(1 << 60), 0..1_000_000_000_u64]
 }
@@ -36,7 +36,7 @@ fn setup() -> impl Strategy<Value = Setup> {
     (CLIENTS, TABLES, ROWS).prop_map(|(clients, tables, rows)| Setup { clients, tables, rows })
 }
 
-/// A latency histogram of these counts: HDR, V2 encoding, range of an hour in nanoseconds, three digits.
+/// A latency histogram with these counts: HDR, V2 encoding, up to an hour in nanoseconds, three digits.
 pub(crate) fn histogram(counts: &[u8]) -> Vec<u8> {
     let mut bytes = 0x1c84_9313_u32.to_be_bytes().to_vec();
     bytes.extend((counts.len() as u32).to_be_bytes());
@@ -418,7 +418,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
     )
 }
 
-/// One record, the same every time, with slices.
+/// A record with slices, the same in every run.
 pub(crate) fn sample() -> StudyRecord {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
@@ -433,7 +433,7 @@ pub(crate) fn sample() -> StudyRecord {
     }
 }
 
-/// Writes a record, the ends of its runs aside.
+/// Writes a record except for the ends of its runs.
 pub(crate) fn write(ledger: &mut Ledger, record: &StudyRecord) {
     let id = &record.study.id;
     ledger.create_study(&record.study, record.host(), &record.systems).unwrap();

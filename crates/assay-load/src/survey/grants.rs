@@ -2,7 +2,7 @@
 
 use assay_wire::Connection;
 
-use super::ask;
+use super::query::ask;
 use crate::error::Result;
 
 /// The lines of `SHOW GRANTS`, including those of the active roles.

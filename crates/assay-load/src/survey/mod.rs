@@ -1,67 +1,19 @@
 //! Inspects what a load would replace, before anything is dropped.
 
+mod found;
 mod grants;
 mod mysql;
 mod postgres;
+mod query;
 mod replace;
 mod shape;
 
 use assay_model::{Engine, IdKey, Product};
 use assay_wire::{ConnectOptions, Connection};
 
+use self::found::{Found, Object};
+use self::query::{ask, connect};
 use crate::error::{Error, Result};
-
-/// An object whose name the load needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Object {
-    name: String,
-    kind: ObjectKind,
-    /// The table of an index.
-    of: Option<String>,
-    /// Why it is not a table of an earlier load; `None` if it is one.
-    foreign: Option<String>,
-    /// An object that stays and refers to it, in words, which keeps it from being dropped.
-    referrer: Option<String>,
-}
-
-/// Kind of an object, which decides how it is dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ObjectKind {
-    Table,
-    View,
-    MaterializedView,
-    Sequence,
-    Index,
-    ForeignTable,
-    Type,
-}
-
-impl ObjectKind {
-    /// The keywords after `DROP`.
-    fn sql(self) -> &'static str {
-        match self {
-            Self::Table => "TABLE",
-            Self::View => "VIEW",
-            Self::MaterializedView => "MATERIALIZED VIEW",
-            Self::Sequence => "SEQUENCE",
-            Self::Index => "INDEX",
-            Self::ForeignTable => "FOREIGN TABLE",
-            Self::Type => "TYPE",
-        }
-    }
-
-    fn words(self) -> &'static str {
-        match self {
-            Self::Table => "a table",
-            Self::View => "a view",
-            Self::MaterializedView => "a materialized view",
-            Self::Sequence => "a sequence",
-            Self::Index => "an index",
-            Self::ForeignTable => "a foreign table",
-            Self::Type => "a type",
-        }
-    }
-}
 
 /// The objects that a load would replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,14 +25,6 @@ pub struct Survey {
     /// Whether the user may create tables there, as far as that is known beforehand.
     may_create: bool,
     /// Whether the user would see triggers of all these tables.
-    sees_triggers: bool,
-}
-
-/// What a survey of a server finds.
-struct Found {
-    schema: String,
-    objects: Vec<Object>,
-    may_create: bool,
     sees_triggers: bool,
 }
 
@@ -139,17 +83,6 @@ pub fn check_engine(options: &ConnectOptions, engine: Engine) -> Result<()> {
         true => Err(Error::NoEngine(engine)),
         false => Ok(()),
     }
-}
-
-fn connect(options: &ConnectOptions) -> Result<Connection> {
-    Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })
-}
-
-fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>>> {
-    let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
-    let text =
-        |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
-    Ok(found.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
 }
 
 impl Survey {
@@ -219,19 +152,4 @@ impl Survey {
         }
         Ok(())
     }
-}
-
-/// A name, quoted for SQL.
-fn quoted(product: Product, name: &str) -> String {
-    let mark = match product {
-        Product::MariaDb | Product::MySql => "`",
-        Product::Postgres => "\"",
-    };
-    format!("{mark}{}{mark}", name.replace(mark, &mark.repeat(2)))
-}
-
-/// `'sbtest1', 'sbtest2', ...`
-fn list(stem: &str, tables: u32) -> String {
-    let names: Vec<String> = (1..=tables).map(|number| format!("'{stem}{number}'")).collect();
-    names.join(", ")
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use assay_model::Product;
 use assay_wire::Connection;
 
+use super::found::{Found, Object, ObjectKind};
 use super::grants::{grants, show_triggers};
+use super::query::{ask, list, quoted};
 use super::shape::{Column, Index, odd_columns, odd_index};
-use super::{Found, Object, ObjectKind, ask, list, quoted};
 use crate::error::{Error, Result, UNSEEN};
 use crate::unfit::UnfitReason;
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use assay_model::IdKey;
 use assay_wire::{Connection, Schema};
 
+use super::found::{Found, Object, ObjectKind};
+use super::query::{ask, list};
 use super::shape::{Column, Index, odd_columns, odd_index};
-use super::{Found, Object, ObjectKind, ask, list};
 use crate::error::{Error, Result};
 use crate::unfit::UnfitReason;
 

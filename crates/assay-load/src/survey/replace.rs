@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use assay_model::Product;
 use assay_wire::{ConnectOptions, Connection};
 
-use super::{Object, ObjectKind, Survey, connect, quoted};
+use super::Survey;
+use super::found::{Object, ObjectKind};
+use super::query::{connect, quoted};
 use crate::error::{Error, Result};
 
 /// Tables created in one transaction: a Postgres server has room for the locks of a few thousand objects.

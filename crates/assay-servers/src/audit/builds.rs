@@ -5,7 +5,8 @@ use assay_model::{AuditFinding, Origin};
 
 use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 
-use super::{Audited, differ, differ_within_series, finding};
+use super::difference::{differ, differ_within_series, finding};
+use super::facts::Audited;
 
 /// Prefix of facts about builds.
 const SOURCE: &str = "build.source";

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use assay_model::{AuditClass, AuditFinding};
 
-use super::{Audited, differ, finding};
+use super::difference::{differ, finding};
+use super::facts::Audited;
 
 /// Prefix of facts about data.
 const WORD: &str = "data.";

@@ -1,7 +1,10 @@
 //! Finds the differences between systems that should be equal, and classifies them. Pure: facts in, findings out.
 
+mod asked;
 mod builds;
 mod data;
+mod difference;
+mod facts;
 mod plans;
 mod rules;
 #[cfg(test)]
@@ -9,46 +12,18 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AuditClass, AuditFinding, Origin, Product, SystemSpec, may_be_secret};
+use assay_model::{AuditClass, AuditFinding, Origin, Product, may_be_secret};
 
+pub use self::facts::{Audited, Facts, Plan, Settings};
+
+use self::asked::{Asked, variable};
+use self::difference::{differ, finding};
+use self::rules::{Own, Rule, is_ignored, spelling};
 use crate::render::table;
-use crate::setting::{Instead, OptionSupport, Version, version_number};
-use rules::{Own, Rule, is_ignored, spelling};
-
-/// Facts about a server by name. Facts other than server variables have a prefix with a dot.
-pub type Settings = BTreeMap<String, String>;
-
-/// The plan of a statement on one server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
-    /// The test that it belongs to.
-    pub test: String,
-    /// The statement, without its parameters.
-    pub statement: String,
-    /// The relevant parts of the plan; see [`crate::explain`].
-    pub plan: String,
-}
+use crate::setting::{Instead, OptionSupport};
 
 /// Why a difference is expected.
 const ASKED: &str = "asked for, in a system's name, options or config file";
-
-/// All facts about one system.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Effective settings, the build below `build.`, the data below `data.`.
-    pub settings: Settings,
-    /// Plans of the statements of all tests, in the same order for all systems.
-    pub plans: Vec<Plan>,
-}
-
-/// The facts about a system and its specification.
-#[derive(Debug, Clone, Copy)]
-pub struct Audited<'a> {
-    /// The specification.
-    pub spec: &'a SystemSpec,
-    /// The facts.
-    pub facts: &'a Facts,
-}
 
 /// The rules about settings as a table in Markdown, with the value for versions without the setting and the sources.
 #[must_use]
@@ -92,34 +67,6 @@ pub fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
     findings
 }
 
-/// The differences that the specifications request.
-struct Asked {
-    variables: BTreeSet<String>,
-    engines_differ: bool,
-}
-
-impl Asked {
-    fn of(systems: &[Audited]) -> Self {
-        let overrides = systems.iter().flat_map(|it| &it.spec.overrides);
-        Self {
-            variables: overrides.map(|(name, _)| variable(name)).collect(),
-            engines_differ: differ(systems.iter().map(|it| it.spec.engine)),
-        }
-    }
-
-    /// Whether a requested option sets it.
-    fn names(&self, name: &str) -> bool {
-        self.variables.contains(&variable(name))
-    }
-
-    /// Whether a request explains a difference in it.
-    fn has(&self, name: &str) -> bool {
-        self.names(name)
-            || self.engines_differ && is_of_engine(name)
-            || name.split_once('.').is_some_and(|(of, _)| self.variables.contains(of))
-    }
-}
-
 /// Findings about requested switches that are not in effect. Old servers replace values that they cannot read, and only
 /// log it.
 fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
@@ -152,19 +99,6 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Whether a setting depends on the storage engine, such as the size of its cache.
-fn is_of_engine(name: &str) -> bool {
-    ["table.engine", "table.row_format", "innodb_buffer_pool_size"].contains(&name)
-        || name.starts_with("rocksdb_")
-}
-
-/// The variable that an option sets.
-fn variable(option: &str) -> String {
-    let name = option.replace('-', "_").to_ascii_lowercase();
-    let name = name.strip_prefix("loose_").unwrap_or(&name);
-    name.strip_prefix("skip_").unwrap_or(name).to_owned()
-}
-
 /// The settings with each switch of the optimizer as a setting of its own.
 fn with_flags(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
@@ -173,47 +107,6 @@ fn with_flags(settings: &Settings) -> Settings {
         settings.insert(format!("optimizer_switch.{name}"), value.to_owned());
     }
     settings
-}
-
-fn differ<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
-    let first = values.next();
-    values.any(|value| Some(value) != first)
-}
-
-impl Audited<'_> {
-    /// The version that the server reports.
-    fn version(&self) -> Version {
-        let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
-        told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
-    }
-
-    /// The release series. Releases of one series differ in bug fixes only.
-    fn series(&self) -> (Product, u32, u32) {
-        match (self.spec.product, self.version()) {
-            (Product::Postgres, (major, ..)) => (Product::Postgres, major, 0),
-            (product, (major, minor, _)) => (product, major, minor),
-        }
-    }
-}
-
-/// Whether known values differ between systems of the same release series.
-fn differ_within_series(systems: &[Audited], values: &[Option<String>]) -> bool {
-    let known: Vec<_> = systems
-        .iter()
-        .zip(values)
-        .filter_map(|(system, value)| Some((system.series(), value.as_ref()?)))
-        .collect();
-    known.iter().any(|(series, value)| known.iter().any(|it| it.0 == *series && it.1 != *value))
-}
-
-fn finding(
-    setting: &str,
-    values: Vec<Option<String>>,
-    class: AuditClass,
-    why: &str,
-) -> AuditFinding {
-    let (setting, why) = (setting.to_owned(), why.to_owned());
-    AuditFinding { setting, values, class, why, is_asked: false }
 }
 
 /// The value of a rule's setting on one system.

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use assay_model::{AuditClass, AuditFinding, Product};
 
-use super::{Asked, Audited, differ, differ_within_series, finding};
+use super::asked::Asked;
+use super::difference::{differ, differ_within_series, finding};
+use super::facts::Audited;
 
 /// Other things that a plan depends on, for users who look for the cause.
 const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics or a switch \

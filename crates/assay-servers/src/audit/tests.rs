@@ -1,6 +1,6 @@
 //! Findings of made-up systems.
 
-use assay_model::{Engine, Origin};
+use assay_model::{Engine, Origin, SystemSpec};
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! Rules about storage: caches, logs, what a commit waits for, how pages reach the disk. Data.
 
-use super::{Rule, Settings, Variable, plain, spelling};
+use super::rule::{Rule, Variable, plain, spelling};
+use crate::audit::facts::Settings;
 
 const LOG_SIZE: &str = "a smaller redo log makes a server write its pages more often";
 const MEMORY: &str = "sizes decide what is found in memory";

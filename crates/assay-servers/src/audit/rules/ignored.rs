@@ -62,7 +62,7 @@ const IGNORED_ENDINGS: &[&str] =
     &["_dir", "_file", "_path", "_basename", "_index", "_tmpdir", "ssl_ca", "ssl_cert", "ssl_key"];
 
 /// Whether a setting differs between any two servers, or does nothing.
-pub(in crate::audit) fn is_ignored(name: &str) -> bool {
+pub(crate) fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
         || IGNORED_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || IGNORED_ENDINGS.iter().any(|ending| name.ends_with(ending))

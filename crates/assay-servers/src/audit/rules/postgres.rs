@@ -1,6 +1,6 @@
 //! Rules about what only Postgres has. Data; renames and additions by release are in its release notes.
 
-use super::{Rule, Variable, spelling};
+use super::rule::{Rule, Variable, spelling};
 
 const MANUAL: &str = "PostgreSQL documentation, server configuration";
 const PARALLEL: &str = "one statement may use several processes";

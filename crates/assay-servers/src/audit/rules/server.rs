@@ -2,7 +2,7 @@
 
 use assay_model::Product;
 
-use super::{Own, Rule, Variable, plain};
+use super::rule::{Own, Rule, Variable, plain};
 
 const CHARSET: &str = "the character set decides what comparing and sorting strings costs";
 const COLLATION: &str = "the collation decides what comparing and sorting strings costs";

@@ -1,20 +1,37 @@
-//! One row as it is read: every field checked, every complaint naming table and row.
+//! Rows of queries. Every field is checked, and every error names the table and the row.
 
-use assay_model::{CellId, Setup};
-use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError};
+use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
-use crate::bounds::{Bounded, COUNTER_MAX};
-use crate::runs::RunIds;
-use crate::tests::Tests;
+use crate::bounds::Bounded;
+use crate::limits::COUNTER_MAX;
+use crate::patience::Room;
+
+/// The rows of a query, each converted by `make`.
+pub(crate) fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    mut make: impl FnMut(&Row<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    let mut statement = connection.prepare(sql)?;
+    let mut room = Room::new(connection, statement.column_count())?;
+    let mut rows = statement.query(parameters)?;
+    let mut made = Vec::new();
+    while let Some(row) = rows.next()? {
+        room.take(row)?;
+        made.push(make(row)?);
+    }
+    Ok(made)
+}
 
 /// A row of a table.
 pub(crate) struct Fields<'a> {
     row: &'a Row<'a>,
     table: &'static str,
-    /// The column that tells rows of a study apart.
+    /// The column that identifies a row within its study.
     key: &'static str,
 }
 
@@ -23,7 +40,7 @@ impl<'a> Fields<'a> {
         Self { row, table, key }
     }
 
-    /// A complaint about this row.
+    /// An error about this row.
     pub(crate) fn wrong(&self, what: impl Into<String>) -> Problem {
         let row = match self.row.get_ref(self.key) {
             Ok(rusqlite::types::ValueRef::Integer(number)) => number.to_string(),
@@ -53,7 +70,7 @@ impl<'a> Fields<'a> {
         Ok(self.row.get_ref(column)? != rusqlite::types::ValueRef::Null)
     }
 
-    /// A number that is neither negative nor without bounds.
+    /// A number between 0 and [`COUNTER_MAX`].
     pub(crate) fn number(&self, column: &str) -> Result<u64, Problem> {
         let number: i64 = self.get(column)?;
         u64::try_from(number)
@@ -62,13 +79,13 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.wrong(format!("`{column}` is {number}")))
     }
 
-    /// The row made into something, if that makes sense.
+    /// `made`, which was read from the row, if it is within its bounds.
     pub(crate) fn checked<T: Bounded>(&self, made: T) -> Result<T, Problem> {
         made.check().map_err(|what| self.wrong(what))?;
         Ok(made)
     }
 
-    /// A kind, stored as its word.
+    /// A variant, stored as its word.
     pub(crate) fn word<T: DeserializeOwned>(&self, column: &str) -> Result<T, Problem> {
         let word: String = self.get(column)?;
         let quoted = serde_json::Value::String(word.clone());
@@ -82,32 +99,12 @@ impl<'a> Fields<'a> {
         serde_json::from_str(&text).map_err(|error| self.wrong(format!("`{column}`: {error}")))
     }
 
-    /// An index into something of that length.
+    /// An index into a list of this length.
     pub(crate) fn index(&self, column: &str, length: usize) -> Result<usize, Problem> {
         let index = self.number(column)?;
         usize::try_from(index)
             .ok()
             .filter(|index| *index < length)
             .ok_or_else(|| self.wrong(format!("`{column}` is {index}, but there are {length}")))
-    }
-
-    /// The run that a row names, by its place among the runs of the study.
-    pub(crate) fn run(&self, runs: &RunIds) -> Result<usize, Problem> {
-        let id: i64 = self.get("run")?;
-        runs.index(id).ok_or_else(|| self.wrong(format!("`run` is {id}, not one of the study")))
-    }
-
-    /// The cell that a row names.
-    pub(crate) fn cell(&self, tests: &Tests) -> Result<CellId, Problem> {
-        let name: String = self.get("test")?;
-        let test = tests
-            .by_name(&name)
-            .ok_or_else(|| self.wrong(format!("`test` is `{name}`, an unknown test")))?;
-        let setup = Setup {
-            clients: self.get("clients")?,
-            tables: self.get("tables")?,
-            rows: self.get("rows")?,
-        };
-        Ok(CellId { test, setup })
     }
 }

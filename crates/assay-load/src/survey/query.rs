@@ -1,0 +1,34 @@
+//! Queries of a survey, and names in them.
+
+use assay_model::Product;
+use assay_wire::{ConnectOptions, Connection};
+
+use crate::error::{Error, Result};
+
+/// A connection for the survey.
+pub(super) fn connect(options: &ConnectOptions) -> Result<Connection> {
+    Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })
+}
+
+/// The rows of a query of the catalog as text. NULL is empty.
+pub(super) fn ask(control: &mut Connection, sql: &str) -> Result<Vec<Vec<String>>> {
+    let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let text =
+        |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
+    Ok(found.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect())
+}
+
+/// A name, quoted for SQL.
+pub(super) fn quoted(product: Product, name: &str) -> String {
+    let mark = match product {
+        Product::MariaDb | Product::MySql => "`",
+        Product::Postgres => "\"",
+    };
+    format!("{mark}{}{mark}", name.replace(mark, &mark.repeat(2)))
+}
+
+/// `'sbtest1', 'sbtest2', ...`
+pub(super) fn list(stem: &str, tables: u32) -> String {
+    let names: Vec<String> = (1..=tables).map(|number| format!("'{stem}{number}'")).collect();
+    names.join(", ")
+}

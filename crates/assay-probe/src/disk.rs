@@ -1,0 +1,41 @@
+//! The file system and the block device that hold a directory.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use procfs::process::{MountInfo, Process};
+
+use crate::Error;
+
+/// The mount that holds an existing path: the longest mount point above it, the last one mounted.
+pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
+    let path = fs_err::canonicalize(path)?;
+    let mounts = Process::myself()?.mountinfo()?;
+    let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
+}
+
+/// The statistics of the block device below `directory`; none for memory, network and layers.
+pub(crate) fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let mut device = fs_err::metadata(directory)?.dev();
+    if rustix::fs::major(device) == 0 {
+        // File systems with subvolumes number their parts themselves but name what they lie on.
+        let source = mount_of(directory)?.and_then(|mount| mount.mount_source);
+        match source.and_then(|source| fs_err::metadata(source).ok()) {
+            Some(source) => device = source.rdev(),
+            None => return Ok(None),
+        }
+    }
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    Ok((major != 0).then(|| PathBuf::from(format!("/sys/dev/block/{major}:{minor}/stat"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_a_block_device_is_no_error() {
+        assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
+    }
+}

@@ -1,0 +1,55 @@
+//! Facts about systems.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Product, SystemSpec};
+
+use crate::setting::{Version, version_number};
+
+/// Facts about a server by name. Facts other than server variables have a prefix with a dot.
+pub type Settings = BTreeMap<String, String>;
+
+/// The plan of a statement on one server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The test that it belongs to.
+    pub test: String,
+    /// The statement, without its parameters.
+    pub statement: String,
+    /// The relevant parts of the plan; see [`crate::explain`].
+    pub plan: String,
+}
+
+/// All facts about one system.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Effective settings, the build below `build.`, the data below `data.`.
+    pub settings: Settings,
+    /// Plans of the statements of all tests, in the same order for all systems.
+    pub plans: Vec<Plan>,
+}
+
+/// The facts about a system and its specification.
+#[derive(Debug, Clone, Copy)]
+pub struct Audited<'a> {
+    /// The specification.
+    pub spec: &'a SystemSpec,
+    /// The facts.
+    pub facts: &'a Facts,
+}
+
+impl Audited<'_> {
+    /// The version that the server reports.
+    pub(super) fn version(&self) -> Version {
+        let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));
+        told.into_iter().flatten().next().map_or((0, 0, 0), |version| version_number(version))
+    }
+
+    /// The release series. Releases of one series differ in bug fixes only.
+    pub(super) fn series(&self) -> (Product, u32, u32) {
+        match (self.spec.product, self.version()) {
+            (Product::Postgres, (major, ..)) => (Product::Postgres, major, 0),
+            (product, (major, minor, _)) => (product, major, minor),
+        }
+    }
+}

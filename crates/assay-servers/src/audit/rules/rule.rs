@@ -1,0 +1,96 @@
+//! Rules, and the variables and values that they are about.
+
+use assay_model::AuditClass::{Harmless, Suspicious};
+use assay_model::{AuditClass, Product};
+
+use crate::audit::facts::Settings;
+
+/// A setting that systems should have in common, whatever their versions call it.
+pub(crate) struct Rule {
+    /// Its name in findings. If all versions have the same variable, its name.
+    pub(crate) name: &'static str,
+    /// The variables that hold it, each for some versions; empty if `name` is the only one.
+    pub(crate) from: &'static [Variable],
+    pub(crate) class: AuditClass,
+    /// The value for a server without any of the variables, if known.
+    pub(crate) without: Option<&'static str>,
+    /// The default of each product, if the intent keeps it and products differ.
+    pub(crate) own: Option<Own>,
+    /// Why a difference matters, or does not.
+    pub(crate) why: &'static str,
+    /// The source of the facts.
+    pub(crate) source: &'static str,
+}
+
+/// A variable, and the meaning of its values in the rule's terms.
+pub(crate) struct Variable {
+    pub(crate) name: &'static str,
+    pub(crate) meaning: fn(&str, &Settings) -> String,
+}
+
+/// A default that differs between products and that the intent keeps.
+pub(crate) struct Own {
+    /// The default in the rule's terms.
+    pub(crate) value: fn(Product) -> &'static str,
+    /// Why it is kept: it belongs to the comparison that was asked for.
+    pub(crate) why: &'static str,
+}
+
+impl Rule {
+    pub(super) const fn trap(name: &'static str, why: &'static str, source: &'static str) -> Self {
+        Self { name, from: &[], class: Suspicious, without: None, own: None, why, source }
+    }
+
+    pub(super) const fn harmless(
+        name: &'static str,
+        why: &'static str,
+        source: &'static str,
+    ) -> Self {
+        Self { class: Harmless, ..Self::trap(name, why, source) }
+    }
+
+    /// Sets the value for versions without the setting.
+    pub(super) const fn else_(self, without: &'static str) -> Self {
+        Self { without: Some(without), ..self }
+    }
+
+    /// Sets the default of each product that the intent keeps.
+    pub(super) const fn own(self, own: Own) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
+    /// Sets the variables that hold it.
+    pub(super) const fn from(self, from: &'static [Variable]) -> Self {
+        Self { from, ..self }
+    }
+
+    /// The names of the variables that hold it.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
+        let own = self.from.is_empty().then_some(self.name);
+        own.into_iter().chain(self.from.iter().map(|variable| variable.name))
+    }
+}
+
+/// A variable whose values need no translation.
+pub(super) const fn plain(name: &'static str) -> Variable {
+    Variable { name, meaning: |value, _| spelling(value) }
+}
+
+/// A value in a uniform spelling.
+pub(crate) fn spelling(value: &str) -> String {
+    let value = value.to_ascii_uppercase();
+    match value.as_str() {
+        "0" | "FALSE" | "NO" => "OFF".to_owned(),
+        "1" | "TRUE" | "YES" => "ON".to_owned(),
+        // The same character set: `utf8` is its older name.
+        "UTF8" => "UTF8MB3".to_owned(),
+        _ => match value.strip_prefix("UTF8_") {
+            Some(rest) => format!("UTF8MB3_{rest}"),
+            // Some versions write whole numbers as fractions.
+            None => match value.strip_suffix(".000000") {
+                Some(whole) => spelling(whole),
+                None => value,
+            },
+        },
+    }
+}
