@@ -9,35 +9,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-/// Circles that are still there, by crate: each line is one circle. Take out the files that have left a circle, and add
-/// none. A circle that has become smaller passes.
-const KNOWN: &[(&str, &[&str])] = &[
-    (
-        "assay-provision",
-        &[
-            "agree.rs",
-            "apt/mod.rs",
-            "apt/machine.rs",
-            "build.rs",
-            "catalog.rs",
-            "choose.rs",
-            "dir.rs",
-            "http.rs",
-            "layout.rs",
-            "packages/mod.rs",
-            "packages/client.rs",
-            "packages/maven.rs",
-            "packages/npm.rs",
-            "packages/pip.rs",
-            "packages/tarball.rs",
-            "pins.rs",
-            "provisioner.rs",
-            "store.rs",
-        ],
-    ),
-    ("assay-provision", &["extensions.rs", "unpack.rs"]),
-];
-
 /// A path of modules from the crate's root.
 type Module = Vec<String>;
 
@@ -63,13 +34,8 @@ pub(crate) fn check(krate: &Path, files: &[&PathBuf]) -> Result<Vec<String>> {
             modules.insert(module(below), file(below.to_owned(), &fs_err::read_to_string(path)?));
         }
     }
-    let is_known = |circle: &&Vec<String>| {
-        let of_crate = KNOWN.iter().filter(|(of, _)| *of == name);
-        of_crate.into_iter().any(|(_, known)| circle.iter().all(|it| known.contains(&it.as_str())))
-    };
-    let circles = circles(&Crate { files: modules });
-    let new = circles.iter().filter(|circle| !is_known(circle));
-    Ok(new
+    let circles = circles(&Crate { files: modules }).into_iter();
+    Ok(circles
         .map(|it| format!("{name}: files import each other in a circle: {}", it.join(", ")))
         .collect())
 }

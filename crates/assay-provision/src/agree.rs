@@ -6,13 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{Build, Engine, Origin, Prefix, Product, SystemSpec};
 
 use crate::apt::Index;
-use crate::catalog::{Offer, Packaged, Source};
+use crate::catalog::{DEBIAN, Offer, Packaged, Source};
 use crate::error::Error;
 use crate::provisioner::{Progress, Provisioner, request};
 use crate::version::{answers, compare, in_series, upstream};
-
-/// Debian's packages, whatever the release.
-pub(crate) const DEBIAN: &str = "apt";
 
 /// The word for the maker of a build. Builds by the same maker are alike.
 #[must_use]
@@ -26,11 +23,6 @@ fn maker_of<'a>(source: &'a str, channel: &'a str) -> &'a str {
         "maven" | "npm" | "pip" => channel,
         _ => source,
     }
-}
-
-/// Whether a place is the one that `--source` names, or the agreed one.
-pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
-    word.is_none_or(|word| word == source || word == channel)
 }
 
 /// Rank of sources without known checksums.
@@ -60,7 +52,7 @@ impl Held {
             maker: maker_of(&source, &channel).to_owned(),
             version: packaged.version.version.clone(),
             engines: engines.into_iter().filter(|it| packaged.package.has_engine(*it)).collect(),
-            rank: if is_unverified_tarball(packaged) { UNVERIFIED } else { 1 },
+            rank: if packaged.is_unverified_tarball() { UNVERIFIED } else { 1 },
         }
     }
 
@@ -78,10 +70,6 @@ impl Held {
             version: prefix.version,
         }
     }
-}
-
-pub(crate) fn is_unverified_tarball(packaged: Packaged<'_>) -> bool {
-    packaged.package.source == Source::Tarball && !packaged.is_verified()
 }
 
 /// The maker who has all wanted systems, each as a different version. Of several, the preferred one, then the

@@ -10,13 +10,13 @@ use tempfile::TempDir;
 
 use crate::apt::{Apt, Record, closure};
 use crate::catalog::{Packaged, Release, Source};
-use crate::choose::Opened;
 use crate::deb;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::packages::{self, Directories};
 use crate::pins::{PINS, Pins};
-use crate::provisioner::{Progress, Provisioner, Read, Sources};
+use crate::provisioner::{Opened, Progress, Provisioner, Read, Sources};
+use crate::sha256;
 use crate::unpack::{Limits, Tree};
 use crate::version::upstream;
 
@@ -269,9 +269,7 @@ fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error
     let mut by_sum = HashMap::new();
     for entry in fs::read_dir(downloads)? {
         let path = entry?.path();
-        let mut hasher = Sha256::new();
-        std::io::copy(&mut fs::File::open(&path)?, &mut HashWriter(&mut hasher))?;
-        by_sum.insert(hex::encode(hasher.finalize()), path);
+        by_sum.insert(sha256::of_file(&path)?, path);
     }
     let find = |record: &&Record| {
         by_sum.get(&record.sha256).cloned().ok_or_else(|| Error::Checksum {
@@ -280,20 +278,6 @@ fn verified(records: &[&Record], downloads: &Path) -> Result<Vec<PathBuf>, Error
         })
     };
     records.iter().map(find).collect()
-}
-
-/// Hashes what is written to it.
-pub(crate) struct HashWriter<'a>(pub(crate) &'a mut Sha256);
-
-impl std::io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

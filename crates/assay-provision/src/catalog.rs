@@ -7,7 +7,6 @@ use assay_model::{Engine, Product, SystemSpec, masked};
 use fs_err as fs;
 use serde::Deserialize;
 
-use crate::agree::DEBIAN;
 use crate::error::Error;
 use crate::source::recipe::Row;
 use crate::version::in_series;
@@ -52,6 +51,15 @@ pub(crate) struct Suite {
 pub(crate) enum Archive {
     Main,
     Security,
+}
+
+/// Name of the source of Debian's packages, whatever the release.
+pub(crate) const DEBIAN: &str = "apt";
+
+/// Whether a source or its channel is the one that `word` names: the argument of `--source`, or the agreed
+/// source. Without a word, every source is.
+pub(crate) fn is_from(word: Option<&str>, source: &str, channel: &str) -> bool {
+    word.is_none_or(|word| word == source || word == channel)
 }
 
 /// A kind of source, and its client.
@@ -391,6 +399,11 @@ impl<'a> Packaged<'a> {
     /// Whether its bytes are known beforehand.
     pub(crate) fn is_verified(self) -> bool {
         self.version.sha256.is_some()
+    }
+
+    /// Whether it is a tarball without a known checksum.
+    pub(crate) fn is_unverified_tarball(self) -> bool {
+        self.package.source == Source::Tarball && !self.is_verified()
     }
 
     /// Its name in errors and in the file of pins.

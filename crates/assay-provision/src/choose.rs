@@ -1,20 +1,13 @@
 //! The choice of a source for a request.
 
-use assay_model::{Engine, Origin, Product, SystemSpec};
+use assay_model::{Engine, Origin, SystemSpec};
 
-use crate::agree::{DEBIAN, is_from, is_unverified_tarball};
-use crate::apt::{Index, Record, Refreshed};
-use crate::catalog::{Offer, Package, Packaged};
+use crate::apt::Record;
+use crate::available::{Available, offered, survey};
+use crate::catalog::{DEBIAN, Offer, Package, Packaged, is_from};
 use crate::error::Error;
-use crate::provisioner::{Available, Progress, Provisioner, Sources};
+use crate::provisioner::{Opened, Progress, Provisioner, Sources};
 use crate::version::{answers, compare, in_series, upstream};
-
-/// A row of the catalog with its index.
-pub(crate) struct Opened<'a> {
-    pub(crate) offer: Offer<'a>,
-    pub(crate) index: Index,
-    pub(crate) refreshed: Refreshed,
-}
 
 /// The row that satisfies a request.
 pub(crate) enum Chosen<'a> {
@@ -65,7 +58,7 @@ impl Provisioner {
         };
         let known = || self.catalog.packaged(product).filter(&is_wanted);
         let (tarballs, packages): (Vec<_>, Vec<_>) =
-            known().partition(|it| is_unverified_tarball(*it));
+            known().partition(|it| it.is_unverified_tarball());
         if let Some(found) = best(packages, wanted, spec.engine) {
             return Ok(Chosen::Packages(found));
         }
@@ -144,14 +137,6 @@ fn best<'a>(
     Some(fitting)
 }
 
-impl Opened<'_> {
-    /// The versions that the row covers.
-    fn versions(&self) -> impl Iterator<Item = &Record> {
-        let root = self.offer.server.roots.first();
-        root.into_iter().flat_map(|root| self.index.versions(root))
-    }
-}
-
 /// Takes the row out of `all` that has the newest version of a series, with that version.
 fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Record)> {
     let numbered = all.iter().enumerate();
@@ -160,26 +145,4 @@ fn newest<'a>(all: &mut Vec<Opened<'a>>, series: &str) -> Option<(Opened<'a>, Re
     let (row, root) = fitting.max_by(|(_, a), (_, b)| compare(&a.version, &b.version))?;
     let root = root.clone();
     Some((all.swap_remove(row), root))
-}
-
-/// All versions of all rows.
-pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
-    let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
-    let available = rows.map(|(opened, record)| Available {
-        product,
-        version: upstream(&record.version),
-        source: "apt".to_owned(),
-        channel: record.suite.clone(),
-        released: opened.offer.release.released,
-        verified: true,
-    });
-    available.collect()
-}
-
-/// A package as it is listed.
-pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
-    let (source, channel) = packaged.origin();
-    let version = packaged.version.version.clone();
-    let verified = packaged.is_verified();
-    Available { product, version, source, channel, released: true, verified }
 }

@@ -5,13 +5,12 @@ use std::process::{Command, Stdio};
 
 use assay_model::{Build, Layout, Prefix, Product};
 use fs_err as fs;
-use sha2::{Digest as _, Sha256};
 
-use crate::build::HashWriter;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::layout::{self, Libraries};
 use crate::programs;
+use crate::sha256;
 
 /// The server in a directory, which runs on this machine's libraries.
 ///
@@ -44,9 +43,7 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
             layout::under(&path, &found.map_err(|error| wrong(error.to_string()))?)
         }
     };
-    let mut hasher = Sha256::new();
-    std::io::copy(&mut fs::File::open(&program)?, &mut HashWriter(&mut hasher))?;
-    let sha256 = hex::encode(hasher.finalize());
+    let sha256 = sha256::of_file(&program)?;
     Ok(Prefix {
         sha256,
         product,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use tar::{EntryType, PaxExtensions};
 
-use crate::unpack::{Entry, Kind};
+use crate::entry::{Entry, Kind};
 
 /// Longest name of an entry or target of a link, with the zero at its end, bytes.
 const NAME: u64 = 4097;

@@ -7,6 +7,7 @@
 
 mod agree;
 mod apt;
+mod available;
 mod build;
 mod catalog;
 mod census;
@@ -14,16 +15,19 @@ mod choose;
 mod compression;
 mod deb;
 mod dir;
+mod entry;
 mod error;
 mod extensions;
 #[doc(hidden)]
 pub mod fuzzing;
+mod get;
 mod http;
 mod layout;
 mod packages;
 mod pins;
 mod programs;
 mod provisioner;
+mod sha256;
 mod source;
 mod store;
 mod unpack;
@@ -31,8 +35,9 @@ mod upkeep;
 mod version;
 
 pub use agree::maker;
+pub use available::Available;
 pub use error::Error;
 pub use programs::halt;
-pub use provisioner::{Available, Options, Progress, Provisioner};
+pub use provisioner::{Options, Progress, Provisioner};
 pub use upkeep::{Cleaned, Cleaning, Entry, EntryKind, Hold};
 pub use version::answers;

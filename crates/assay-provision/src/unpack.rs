@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use fs_err as fs;
 use tar::Archive;
 
+use crate::entry::{Entry, Kind};
 use crate::error::Error;
 use crate::extensions::Extensions;
 
@@ -52,26 +53,6 @@ impl Selection {
         // Without a trailing separator where nothing follows.
         wanted.then(|| self.to.components().chain(path.components()).collect())
     }
-}
-
-/// One entry of an archive of whatever format, as stored.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) path: PathBuf,
-    pub(crate) kind: Kind,
-    /// Unix permissions; 0 where the archive has none.
-    pub(crate) mode: u32,
-}
-
-/// The type of an entry; links have their targets as stored.
-#[derive(Debug)]
-pub(crate) enum Kind {
-    File,
-    Directory,
-    Symlink(PathBuf),
-    HardLink(PathBuf),
-    /// Devices, pipes and everything else.
-    Special,
 }
 
 /// A tree being filled.

@@ -10,8 +10,9 @@ use zip::unstable::read::ZipIterable;
 
 use crate::catalog::{Packaged, Part, Source};
 use crate::compression::decompressed;
+use crate::entry::{Entry, Kind};
 use crate::error::Error;
-use crate::unpack::{Entry, Kind, Selection, Tree};
+use crate::unpack::{Selection, Tree};
 
 /// Maximum length of a link's target, bytes.
 const LINK: u64 = 4096;

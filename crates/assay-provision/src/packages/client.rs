@@ -1,6 +1,6 @@
 //! Runs a package client without terminal and shell, in its own process group, and kills it if it makes no progress.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,10 +11,18 @@ use std::time::{Duration, Instant};
 use assay_model::without_logins;
 use fs_err as fs;
 
-use super::Directories;
 use crate::census::Census;
 use crate::error::Error;
 use crate::programs;
+
+/// The working place of a client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Directories<'a> {
+    /// Its private state.
+    pub(crate) state: &'a Path,
+    /// Destination of the package, on the same file system.
+    pub(crate) into: &'a Path,
+}
 
 /// The common part of every call of a client for one package.
 pub(super) struct Client<'a> {
@@ -124,6 +132,16 @@ fn drain(
 fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
     String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
 }
+
+/// The start of a file that a client wrote, which may be of any length.
+pub(super) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    fs::File::open(path)?.take(MOST).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// More than a checksum or a report on one package takes, bytes.
+const MOST: u64 = 4 << 20;
 
 /// Phrases in a client's output that identify a kind of failure. The first match counts.
 const SIGNS: [(&[&str], Kind); 4] = [

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use fs_err as fs;
 
-use super::client::{Client, Program};
-use super::{Fetched, Published, read_some};
+use super::client::{Client, Program, read_some};
+use super::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 

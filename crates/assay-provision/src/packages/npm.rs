@@ -3,7 +3,7 @@
 use fs_err as fs;
 
 use super::client::{Client, Program};
-use super::{Fetched, Published};
+use super::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use fs_err as fs;
 use serde::Deserialize;
 
-use super::client::{Client, Program};
-use super::{Fetched, Published, read_some};
+use super::client::{Client, Program, read_some};
+use super::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 

@@ -2,7 +2,8 @@
 
 use assay_model::address_without_login;
 
-use super::{Client, Fetched, Published};
+use super::client::Client;
+use super::verify::{Fetched, Published};
 use crate::catalog::Packaged;
 use crate::error::Error;
 use crate::http::{self, Failure, Limits};

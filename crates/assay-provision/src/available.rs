@@ -1,0 +1,85 @@
+//! The versions that sources have.
+
+use assay_model::{Build, Prefix, Product};
+
+use crate::catalog::Packaged;
+use crate::error::Error;
+use crate::provisioner::{Opened, Provisioner};
+use crate::version::{compare, upstream};
+
+/// A version that a source has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Available {
+    /// The family.
+    pub product: Product,
+    /// Upstream version, such as `10.11.19`.
+    pub version: String,
+    /// Source class, such as `apt` or `maven`, or the vendor of a tarball, such as `mysql.com`.
+    pub source: String,
+    /// Part of the source, such as the suite `bookworm-security` or a package's name; `tarball`.
+    pub channel: String,
+    /// Whether the channel is a released one.
+    pub released: bool,
+    /// Whether its bytes are known beforehand, by a signed index or a checksum in the catalog.
+    /// Otherwise they must match the registry's checksum, and later the one pinned on first use.
+    pub verified: bool,
+}
+
+impl Provisioner {
+    /// Every available version, oldest first; offline, those in the cache.
+    ///
+    /// Unreleased channels whose index cannot be used are left out.
+    ///
+    /// # Errors
+    /// When the index of a released channel cannot be fetched or verified.
+    pub fn available(&self, product: Product) -> Result<Vec<Available>, Error> {
+        let mut available: Vec<_> = if self.offline() {
+            let cached = self.cached()?.into_iter().filter(|prefix| prefix.product == product);
+            cached.map(as_available).collect()
+        } else {
+            let sources = self.sources(self.store.lock(|| {})?)?;
+            let mut all = Vec::new();
+            if let Ok(apt) = &sources.apt {
+                for offer in self.catalog.offers(product) {
+                    match self.open(apt, offer.release, &mut |_| {}) {
+                        Err(error) if !offer.release.released => log::info!("{error}"),
+                        opened => all.push(opened.map(|it| it.of(offer))?),
+                    }
+                }
+            }
+            let packages = self.catalog.packaged(product).map(|it| offered(product, it));
+            survey(product, &all).into_iter().chain(packages).collect()
+        };
+        available.sort_by(|a, b| compare(&a.version, &b.version));
+        Ok(available)
+    }
+}
+
+/// All versions of all rows.
+pub(crate) fn survey(product: Product, all: &[Opened<'_>]) -> Vec<Available> {
+    let rows = all.iter().flat_map(|opened| opened.versions().map(move |it| (opened, it)));
+    let available = rows.map(|(opened, record)| Available {
+        product,
+        version: upstream(&record.version),
+        source: "apt".to_owned(),
+        channel: record.suite.clone(),
+        released: opened.offer.release.released,
+        verified: true,
+    });
+    available.collect()
+}
+
+/// A package as it is listed.
+pub(crate) fn offered(product: Product, packaged: Packaged<'_>) -> Available {
+    let (source, channel) = packaged.origin();
+    let version = packaged.version.version.clone();
+    let verified = packaged.is_verified();
+    Available { product, version, source, channel, released: true, verified }
+}
+
+/// A prefix in the cache as it is listed.
+fn as_available(prefix: Prefix) -> Available {
+    let Prefix { product, version, build, .. } = prefix;
+    let Build { source, channel, released, .. } = build;
+    Available { product, version, source, channel, released, verified: true }
+}
