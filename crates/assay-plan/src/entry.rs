@@ -255,7 +255,7 @@ impl<T: Word> Entry for T {
         let choice = listed(&words);
         let text = raw.text(&format!("one of {choice}"))?;
         T::ALL.iter().copied().find(|one| one.word() == text).ok_or_else(|| {
-            let mistake = Mistake::new(format!("`{text}` is no `{KEY}`"));
+            let mistake = Mistake::new(format!("`{text}` is not a valid `{KEY}`"));
             match nearest(text, words) {
                 Some(meant) => mistake.hint(format!("did you mean `{meant}`")),
                 None => mistake.hint(format!("it must be one of {choice}")),

@@ -184,7 +184,7 @@ mod tests {
             assert!(words.contains(part), "{words}");
         }
         let hints = assay_model::Hint::hints(&told).concat();
-        assert!(hints.contains("--offline") && hints.contains("goes on where"), "{hints}");
+        assert!(hints.contains("--offline") && hints.contains("continues where"), "{hints}");
         let wrong = not_at_the_vendor(Error::malformed("archive", "torn"), none());
         assert!(matches!(wrong, Error::Malformed { .. }));
     }

@@ -180,7 +180,7 @@ fn an_expired_index_is_named_before_a_vendor_that_cannot_be_reached() {
     let mut command = machine.command();
     command.env(MYSQL, "9.7").env("HTTPS_PROXY", "http://127.0.0.1:9");
     let (message, hint) = result(&checked(command.output().unwrap()).stdout).unwrap_err();
-    assert!(message.starts_with("package index of `sid` is expired"), "{message}");
+    assert!(message.starts_with("package index of `sid` has expired"), "{message}");
     assert!(hint.contains("`--accept-expired-index`"), "{hint}");
 }
 
