@@ -206,20 +206,23 @@ fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
     }
     // One that failed before anything was measured is not the latest.
     let ledger = Connection::open(place.ledger()).unwrap();
-    let copy = |table: &str, study: &str| {
+    let copy = |table: &str, whose: &str, change: &str| {
         let sql = format!("SELECT group_concat(name) FROM pragma_table_info('{table}')");
         let columns: String = ledger.query_row(&sql, [], |row| row.get(0))?;
-        let of = format!("SELECT {columns} FROM {table} WHERE {study} = '{id}'");
-        let more = if table == "study" { ", started_ms = started_ms + 1" } else { "" };
         ledger.execute_batch(&format!(
-            "CREATE TEMP TABLE t AS {of}; UPDATE t SET {study} = '{id}x'{more};
+            "CREATE TEMP TABLE t AS SELECT {columns} FROM {table} WHERE {whose}; UPDATE t SET {change};
              INSERT INTO {table} ({columns}) SELECT * FROM t; DROP TABLE t"
         ))
     };
-    for (table, study) in
-        [("study", "id"), ("host", "study"), ("system", "study"), ("cell", "study")]
-    {
-        copy(table, study).unwrap();
+    let of_study = format!("study = '{id}'");
+    let of_run = format!("run IN (SELECT id FROM run WHERE {of_study})");
+    let other = format!("study = '{id}x'");
+    let later = format!("id = '{id}x', started_ms = started_ms + 1");
+    copy("study", &format!("id = '{id}'"), &later).unwrap();
+    copy("run", &of_study, &format!("{other}, id = id + 1000")).unwrap();
+    copy("host", &of_run, "run = run + 1000").unwrap();
+    for table in ["test", "system", "cell"] {
+        copy(table, &of_study, &other).unwrap();
     }
     drop(ledger);
     let json = place.run_to_end(&["report", "--format", "json"]);
