@@ -142,7 +142,7 @@ fn paths(code: &str) -> Vec<Module> {
 }
 
 impl Crate {
-    /// The module whose file defines what a path in `from` names; none where it is not of this crate.
+    /// The module whose file defines what a path in `from` names; `None` if it is not part of this crate.
     fn definer(&self, from: &Module, path: &[String], patience: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),

@@ -29,7 +29,7 @@ pub(crate) fn file(bytes: &[u8]) {
 /// The bytes are changes to fields of a ledger: table, column, kind, length of the value, value.
 pub(crate) fn rows(bytes: &[u8]) {
     with(SMALL, |path| {
-        // Of the present schema, so that all of its fields are changed.
+        // Migrates the file to the present schema, so that all of its fields are changed.
         drop(Ledger::open(path));
         change(path, bytes).ok();
         read(path);
@@ -79,10 +79,10 @@ pub fn show(record: &StudyRecord) {
     }
 }
 
-/// Actions that a replayed record is asked for.
+/// The number of actions that are requested after a record was replayed.
 const ACTIONS: usize = 20;
 
-/// Replays a record into a driver and does the first things that it says.
+/// Replays a record into a driver and answers its first actions.
 fn replay(record: &StudyRecord) {
     let mut driver = Driver::new(record, Shard::WHOLE);
     for _ in 0..ACTIONS {

@@ -2,7 +2,7 @@
 -- can read it; a system is binaries, a running server or what somebody reported; a counter that was not read is NULL, not
 -- zero; events have kinds; the machine belongs to a run; a slice may have series and attachments.
 
--- Views that users have added may refer to what is gone: they are left alone.
+-- Views that users have added may refer to dropped tables or columns. They are left alone.
 PRAGMA legacy_alter_table = ON;
 
 -- A test that a study measures. Studies of older ledgers have none: their tests are those of workload version 1.
@@ -105,8 +105,8 @@ CREATE TABLE slice_4 (
         REFERENCES cell (study, test, clients, tables, rows)
 ) STRICT;
 
--- Until now a group that was not read was zero in all columns, which nothing that runs is. What else was not counted,
--- the host said. The run of a row is the last that began before it was written.
+-- In older ledgers, all columns of a group that was not read are zero; no group that was read has only zeros. The host
+-- says what else was not counted. The run of a row is the last one that began before it.
 INSERT INTO slice_4 (id, study, system, test, clients, tables, rows, run, block, round, position, started_ms,
     written_ms, outcome, failure, trouble, events, read, write, other, rows_received, bytes_sent,
     bytes_received, errors, elapsed_ns, event_ns_sum, latency_hdr,
@@ -185,7 +185,7 @@ UPDATE block SET run = coalesce(
     (SELECT min(run) FROM slice WHERE slice.study = block.study AND slice.block = block.number),
     (SELECT max(id) FROM run WHERE run.study = block.study));
 
--- The machine of a run. Older ledgers noted that of the first run, and what had changed as events.
+-- The machine of a run. Older ledgers recorded that of the first run, and later changes as events.
 CREATE TABLE host_4 (
     run INTEGER PRIMARY KEY REFERENCES run (id),
     study TEXT NOT NULL REFERENCES study (id),
@@ -207,7 +207,7 @@ ALTER TABLE host_4 RENAME TO host;
 
 -- A system taking part. JSON columns hold the whole; columns generated from them are for queries.
 CREATE TABLE system_3 AS SELECT study, number, name, is_base, is_twin, spec, prefix, options FROM system;
--- The rows that refer to it find it again before the transaction ends, which each system looks for.
+-- References are valid again when the transaction ends; dropping a system looks for each of them.
 PRAGMA defer_foreign_keys = ON;
 CREATE INDEX event_by_system ON event (study, system);
 DROP TABLE system;

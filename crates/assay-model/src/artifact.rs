@@ -1,5 +1,5 @@
-//! What was measured: binaries on this machine, a server that was running already, or a product that somebody else
-//! measured and reported.
+//! The thing that was measured: binaries on this machine, a server that was running already, or a product that
+//! somebody else measured and reported.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ pub struct RunningServer {
     pub product: Product,
     /// Version, as the server says, such as `10.11.19`.
     pub version: String,
-    /// The file of its program; none where its process cannot be seen.
+    /// The file of its program; `None` if its process cannot be seen.
     pub program: Option<PathBuf>,
     /// How its part in a comparison differs from that of servers that assay starts.
     pub notes: Vec<String>,
@@ -69,7 +69,7 @@ impl Artifact {
         }
     }
 
-    /// The version as packaged; of what is no package, the upstream version.
+    /// The version of the package, or the upstream version if there is no package.
     #[must_use]
     pub fn package_version(&self) -> &str {
         match self {
@@ -117,13 +117,13 @@ impl Artifact {
         }
     }
 
-    /// The identity of the binaries, lower-case hex; none where they are not known.
+    /// The identity of the binaries, lower-case hex; `None` if they are not known.
     #[must_use]
     pub fn sha256(&self) -> Option<&str> {
         self.prefix().map(|prefix| prefix.sha256.as_str()).filter(|digest| !digest.is_empty())
     }
 
-    /// The file of the server's program; none where it is not known.
+    /// The file of the server's program; `None` if it is not known.
     #[must_use]
     pub fn program(&self) -> Option<&Path> {
         match self {

@@ -13,18 +13,18 @@ pub enum EventKind {
     Resumed,
     /// A resumed study went on under other conditions on the same machine.
     MachineChanged {
-        /// What changed.
+        /// The fact that changed.
         fact: MachineFact,
-        /// As it is now.
+        /// Its present value.
         now: String,
-        /// As it was when the study began.
+        /// Its value when the study began.
         then: String,
     },
     /// The system's version lacks an option that the others get.
     OptionLeftOut {
         /// The option.
         option: String,
-        /// What the version does instead: a verb and what follows it.
+        /// The version's behaviour instead: a verb and what follows it.
         instead: String,
         /// Whether that is what the option asks of the others.
         is_as_asked: bool,
@@ -60,7 +60,7 @@ pub enum EventKind {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
-    /// A text of a ledger older than kinds. Nothing else writes it.
+    /// A text from a ledger that is older than event kinds. Nothing else has it.
     Other {
         /// The text.
         text: String,

@@ -12,7 +12,7 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// The random distribution of rows.
     pub draw: Distribution,
-    /// Rows of a table that are drawn from; none: all.
+    /// The number of rows of a table that are drawn from; `None` means all.
     pub rows: Option<u32>,
 }
 
@@ -24,7 +24,7 @@ pub struct Step {
     pub sql: String,
     /// The text for Postgres, where it differs.
     pub postgres: Option<String>,
-    /// Which table.
+    /// The table that it uses.
     pub table: Table,
     /// Parameters for the `?`, in order.
     pub fill: Vec<Fill>,
@@ -42,7 +42,7 @@ pub enum Table {
     None,
     /// Drawn uniformly once per event and step.
     Drawn,
-    /// That of the step before.
+    /// The table of the previous step.
     Same,
     /// Fixed: client number modulo tables, plus 1.
     OfClient,

@@ -57,7 +57,7 @@ pub fn may_be_secret(name: &str) -> bool {
 pub struct Login {
     /// The address without the login.
     pub address: String,
-    /// As written in the address, where some characters are percent-encoded.
+    /// The user as written in the address, where some characters are percent-encoded.
     pub user: String,
     /// The same; empty where the user is a token that needs none.
     pub password: String,

@@ -1,11 +1,11 @@
-//! What belongs to a slice and is read only when asked for: counts over time, and files.
+//! Parts of a slice that are read only on request: counts over time, and files.
 
 use serde::{Deserialize, Serialize};
 
 /// Counts of one thing in equal steps of a slice's measured part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
-    /// What is counted, such as `events`.
+    /// The name of the counted thing, such as `events`.
     pub name: String,
     /// Length of a step, milliseconds.
     pub step_ms: u32,
@@ -18,7 +18,7 @@ pub struct Series {
 pub struct Attachment {
     /// Its name, such as `server.folded`.
     pub name: String,
-    /// What it is, as an internet media type, such as `text/plain`.
+    /// Its internet media type, such as `text/plain`.
     pub media_type: String,
     /// Its content.
     pub bytes: Vec<u8>,

@@ -21,7 +21,7 @@ impl fmt::Display for Setup {
     }
 }
 
-/// The level of effort of a study (contracts: the preset table).
+/// The level of effort of a study, which decides all other defaults.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
@@ -32,7 +32,7 @@ pub enum Preset {
     Quick,
     /// A release check, within an hour.
     Standard,
-    /// As in the posts: sequential, long, each test once.
+    /// Follows the published posts: sequential, long, each test once.
     Published,
 }
 

@@ -80,7 +80,7 @@ pub struct TaskCounters {
     pub runq_ns: u64,
     /// Voluntary and involuntary context switches.
     pub context_switches: u64,
-    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick; none where the kernel does
+    /// Time waiting for block devices, nanoseconds, at the resolution of the kernel's tick; `None` if the kernel does
     /// not account it.
     pub disk_wait_ns: Option<u64>,
 }
@@ -118,14 +118,14 @@ pub struct HostCounters {
     pub steal_ns: u64,
     /// Context switches of the whole machine.
     pub context_switches: u64,
-    /// CPU time of processes other than clients and server, nanoseconds. None where what the server used is not
+    /// CPU time of processes other than clients and server, nanoseconds. `None` if the server's own CPU time is not
     /// known.
     pub other_ns: Option<u64>,
-    /// The block device that holds the data; none where it is not known, or none.
+    /// The block device that holds the data; `None` if there is none or it is not known.
     pub device: Option<DeviceCounters>,
 }
 
-/// What a block device did.
+/// The activity of a block device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCounters {
     /// Reads completed.
@@ -194,7 +194,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// What tells it from all other slices of the study.
+    /// Its identity, which no other slice of the study has.
     #[must_use]
     pub fn id(&self) -> SliceId {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }

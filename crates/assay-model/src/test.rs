@@ -21,7 +21,7 @@ pub enum Class {
     Write,
 }
 
-/// Which data an instance must start from before a test may run.
+/// The data that an instance must start from before a test may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StartFrom {
@@ -153,7 +153,7 @@ pub struct Definition {
     pub does: String,
     /// Whether it changes data.
     pub class: Class,
-    /// Which data it must start from.
+    /// The data that it must start from.
     pub start_from: StartFrom,
     /// The unit of its operations.
     pub unit: Unit,

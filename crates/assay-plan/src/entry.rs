@@ -235,7 +235,7 @@ macro_rules! words {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn word(self) -> &'static str {
-                // Complete, or the match would not compile.
+                // The list is complete: otherwise the match would not compile.
                 match self { $(Self::$variant)|+ => $type::word(self) }
             }
         }

@@ -135,7 +135,7 @@ pub enum Refusal {
     LeadsAway(String),
 }
 
-/// Said of an address without a scheme.
+/// The reason why an address without a scheme is refused.
 pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
 
 impl Error {

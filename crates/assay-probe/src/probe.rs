@@ -19,7 +19,7 @@ use crate::trouble::{Accounting, Interval, trouble};
 pub struct ProbeConfig {
     /// Kernel ids of the client threads, which must be running threads of this process.
     pub client_tids: Vec<i32>,
-    /// The server; none where its processes are on another machine or may not be read: then neither its
+    /// The server; `None` if its processes are on another machine or may not be read: then neither its
     /// counters are known, nor other processes' CPU, nor the device that holds its data.
     pub server: Option<WatchedServer>,
 }
@@ -78,7 +78,7 @@ pub struct Snapshot {
 pub struct Usage {
     /// Usage of the client threads.
     pub client: ClientCounters,
-    /// By the server's process tree; none where it is not watched.
+    /// Usage of the server's process tree; `None` if it is not watched.
     pub server: Option<ServerCounters>,
     /// Activity of the machine.
     pub host: HostCounters,

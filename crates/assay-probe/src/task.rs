@@ -73,7 +73,7 @@ impl Task {
             sys_ns: ticks.sys * tick_ns,
             runq_ns: scheduling.runq_ns,
             context_switches,
-            // Whether that means anything is for the probe to say.
+            // The probe decides whether that means anything.
             disk_wait_ns: Some(ticks.disk_wait * tick_ns),
         };
         Ok(Seen::Ran)

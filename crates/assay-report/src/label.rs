@@ -26,7 +26,7 @@ fn label(names: &[&str], index: usize) -> String {
 }
 
 /// The URL without its user: `mysql://host:3307/db`, `mysql://…/dir/socket`. A suffix (`(twin)`, `#2`) is kept.
-/// A larger `length` keeps more; none where the name is no URL or has no more.
+/// A larger `length` keeps more. `None` if the name is no URL or has no more to keep.
 fn shortened(name: &str, length: usize) -> Option<String> {
     let (scheme, rest) = name.split_once("://").filter(|(scheme, _)| !scheme.contains('@'))?;
     // A URL has no spaces.

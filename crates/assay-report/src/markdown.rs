@@ -34,7 +34,7 @@ pub(crate) fn render(report: &Report) -> String {
     sections.join("\n\n") + "\n"
 }
 
-/// A list; none where there are no items.
+/// A list; `None` if there are no items.
 fn list(items: impl Iterator<Item = String>) -> Option<String> {
     let items: Vec<String> = items.map(|item| format!("- {item}")).collect();
     (!items.is_empty()).then(|| items.join("\n"))

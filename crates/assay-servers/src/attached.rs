@@ -101,7 +101,7 @@ impl Attached {
         threads::of_connections(self.product, pid, &self.options, connections, round_trips)
     }
 
-    /// What it is; `url` is how to reach it, without password.
+    /// Its description; `url` says how to reach it, without the password.
     #[must_use]
     pub fn describe(&self, url: &str) -> RunningServer {
         RunningServer {

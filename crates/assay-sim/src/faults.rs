@@ -1,4 +1,4 @@
-//! What can go wrong, and how often.
+//! The faults that can occur, and how often they do.
 
 use crate::Noise;
 

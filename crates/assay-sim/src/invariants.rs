@@ -1,4 +1,4 @@
-//! What must be true of a study that has ended, whatever went wrong on the way.
+//! Invariants: they hold for every study that has ended, whatever went wrong on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
     }
 }
 
-/// The driver that was told of each slice as it came knows what the whole record says.
+/// A driver that received each slice as it came gives the same verdicts as the whole record.
 fn same_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
     let known = driver.verdicts();
     if Samples::of(machine.record()).verdicts() != known {

@@ -18,7 +18,7 @@ use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 /// Runs that a study may take, resumed again and again, before it counts as never ending.
 const RUNS_MAX: u32 = 2000;
 
-/// What a simulated study came to.
+/// The result of a simulated study.
 #[derive(Debug)]
 pub struct Ended {
     /// Its record.
@@ -50,7 +50,7 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
             Err(Strike::Broken(what)) => return Err(what),
             Err(_) => continue,
         };
-        // What keeps servers from starting passes.
+        // The fault that keeps servers from starting ends.
         if end == End::Unfinished {
             machine.mend();
             continue;

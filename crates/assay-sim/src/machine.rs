@@ -12,7 +12,7 @@ use assay_verdict::Sample;
 
 use crate::{Noise, Scenario};
 
-/// Operations of a slice: the rate is theirs by the slice's time.
+/// Operations of a slice. Its rate is this number divided by its time.
 const OPS: u64 = 1_000_000;
 
 /// Operations per second of the base.
@@ -44,7 +44,7 @@ pub enum Strike {
 #[derive(Debug, Clone, Copy)]
 struct Server {
     phase: Option<Phase>,
-    /// What it has done so far, in one number.
+    /// The work that it has done so far, hashed to one number.
     history: u64,
     is_alive: bool,
 }
@@ -92,25 +92,25 @@ impl Machine {
         }
     }
 
-    /// assay begins anew: no server has outlived it.
+    /// Starts assay again. No server has outlived the previous run.
     pub fn restart(&mut self) {
         self.servers.clear();
         self.connected = None;
     }
 
-    /// What kept a system from starting has passed.
+    /// Ends the fault that kept a system from starting.
     pub fn mend(&mut self) {
         self.down = None;
         self.used_s += 1.0;
     }
 
-    /// What the ledger has.
+    /// The record in the ledger.
     #[must_use]
     pub fn record(&self) -> &StudyRecord {
         &self.scenario.record
     }
 
-    /// What the ledger has, when all is done.
+    /// The record in the ledger, when all is done.
     #[must_use]
     pub fn into_record(self) -> StudyRecord {
         self.scenario.record
@@ -140,7 +140,7 @@ impl Machine {
         if holds { Ok(()) } else { Err(Strike::Broken(what.to_owned())) }
     }
 
-    /// The ledger takes something, unless it is full.
+    /// Adds something to the ledger, unless it is full.
     fn commit(&mut self) -> Result<(), Strike> {
         if self.noise.strikes(self.scenario.faults.full) { Err(Strike::LedgerFull) } else { Ok(()) }
     }
@@ -240,7 +240,7 @@ impl Machine {
         Ok(Outcome::Sized { rate: RATE / 4.0 })
     }
 
-    /// A server's history grows by some work.
+    /// Adds the work of a slice to a server's history.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
         if let Some(server) = self.servers.get_mut(&system) {
             let mixed = server.history ^ (cell as u64) << 32 ^ round;
@@ -327,7 +327,7 @@ impl Machine {
             self.used_s += JUMP_S;
             slice.outcome = SliceOutcome::Troubled;
             slice.trouble = vec![Trouble::ClockJump];
-            // Whatever it seems to have measured is wrong.
+            // The measured time is wrong.
             slice.work.elapsed_ns = 1;
         } else if self.noise.strikes(faults.trouble) {
             slice.outcome = SliceOutcome::Troubled;

@@ -10,7 +10,7 @@ use assay_model::Verdict;
 use assay_sim::{Scenario, simulate};
 use assay_verdict::Samples;
 
-/// What many studies came to.
+/// The totals of many studies.
 #[derive(Debug, Default)]
 struct Totals {
     studies: u64,

@@ -1,4 +1,4 @@
-//! What is simulated: a study, the truth about its systems, the noise and the faults.
+//! Scenarios: a study, the truth about its systems, the noise and the faults.
 
 use assay_model::{
     Artifact, Experiment, Host, Preset, ReportedServer, StudyRecord, System, TestSet,
@@ -10,7 +10,7 @@ use crate::{Faults, Noise};
 /// The machine that studies are planned for.
 const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
 
-/// What is true of the systems, which a study is to find out.
+/// The truth about the systems, which a study has to find out.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
     /// Logarithm of the relative rate, by system other than the base (from 0) and cell; 0 beyond.
@@ -28,9 +28,9 @@ pub struct Scenario {
     pub seed: u64,
     /// The study, of which nothing is measured yet.
     pub record: StudyRecord,
-    /// What is true.
+    /// The truth about the systems.
     pub truth: Truth,
-    /// What goes wrong.
+    /// The faults and their rates.
     pub faults: Faults,
 }
 

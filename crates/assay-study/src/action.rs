@@ -1,4 +1,4 @@
-//! What the driver says and what it is answered.
+//! The driver's actions and the executor's answers.
 
 use assay_model::{Block, DataSet, EventKind, PlannedCell, Verdict};
 use assay_verdict::Sample;
@@ -94,7 +94,7 @@ pub enum Action {
     Note {
         /// The system that it concerns.
         system: Option<usize>,
-        /// What it is.
+        /// The event.
         what: EventKind,
     },
     /// Connect, measure one slice of one system, and disconnect. Answer: [`Outcome::Measured`].
@@ -110,7 +110,7 @@ pub enum Action {
     Warm {
         /// The system.
         system: usize,
-        /// What runs.
+        /// The test that runs, under its setup.
         cell: Box<PlannedCell>,
     },
     /// Let a server come to rest: statistics, dirty pages, compaction or vacuum; then wait until the time is over.
@@ -145,7 +145,7 @@ pub enum Action {
     EndPhase,
 }
 
-/// What came of an action.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It is done, and there is nothing more to say.

@@ -6,14 +6,14 @@ use assay_plan::{ROUNDS_MIN, round_s, start_s};
 /// Blocks that run whatever the budget: without a second one nothing is known of the spread between instances.
 const BLOCKS_MUST: u32 = 2;
 
-/// What blocks and rounds cost, as far as it is known.
+/// The time that blocks and rounds take, as far as it is known.
 #[derive(Debug)]
 pub(crate) struct Budget {
     /// Seconds that a round of each cell takes, all systems together.
     round_s: Vec<f64>,
     /// Seconds that a block takes besides its rounds.
     start_s: f64,
-    /// When the block in progress began, seconds used; none where it was begun by an earlier run.
+    /// When the block in progress began, seconds used; `None` if an earlier run began it.
     began_s: Option<f64>,
     /// Seconds of its rounds so far.
     rounds_s: f64,
@@ -29,7 +29,7 @@ pub(crate) struct BlocksLeft {
 }
 
 impl Budget {
-    /// What is known before anything was measured.
+    /// The costs as planned, before anything was measured.
     pub(crate) fn new(study: &Study, systems: usize) -> Self {
         Self {
             round_s: study.cells.iter().map(|cell| round_s(cell, systems)).collect(),
@@ -40,7 +40,7 @@ impl Budget {
     }
 
     /// A round of a cell took this long, all systems together. One that failed, or in which the clock jumped, is not
-    /// usual: it says nothing of the next one.
+    /// usual and does not show how long the next one takes.
     pub(crate) fn round_took(&mut self, cell: usize, seconds: f64, is_usual: bool) {
         self.rounds_s += seconds;
         if let Some(known) = self.round_s.get_mut(cell).filter(|_| is_usual) {
@@ -57,12 +57,12 @@ impl Budget {
         self.rounds_s = 0.0;
     }
 
-    /// The next block was begun by an earlier run: the rest of it says nothing of what starting a block costs.
+    /// The next block was begun by an earlier run, so the rest of it does not show what starting a block costs.
     pub(crate) fn goes_on(&mut self) {
         self.began_s = None;
     }
 
-    /// Rounds of each of `cells` that the next block has time for; none where no further block fits.
+    /// Rounds of each of `cells` that the next block has time for; `None` if no further block fits.
     pub(crate) fn rounds(
         &self,
         study: &Study,
@@ -75,7 +75,7 @@ impl Budget {
         }
         let once_s: f64 = cells.iter().filter_map(|&cell| self.round_s.get(cell)).sum();
         let left_s = study.budget_s - used_s;
-        // Fewer blocks where the time that is left would not do for the least of all that were planned.
+        // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let fitting = (left_s / least_s).max(0.0) as u32;
         let blocks_left = blocks.left.min(fitting).max(1);

@@ -12,7 +12,7 @@ use crate::{Action, End, Outcome, Shard};
 #[derive(Debug)]
 pub struct Driver {
     policy: Policy,
-    /// What is being done.
+    /// The action in progress.
     asked: Option<Action>,
 }
 
@@ -37,7 +37,7 @@ impl Driver {
 
     /// What to do next, or how the study ends. `used_s` is the time spent on the study, earlier runs included, seconds.
     ///
-    /// The outcome of each action is to be [told](Self::came) before the next one is asked for.
+    /// Pass the outcome of each action to [`Self::came`] before asking for the next one.
     pub fn next(&mut self, used_s: f64) -> ControlFlow<End, Action> {
         let next = match &mut self.policy {
             Policy::Interleaved(policy) => policy.next(used_s),
@@ -57,7 +57,7 @@ impl Driver {
         }
     }
 
-    /// What came of the last action.
+    /// Takes the outcome of the last action.
     pub fn came(&mut self, outcome: &Outcome) {
         let Some(asked) = self.asked.take() else { return };
         match &mut self.policy {
@@ -67,7 +67,7 @@ impl Driver {
     }
 }
 
-/// Does what a driver says.
+/// Carries out the actions of a driver.
 pub trait Executor {
     /// Why a study cannot go on, such as a full ledger or an interrupt.
     type Error;
@@ -75,10 +75,10 @@ pub trait Executor {
     /// Time spent on the study, earlier runs included, seconds.
     fn used_s(&self) -> f64;
 
-    /// Does one thing, and says what came of it.
+    /// Carries out one action and returns its outcome.
     ///
     /// # Errors
-    /// When the study cannot go on. What is in the ledger by then is what a resumed study goes on from.
+    /// When the study cannot go on. A resumed study continues from what is in the ledger by then.
     fn act(&mut self, action: Action) -> Result<Outcome, Self::Error>;
 }
 

@@ -73,7 +73,7 @@ struct PhasePlace {
     cells: VecDeque<usize>,
     servers: Servers,
     turns: Option<Turns>,
-    /// What is done first.
+    /// Actions that come before anything else.
     pending: VecDeque<Action>,
 }
 
@@ -469,7 +469,7 @@ impl Interleaved {
         }
     }
 
-    /// What fails once is tried once more. After that the cells are left for a later block or for a resumed study.
+    /// Tries once more after a first failure. After a second, the cells are left for a later block or a resumed study.
     fn did_not_start(&mut self, system: usize, why: &str) {
         let has_measured = self.has_measured;
         let error = why.to_owned();

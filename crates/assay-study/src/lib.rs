@@ -1,4 +1,4 @@
-//! What a study does next.
+//! Decides what a study does next.
 //!
 //! The [`Driver`] decides, an [`Executor`] acts: it holds the servers, the clients, the counters and the ledger, does
 //! what the driver says and answers what came of it. The driver is pure. It has no clock and no chance of its own, so

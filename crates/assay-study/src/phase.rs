@@ -1,4 +1,4 @@
-//! What is measured on the same instances.
+//! Phases: the cells of a block that are measured on the same instances.
 
 use assay_model::{CellId, DataSet, PlannedCell, StartFrom};
 

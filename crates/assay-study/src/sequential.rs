@@ -56,7 +56,7 @@ impl Sequential {
     pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) {
         match (asked, outcome) {
             (_, Outcome::Failed { .. }) => self.is_abandoned = true,
-            // Nothing more is to be recorded of a server that is gone: a resumed study goes on with the next test.
+            // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
             (
                 &Action::Once { cell, system, is_recorded: true },
                 Outcome::Measured { samples, .. },
@@ -90,7 +90,7 @@ struct Run<'a> {
     data: DataSet,
     /// Its cells with their places in the study.
     cells: Vec<(usize, &'a PlannedCell)>,
-    /// What is measured of it already.
+    /// Its slices that were measured already.
     slices: Vec<&'a Slice>,
 }
 

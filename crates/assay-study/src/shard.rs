@@ -4,7 +4,7 @@
 /// the same data wherever it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// Which, from 0.
+    /// The number of the part, from 0.
     index: u32,
     /// How many there are; at least 1.
     count: u32,
@@ -14,7 +14,7 @@ impl Shard {
     /// The whole study.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Shard `index` of `count`, from 0; none where there is no such shard.
+    /// Shard `index` of `count`, from 0; `None` if there is no such shard.
     #[must_use]
     pub fn new(index: u32, count: u32) -> Option<Self> {
         (index < count).then_some(Self { index, count })

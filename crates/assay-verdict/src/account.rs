@@ -96,7 +96,7 @@ pub(crate) fn per_op<'a>(
     if ops <= 0.0 {
         return None;
     }
-    // None where a slice lacks the counter: the others' share is not known.
+    // `None` if a slice lacks the counter: the others' share is not known.
     let per_op = |counter: &dyn Fn(&Slice) -> Option<f64>| {
         slices.iter().map(|slice| counter(slice)).sum::<Option<f64>>().map(|sum| sum / ops)
     };
@@ -157,7 +157,7 @@ struct Account {
 }
 
 impl Account {
-    /// The time counted twice, and the time left over; none where the thread was busier than the time allows.
+    /// The time counted twice, and the time left over; `None` if the thread was busier than the time allows.
     fn rest(&self, shares_cpu: bool) -> Option<(f64, f64)> {
         let excess = self.client_us + self.thread_us - self.time_us;
         // The thread's own states exclude each other, so only what its client used can be counted twice.

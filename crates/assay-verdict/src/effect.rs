@@ -44,7 +44,7 @@ pub(crate) struct Effect {
 }
 
 impl Reduced {
-    /// Blocks in order: which, its centre, and how many values it is the centre of. None without blocks.
+    /// From blocks in order: number, centre, and number of values behind the centre. `None` without blocks.
     pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre, usize)>) -> Option<Self> {
         let (mut centres, mut variances, mut values) = (Vec::new(), Vec::new(), 0);
         for (block, centre, count) in blocks {

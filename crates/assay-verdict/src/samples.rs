@@ -29,12 +29,12 @@ pub enum Fitness {
     Failed,
 }
 
-/// The figures of one slice that are judged, whoever measured it.
+/// The judged figures of one slice, no matter who measured it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// Index into the systems.
     pub system: usize,
-    /// What was measured.
+    /// The cell that was measured.
     pub cell: CellId,
     /// The block, from 0.
     pub block: u32,
@@ -44,7 +44,7 @@ pub struct Sample {
     pub fitness: Fitness,
     /// Operations per second; none without operations.
     pub rate: Option<f64>,
-    /// Server CPU per operation, nanoseconds; none where it was not measured.
+    /// Server CPU per operation, nanoseconds; `None` if it was not measured.
     pub cpu_per_op: Option<f64>,
 }
 
@@ -109,7 +109,7 @@ struct CellSamples {
     id: CellId,
     /// Those that may be judged, by block and round; in each round by system.
     rounds: BTreeMap<(u32, u32), Vec<Option<Sample>>>,
-    /// Which systems have failed.
+    /// Whether each system has failed.
     failed: Vec<bool>,
     /// Blocks that have changed since their centres were computed.
     changed: BTreeSet<u32>,

@@ -1,4 +1,4 @@
-//! What `Connection::execute` costs above a floor: the bare system calls with packets of the same sizes.
+//! Measures the cost of `Connection::execute` above a floor: the bare system calls with packets of the same sizes.
 //!
 //! Client and peer share one CPU, so that the hypervisor's wake-ups are not what is measured.
 //! `cargo bench -p assay-wire` prints a table; the time is the client thread's own CPU time.

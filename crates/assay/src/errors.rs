@@ -55,7 +55,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
 
 /// `error:` what failed, the causes below it, then what to do next.
 pub(crate) fn print_error(error: &anyhow::Error) {
-    // What people type by mistake, and what programs say, may hold a password.
+    // Mistyped words and messages of programs may contain a password.
     let mut shown = without_secrets(&error.to_string());
     print_marked("error", AnsiColor::Red, &shown);
     for cause in error.chain().skip(1) {

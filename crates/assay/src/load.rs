@@ -17,7 +17,7 @@ use crate::{machine_lock, report};
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
 
-/// What a load did, for scripts.
+/// The result of a load, for scripts.
 #[derive(Serialize)]
 struct Loaded {
     schema: u32,

@@ -144,7 +144,7 @@ fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
         )
     };
     let catalog: toml::Table = toml::from_str(include_str!("../../src/catalog.toml")).unwrap();
-    // The libraries without which no vendor's tarball is asked for.
+    // Without these libraries, assay does not ask for a vendor's tarball.
     let libraries = catalog["runtime"]["roots"].as_array().unwrap().iter();
     let libraries = libraries.map(|name| record(name.as_str().unwrap()));
     let index: String = std::iter::once(record("mariadb-server-core")).chain(libraries).collect();

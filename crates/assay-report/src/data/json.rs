@@ -126,7 +126,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     text(&document)
 }
 
-/// A document, indented, with a final line feed. No character in it commands a terminal.
+/// A document, indented, with a final line feed. No character in it controls a terminal.
 pub(crate) fn text(document: &impl Serialize) -> String {
     // Only maps with keys that are not strings and failing writers can fail; there are neither.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();

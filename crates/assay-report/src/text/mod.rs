@@ -72,7 +72,7 @@ fn push_section(lines: &mut Vec<String>, section: Vec<String>) {
     if !lines.is_empty() && !section.is_empty() {
         lines.push(String::new());
     }
-    // Names and messages come from elsewhere: none of them may command the terminal.
+    // Names and messages come from elsewhere: none of them may control the terminal.
     lines.extend(section.into_iter().map(|line| printable(&line).into_owned()));
 }
 

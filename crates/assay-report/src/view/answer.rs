@@ -134,7 +134,7 @@ fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
     format!("{first} {base} in {number} of {tests}{}{median}.", rest(found))
 }
 
-/// The median over tests in words; none where a single test is the answer, or where its uncertainty is unknown.
+/// The median over tests in words; `None` if a single test is the answer, or if its uncertainty is unknown.
 fn median(summary: &SystemSummary) -> Option<String> {
     Some(format!(
         "median over tests: {}",

@@ -19,7 +19,7 @@ pub(crate) struct Conditions<'a> {
     pub(crate) study: StudyFacts<'a>,
     /// Number of runs in which the study was measured.
     pub(crate) runs: usize,
-    /// Beginning and end of each pause between the runs; none where a time is unknown.
+    /// Beginning and end of each pause between the runs; `None` if a time is unknown.
     pub(crate) pauses: Vec<[Option<String>; 2]>,
     /// A line for each data set and state.
     pub(crate) data: Vec<String>,

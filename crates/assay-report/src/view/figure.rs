@@ -92,7 +92,7 @@ impl Figure {
         self.words().1
     }
 
-    /// The figure as a quantity; none where it was not measured or is no plain quantity.
+    /// The figure as a quantity; `None` if it was not measured or is no plain quantity.
     pub(crate) fn quantity(self, cell: &CellJudgement) -> Option<f64> {
         let per_op = cell.per_op;
         let server = per_op.and_then(|it| it.server);

@@ -70,7 +70,7 @@ impl TopicFindings<'_> {
         word(self.class)
     }
 
-    /// The remedy; none where nothing needs to be done.
+    /// The remedy; `None` if nothing needs to be done.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         (self.class == AuditClass::Suspicious).then(|| self.topic.remedy())
     }
@@ -99,7 +99,7 @@ impl<'a> MergedFinding<'a> {
         &self.finding.why
     }
 
-    /// The value on a system; none where it has none.
+    /// The value on a system, if it has one.
     pub(crate) fn value(&self, system: &usize) -> Option<&'a str> {
         self.finding.values.get(*system)?.as_deref().map(shown)
     }

@@ -56,7 +56,7 @@ pub(crate) struct Measured<'a> {
     pub(crate) qps: Rate,
     pub(crate) rqps: Ratio,
     pub(crate) cpu_ratio: Ratio,
-    /// Whether it takes less or more CPU time per operation; none where neither was called.
+    /// Whether it takes less or more CPU time per operation; `None` if neither was called.
     pub(crate) cpu_change: Option<Verdict>,
     /// The reasons why it failed, changed or is undecided, and its machine trouble.
     pub(crate) notes: Vec<String>,

@@ -208,7 +208,7 @@ pub(crate) fn text_event(text: &str) -> EventKind {
     EventKind::Other { text: text.into() }
 }
 
-/// What a system of these studies is.
+/// The binaries of a system of these studies.
 #[allow(dead_code, reason = "not every test changes it")]
 pub(crate) fn prefix_of(system: &mut System) -> &mut Prefix {
     match &mut system.artifact {

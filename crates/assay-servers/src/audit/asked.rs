@@ -1,4 +1,4 @@
-//! What the specifications of systems ask for.
+//! The differences that the specifications of systems ask for.
 
 use std::collections::BTreeSet;
 

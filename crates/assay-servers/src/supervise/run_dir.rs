@@ -26,7 +26,7 @@ pub(super) struct RunDir {
     _lock: fs::File,
 }
 
-/// What a crashed supervisor leaves behind.
+/// The remains of a crashed supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     /// Session id of all its processes, which is its own process id.

@@ -1,4 +1,4 @@
-//! What proves that a client knows a password without sending it.
+//! Proofs that a client knows a password, without sending it.
 
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;

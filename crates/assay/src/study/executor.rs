@@ -17,7 +17,7 @@ use crate::systems::{
     Clients, Environment, Instance, LocalSite, Participant, Place, Templates, failed_slice, tables,
 };
 
-/// Between two looks at whether the user asked to stop.
+/// Interval between two checks whether the user asked to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Part of the budget from which the time for loading changes what can be decided.
@@ -35,13 +35,13 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     pub(super) env: &'a Environment<'a>,
     pub(super) recorder: &'a mut Recorder<'l>,
     pub(super) templates: Templates,
+    /// Clients of the cell in progress, by system. They are dropped before their servers.
+    pub(super) clients: BTreeMap<usize, Clients>,
     /// Instances that run, by system.
     pub(super) servers: BTreeMap<usize, Instance>,
-    /// Clients of the cell in progress, by system.
-    pub(super) clients: BTreeMap<usize, Clients>,
     others: Option<Others>,
     tally: Tally,
-    /// The last failure that the driver was told of.
+    /// The last failure that was reported to the driver.
     error: Option<anyhow::Error>,
     /// Why tests were left out first.
     left_out: Option<anyhow::Error>,
@@ -69,7 +69,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         }
     }
 
-    /// What the end of a study means for the user.
+    /// The result of a study for the user.
     ///
     /// # Errors
     /// [`Unfinished`] where tests were left out, and the failure that ended the study.
@@ -82,7 +82,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Err(why.unwrap_or_else(|| Unfinished.into()))
     }
 
-    /// The driver is told of a failure, unless it came of the user's wish to stop.
+    /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.env.interrupt.check()?;
         let why = format!("{error:#}");
@@ -108,7 +108,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let study = recorder.study().clone();
         let mut note = |content| recorder.content(content);
         self.templates = Templates::prepare(participants, &study, local, env, &mut note)?;
-        // Loading is part of the time, and nobody knows beforehand how much.
+        // Loading takes a part of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
             env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
@@ -236,7 +236,9 @@ impl Executor for StudyExecutor<'_, '_> {
     }
 
     fn act(&mut self, action: Action) -> Result<Outcome> {
-        self.env.interrupt.check()?;
+        if begins_work(&action) {
+            self.env.interrupt.check()?;
+        }
         match action {
             Action::Load => return self.load(),
             Action::StartAll { block, phase, order } => {
@@ -284,4 +286,19 @@ impl Executor for StudyExecutor<'_, '_> {
         }
         Ok(Outcome::Done)
     }
+}
+
+/// Whether an action begins something: it is left out once the user has asked to stop. The others complete what was
+/// begun, and note it.
+fn begins_work(action: &Action) -> bool {
+    !matches!(
+        action,
+        Action::Fix { .. }
+            | Action::Disconnect
+            | Action::RecordFailure { .. }
+            | Action::Note { .. }
+            | Action::Shutdown { .. }
+            | Action::Stop
+            | Action::EndPhase
+    )
 }

@@ -22,7 +22,7 @@ impl Hint for OtherMachine {
     }
 }
 
-/// What changed about the machine since the study was begun.
+/// The facts about the machine that have changed since the study began.
 ///
 /// # Errors
 /// It is another machine: another processor, another number of CPUs, or more or less memory.

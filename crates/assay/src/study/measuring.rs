@@ -62,8 +62,8 @@ impl StudyExecutor<'_, '_> {
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
         let thawed = server.thaw().map_err(anyhow::Error::from);
         let rate = thawed.and_then(|()| clients.rate(cell, events));
-        server.freeze()?;
-        rate
+        let frozen = server.freeze().map_err(anyhow::Error::from);
+        rate.and_then(|rate| frozen.map(|()| rate))
     }
 
     /// One slice of every system.
@@ -101,7 +101,7 @@ impl StudyExecutor<'_, '_> {
             Ok(()) => clients.measure(cell, place),
             Err(error) => failed_slice(cell.id, place, error.to_string()),
         };
-        // A server that has ended says so, whatever its clients saw of it.
+        // If the server has ended, its error is added to what its clients reported.
         if let Err(error) = server.freeze() {
             slice.outcome = SliceOutcome::Failed(match slice.outcome {
                 SliceOutcome::Failed(why) => format!("{why}; {error}"),

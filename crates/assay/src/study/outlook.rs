@@ -1,10 +1,10 @@
-//! What a study takes and can decide, in words.
+//! Says how long a study takes and what it can decide.
 
 use assay_plan::Needs;
 
 use super::recorder::Recorder;
 
-/// What the study takes and can decide, before it costs anything.
+/// Says how long the study takes and what it can decide, before it costs anything.
 pub(super) fn outlook(recorder: &Recorder) -> String {
     let study = recorder.study();
     let needs =

@@ -54,7 +54,7 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    /// Goes on with a study that was interrupted, on this machine, and tells what changed meanwhile.
+    /// Continues an interrupted study on this machine, and records what changed meanwhile.
     pub(crate) fn resume(
         ledger: &'a mut Ledger,
         record: StudyRecord,
@@ -186,7 +186,7 @@ impl<'a> Recorder<'a> {
         for sql in statements {
             let what = EventKind::Unprepared { sql: sql.clone() };
             let is_told = |it: &StudyEvent| match &it.what {
-                // Of a study that an older assay began.
+                // A study that an older assay began has texts.
                 EventKind::Other { text } => *text == what.to_string(),
                 told => *told == what,
             };

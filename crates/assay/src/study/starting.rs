@@ -39,7 +39,7 @@ impl StudyExecutor<'_, '_> {
         let server = self.instance(system, phase)?;
         self.recorder.instance(assay_model::Instance {
             system,
-            // The recorder knows it.
+            // The recorder sets it.
             run: 0,
             block,
             data: phase.data,

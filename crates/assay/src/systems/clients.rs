@@ -108,7 +108,7 @@ fn unmeasured(cell: CellId, place: Place) -> Slice {
     Slice {
         system: place.system,
         cell,
-        // The recorder knows it.
+        // The recorder sets it.
         run: 0,
         block: place.block,
         round: place.round,

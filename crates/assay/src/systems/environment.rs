@@ -1,4 +1,4 @@
-//! Settings that commands share which get or start servers, and what a plan must know of the machine.
+//! Settings of all commands that get or start servers, and the facts about the machine that a plan needs.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) fn environment<'a>(
     Ok(Environment { cache_dir, offline, accept_expired_index, progress, interrupt })
 }
 
-/// Too little disk is that of a directory: which, the plan does not know.
+/// Names the directory whose disk is too full, which the plan does not know.
 pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
     if !error.is_of_disk() {
         return error.into();
@@ -47,7 +47,7 @@ pub(crate) fn on_disk(error: assay_plan::Error, data: &Path) -> anyhow::Error {
     anyhow::Error::from(error).context(context)
 }
 
-/// What the plan needs to know of this machine.
+/// The facts about this machine that the plan needs.
 pub(crate) fn machine_facts(data: &Path) -> Result<MachineFacts> {
     Ok(MachineFacts {
         cpus: assay_probe::cpus_allowed()?.len() as u32,

@@ -58,7 +58,7 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
     }
 }
 
-/// Tells each step where the line can be rewritten; a log has one line, of what is not in the cache and may take
+/// Shows each step if the line can be rewritten. A log gets one line, for what is not in the cache and may take
 /// minutes.
 fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
     let mut is_begun = false;

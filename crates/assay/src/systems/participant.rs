@@ -25,7 +25,7 @@ const CONNECTIONS_STEP: u32 = 256;
 /// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
     pub(crate) system: System,
-    /// What the system's version has no option for.
+    /// The parts of the intent that the system's version has no option for.
     pub(crate) left_out: Vec<EventKind>,
     /// The server, if it runs already.
     pub(crate) attached: Option<Attached>,
@@ -44,7 +44,7 @@ impl Participant {
     }
 }
 
-/// What the systems of a study have in common.
+/// The configuration that all systems of a study have in common.
 pub(crate) fn intent(study: &Study) -> Intent {
     let clients = most_clients(study);
     let largest = assay_plan::largest(&study.setups);
@@ -79,7 +79,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             participants.push(attach(url, name, spec, index == 0, env)?);
             continue;
         }
-        // Of the same words the same build, though another appears in the source meanwhile.
+        // The same words give the same build, even if the source gets another one meanwhile.
         let same = participants.iter().find(|it| it.system.spec == *spec);
         let prefix = match same {
             Some(same) => same.prefix()?.clone(),
@@ -118,8 +118,8 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     Ok(participants)
 }
 
-/// Which builds of one product are not alike, in words; those of directories, repositories and running servers are
-/// what the user chose.
+/// Says which builds of one product differ. Builds of directories, repositories and running servers do not count: the
+/// user chose them.
 fn different_makers(participants: &[Participant], product: Product) -> Option<String> {
     let is_chosen = |it: &&Participant| matches!(it.system.spec.origin, Origin::Version(_));
     let of_product = participants.iter().filter(|it| it.system.spec.product == product);
@@ -188,7 +188,7 @@ pub(crate) fn attach(
     env: &Environment,
 ) -> Result<Participant> {
     let options = connect_options(url, env.interrupt.stop());
-    // Nothing stops a connection that is only being made, to a server that does not answer.
+    // A stop does not end an attempt to connect to a server that does not answer.
     let attached = env
         .interrupt
         .may_end_in(|| Attached::connect(options))

@@ -50,8 +50,8 @@ impl LocalSite {
 
 /// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
 pub(crate) fn sandbox_site() -> Result<Site> {
-    // Both beside each other, whatever the session: a login's runtime directory goes with it, and what has no run
-    // directory is taken for garbage. Of each machine its own, as a home may be shared by several.
+    // Both are in the state directory: a login's runtime directory is removed with its session, and data without a run
+    // directory counts as garbage. Each machine has its own, as several may share a home.
     let machine = fs_err::read_to_string("/proc/sys/kernel/hostname")?;
     let state = paths::made_state_dir()?.join("servers").join(machine.trim());
     let data_root = state.join("data");

@@ -78,7 +78,7 @@ pub(crate) struct Templates {
 }
 
 impl Templates {
-    /// Makes them, or finds them in the cache. `note` is told what each one holds.
+    /// Makes the templates, or finds them in the cache. `note` gets the content of each one.
     pub(crate) fn prepare(
         participants: &[Participant],
         study: &Study,
