@@ -249,7 +249,9 @@ fn on_another_host<T>(place: &Place, change: &str, act: impl FnOnce() -> T) -> T
     ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM host").unwrap();
     ledger.execute(&format!("UPDATE host SET {change}"), []).unwrap();
     let done = act();
-    ledger.execute_batch("DELETE FROM host; INSERT INTO host SELECT * FROM kept").unwrap();
+    let restored = "DELETE FROM host WHERE run IN (SELECT run FROM kept);
+                    INSERT INTO host SELECT * FROM kept";
+    ledger.execute_batch(restored).unwrap();
     done
 }
 
