@@ -214,8 +214,9 @@ fn while_an_index_is_made() {
 #[test]
 fn while_a_server_is_drained_and_the_study_goes_on_where_it_was() {
     let place = Place::new();
-    let mut running = Running::start(&place, &study("10000"));
+    let mut running = Running::start(&place, &study("50000"));
     running.wait_for("loaded");
+    // So many rows that writes of the aging follow the snapshot.
     let mut control = None;
     running.wait_until(|| {
         control = awake(&place);
