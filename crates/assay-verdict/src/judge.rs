@@ -134,7 +134,7 @@ fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
     counts
 }
 
-/// What needs no statistics.
+/// The parts of a judgement that need no statistics.
 fn described(
     record: &StudyRecord,
     judged: &[&Slice],

@@ -25,7 +25,7 @@ pub(crate) struct ReadBudget {
 }
 
 impl ReadBudget {
-    /// For a whole login, which may take `limit`.
+    /// The budget of a whole login, which may take `limit`.
     pub(crate) fn login(limit: Duration) -> Self {
         Self { bytes: LOGIN, until: Instant::now().checked_add(limit), is_renewed: false }
     }
@@ -35,7 +35,7 @@ impl ReadBudget {
         Self { bytes: REPLY, until: None, is_renewed: false }
     }
 
-    /// For a reply of which only the current message is kept.
+    /// The budget of a reply whose messages are kept one at a time.
     pub(crate) fn message_by_message() -> Self {
         Self { is_renewed: true, ..Self::reply() }
     }

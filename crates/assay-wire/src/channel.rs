@@ -16,7 +16,7 @@ const KEEP: usize = 1 << 20;
 pub(crate) struct Channel {
     pub(crate) stream: Stream,
     inbox: Inbox,
-    /// For the login or the kept reply in progress.
+    /// The budget of the login or the kept reply in progress.
     budget: ReadBudget,
     /// Whether a request was sent whose reply has not been received to its end.
     is_reply_due: bool,

@@ -43,7 +43,7 @@ pub(crate) struct StudyExecutor<'a, 'l> {
     tally: Tally,
     /// The last failure that was reported to the driver.
     error: Option<anyhow::Error>,
-    /// Why tests were left out first.
+    /// The first failure for which tests were left out.
     left_out: Option<anyhow::Error>,
 }
 
