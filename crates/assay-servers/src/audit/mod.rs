@@ -29,10 +29,10 @@ const ASKED: &str = "asked for, in a system's name, options or config file";
 #[must_use]
 pub fn rule_table() -> String {
     let mut table =
-        "| setting | told by | class | without it | why | source |\n|---|---|---|---|---|---|\n"
+        "| setting | variables | class | without it | why | source |\n|---|---|---|---|---|---|\n"
             .to_owned();
     for rule in rules::all() {
-        let told_by: Vec<String> = rule.variables().map(|name| format!("`{name}`")).collect();
+        let variables: Vec<String> = rule.variables().map(|name| format!("`{name}`")).collect();
         let class = if rule.class == AuditClass::Harmless { "harmless" } else { "suspicious" };
         let without = match rule.without {
             None => String::new(),
@@ -40,8 +40,8 @@ pub fn rule_table() -> String {
             Some(value) => format!("`{value}`"),
         };
         let (name, why, source) = (rule.name, rule.why, rule.source);
-        let told_by = told_by.join(", ");
-        table += &format!("| `{name}` | {told_by} | {class} | {without} | {why} | {source} |\n");
+        let variables = variables.join(", ");
+        table += &format!("| `{name}` | {variables} | {class} | {without} | {why} | {source} |\n");
     }
     table
 }
