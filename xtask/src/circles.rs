@@ -25,7 +25,7 @@ struct File {
     exported: BTreeMap<String, Module>,
 }
 
-/// Every circle that is not known of the crate in the directory `krate`, whose source files are `files`.
+/// All circles of the crate in the directory `krate`, whose source files are `files`.
 pub(crate) fn check(krate: &Path, files: &[&PathBuf]) -> Result<Vec<String>> {
     let name = krate.file_name().unwrap_or_default().to_string_lossy();
     let mut modules = BTreeMap::new();
@@ -186,7 +186,7 @@ impl Crate {
     }
 }
 
-/// Sets of files each of which leads to all others of its set.
+/// Sets of files in which each file leads to all others.
 fn circles(of: &Crate) -> Vec<Vec<String>> {
     let imports = of.imports();
     let reached = |from: &Module| {

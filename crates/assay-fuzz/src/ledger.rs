@@ -1,4 +1,4 @@
-//! Ledgers from anywhere: files that are damaged, and files whose rows hold what no assay writes.
+//! Ledgers from anywhere: damaged files, and files with rows that no assay writes.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -15,18 +15,18 @@ use rusqlite::types::Value;
 /// A ledger with one small study.
 const SMALL: &[u8] = include_bytes!("../../../fuzz/corpus/ledger_file/small");
 
-/// The bytes are the file.
+/// Reads the bytes as a ledger file.
 pub(crate) fn file(bytes: &[u8]) {
     with(bytes, |path| {
         read(path);
-        // Brings its schema up to date, if it has an older one.
+        // Migrates the file if its schema is older.
         if let Ok(ledger) = Ledger::open(path) {
             ledger.studies().ok();
         }
     });
 }
 
-/// The bytes are changes to fields of a ledger: table, column, kind, length of the value, value.
+/// Applies the bytes to a ledger as changes of fields: table, column, kind, length of the value, value.
 pub(crate) fn rows(bytes: &[u8]) {
     with(SMALL, |path| {
         // Migrates the file to the present schema, so that all of its fields are changed.
@@ -50,7 +50,7 @@ fn read(path: &Path) {
     for format in FORMATS {
         let _: String = assay_report::studies(&studies, &BTreeSet::new(), format, &OPTIONS);
     }
-    // The study of the small ledger, even where the list of studies is damaged.
+    // Reads the study of the small ledger even if the list of studies is damaged.
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
         ledger.settings(id).ok();
         if let Ok(record) = ledger.read(id) {
@@ -70,7 +70,7 @@ const FORMATS: [Format; 5] =
 
 const OPTIONS: TextOptions = TextOptions { width: 80, color: true };
 
-/// Judges a record and renders it in every format: whatever a ledger gives can be shown.
+/// Judges a record and renders it in every format: everything that a ledger returns can be shown.
 pub fn show(record: &StudyRecord) {
     let judgement = assay_verdict::judge(record);
     replay(record);
@@ -118,7 +118,7 @@ fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {
             return Ok(());
         };
         let sql = format!("UPDATE \"{table}\" SET \"{column}\" = ?");
-        // What the table itself refuses is no ledger.
+        // A value that the table itself refuses cannot be in a ledger.
         connection.execute(&sql, [as_value(*kind, value)]).ok();
     }
     Ok(())

@@ -11,13 +11,13 @@ use rusqlite::{Connection, Row};
 use crate::Problem;
 use crate::limits::VALUE_MIB;
 
-/// Instructions of SQLite's virtual machine between two looks at the number of looks that are left.
+/// Instructions of SQLite's virtual machine between two checks of the limit. Each check is a look.
 const LOOK_EVERY: u64 = 10_000;
 
-/// Looks for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
+/// Looks allowed for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
 const LOOKS_PER_KIB: u64 = 10;
 
-/// Further looks, for small files.
+/// Further looks, so that small files get enough.
 const LOOKS_MIN: u64 = 1000;
 
 /// A limit on the time that SQLite may take.

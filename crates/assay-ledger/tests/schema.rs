@@ -135,7 +135,7 @@ fn a_released_ledger_says_what_was_read_and_what_was_not() {
     assert!(texts[0].starts_with("no such option: innodb-change-buffering"), "{texts:?}");
 }
 
-/// A row that a released assay wrote about a server that was already running and was not watched.
+/// A released assay wrote such rows for a server that was already running and that it could not observe.
 #[test]
 fn what_was_zero_because_nobody_read_it_becomes_none() {
     let directory = tempfile::tempdir().unwrap();
@@ -264,7 +264,7 @@ fn threads_that_make_a_ledger_at_once_all_find_it_made() {
     }
 }
 
-/// The change to the log is the one that SQLite does not wait for.
+/// SQLite does not wait for other processes when it changes the journal mode.
 #[test]
 fn another_that_makes_the_file_is_waited_for() {
     let directory = tempfile::tempdir().unwrap();
@@ -273,7 +273,7 @@ fn another_that_makes_the_file_is_waited_for() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
         let opener = scope.spawn(|| begin(&path, "waited"));
-        // Time to find it locked: nothing tells when it has.
+        // Gives the opener time to find the file locked. Nothing reports that it has.
         std::thread::sleep(Duration::from_millis(100));
         other.execute_batch("ROLLBACK").unwrap();
         opener.join().unwrap().unwrap();

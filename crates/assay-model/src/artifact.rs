@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Prefix, Product};
 
-/// The thing whose speed the slices of a system tell.
+/// The thing that was measured as a system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[expect(clippy::large_enum_variant, reason = "a study has a few of them, and most are prefixes")]

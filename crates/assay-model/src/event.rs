@@ -1,5 +1,4 @@
-//! Things that happen during a study and are no measurements: kinds with fields. Their texts are made when they are
-//! shown.
+//! Events of a study that are not measurements: kinds with fields. Their texts are made when they are shown.
 
 use std::fmt;
 
@@ -9,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
-    /// An interrupted study went on.
+    /// An interrupted study continued.
     Resumed,
-    /// A resumed study went on under other conditions on the same machine.
+    /// A resumed study continued under other conditions on the same machine.
     MachineChanged {
         /// The fact that changed.
         fact: MachineFact,
@@ -26,15 +25,15 @@ pub enum EventKind {
         option: String,
         /// The version's behaviour instead: a verb and what follows it.
         instead: String,
-        /// Whether that is what the option asks of the others.
+        /// Whether the version does by itself what the option asks of the others.
         is_as_asked: bool,
     },
-    /// The system would not prepare a statement, so it is sent as text.
+    /// The system refused to prepare a statement, so it is sent as text.
     Unprepared {
         /// The statement.
         sql: String,
     },
-    /// A server of a block did not start, and all of them were started once more.
+    /// A server of a block did not start, so all servers of the block were started once more.
     StartedAgain {
         /// Why it did not start.
         error: String,
@@ -46,21 +45,21 @@ pub enum EventKind {
         /// Why it did not start.
         error: String,
     },
-    /// A slice was broken off.
+    /// A slice was cut off.
     TestFailed {
         /// The test's name.
         test: String,
         /// Why.
         why: String,
     },
-    /// A resumed sequence did again what writes had done before, to find the data as they leave them.
+    /// A resumed sequence repeated earlier writes, so that it finds the data as they leave it.
     WritesRepeated,
-    /// Other processes troubled slices; the busiest of them.
+    /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
-    /// A text from a ledger that is older than event kinds. Nothing else has it.
+    /// A text from a ledger that is older than event kinds. New events never have this kind.
     Other {
         /// The text.
         text: String,
@@ -81,7 +80,7 @@ pub enum MachineFact {
     FileSystem,
 }
 
-/// A process that used CPUs meanwhile and has no part in the study.
+/// A process outside the study that used CPU time meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyProcess {
     /// Its name.
@@ -141,7 +140,7 @@ impl fmt::Display for MachineFact {
 mod tests {
     use super::*;
 
-    /// Scripts and people know these texts from earlier versions.
+    /// Scripts and users know these texts from earlier versions.
     #[test]
     fn every_kind_has_its_text() {
         let text = || "x".to_owned();

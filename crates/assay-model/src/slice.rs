@@ -185,11 +185,11 @@ pub struct Slice {
     pub trouble: Vec<Trouble>,
     /// The clients' counters.
     pub work: WorkCounters,
-    /// The clients' CPU; none when it was not read.
+    /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
-    /// The server's counters; none when they were not read, as of a server elsewhere.
+    /// The server's counters; `None` if they were not read, such as those of a server on another machine.
     pub server: Option<ServerCounters>,
-    /// The machine's counters; none when they were not read.
+    /// The machine's counters; `None` if they were not read.
     pub host: Option<HostCounters>,
 }
 
@@ -200,7 +200,7 @@ impl Slice {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
     }
 
-    /// Operations per second of the measured part, none when nothing was measured.
+    /// Operations per second of the measured part; `None` if nothing was measured.
     ///
     /// The test's [`Unit`] defines an operation.
     #[must_use]
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn scan_is_the_rate_of_one_client_whatever_their_number() {
-        // Every scan takes half a second; of three clients the last ends long after the others.
+        // Each scan takes half a second. Of three clients, the last one ends long after the others.
         let work = |events, elapsed_ms: u64| WorkCounters {
             events,
             read: events,

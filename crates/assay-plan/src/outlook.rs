@@ -13,10 +13,12 @@ pub const ROUNDS_MIN: u32 = 2;
 /// An interleaved study measures so many blocks even if its budget is too short.
 const BLOCKS_MIN: u32 = 2;
 
-/// Milliseconds per system and round beside the warm and the measured part, assumed until the first round was measured.
+/// Milliseconds per system and round in addition to the warm-up and the measured part, assumed until the first round
+/// was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
-/// Assumed time to start an instance, plus its data copied and read at the assumed rate, until one was started.
+/// Assumed time to start an instance, in addition to copying and reading its data at the assumed rate, until one was
+/// started.
 const START_S: f64 = 0.5;
 const START_MB_PER_S: f64 = 200.0;
 
@@ -27,8 +29,8 @@ const OF_BLOCKS: f64 = 36.0;
 const OF_PAIRS: f64 = 3500.0;
 const PAIR_MS: f64 = 50.0;
 
-/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: how uncertain the spread of so few is.
-/// The fit was made at 4 blocks.
+/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: it shows how uncertain the spread of so few
+/// blocks is. The fit was made at 4 blocks.
 const STUDENT: [f64; 3] = [12.706, 4.303, 3.182];
 
 /// The needs of verdicts, which the crate that judges decides.
@@ -60,7 +62,7 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
-/// How long a study takes and what it can decide in the time that is left, in one sentence for the user.
+/// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left.
 #[must_use]
 pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> String {
     let start_s = start_s(&study.cells, systems);
@@ -110,7 +112,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     )
 }
 
-/// Says before a study starts that it takes longer than its budget; nothing where the budget may be enough.
+/// Says before a study starts that it takes longer than its budget; `None` if the budget may be enough.
 #[must_use]
 pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment == Experiment::Sequential {
@@ -197,7 +199,7 @@ mod tests {
             assert!(told.contains("little will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
-            // The time that was used counts again.
+            // The time used so far counts too.
             let used_s = if *told == none { 18.0 } else { 0.0 };
             assert!(
                 outlook(&study, 2, seconds - used_s, NEEDS).contains("on a quiet machine"),

@@ -40,7 +40,7 @@ pub struct PlannedSystem {
     pub spec: SystemSpec,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
-    /// The address and login of a server that runs already, with its password; none for a server that assay starts.
+    /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
     pub url: Option<ServerUrl>,
     /// The login of the repository that it is built from, if one was given.
     pub login: Option<Login>,
@@ -78,7 +78,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     check_machine(largest, &setups, &specs, effort.experiment, machine)?;
 
-    // A server that others use is not pinned, and the rest is treated alike.
+    // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
@@ -123,7 +123,7 @@ fn without_password(system: &SystemRequest) -> SystemRequest {
     SystemRequest { words, ..system.clone() }
 }
 
-/// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
+/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`.
 fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
     // Checked first, because each of them is read.
     at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -160,7 +160,7 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
     Ok(systems)
 }
 
-/// Refuses what servers that run already cannot do.
+/// Refuses requests that servers that run already cannot fulfil.
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
@@ -186,7 +186,7 @@ fn check_running(
     Ok(())
 }
 
-/// Whether it asks for a pool of threads that serve all connections together.
+/// Whether the system asks for a pool of threads that serve all connections together.
 fn shares_threads(spec: &SystemSpec) -> bool {
     let own = ["one-thread-per-connection", "0"];
     asked(spec, "thread_handling")
@@ -215,8 +215,8 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
     Ok(setups)
 }
 
-/// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
-/// reads that precede them.
+/// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes
+/// come after all reads that precede them.
 fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
@@ -258,7 +258,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         events: None,
         placement: request.placement.unwrap_or(match effort.experiment {
             Experiment::Interleaved => default_placement(test, setup),
-            // Nothing is pinned in the posts.
+            // The posts pinned nothing.
             Experiment::Sequential => CpuPlacement::Free,
         }),
     }
@@ -267,7 +267,8 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
 /// Reads whose single event takes tens of milliseconds need longer slices than the rest.
 const LONG: u32 = 3;
 
-/// One connection on two CPUs measures the wake-up of an idle CPU, so one client shares a CPU with its server.
+/// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its
+/// server.
 fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
     match (setup.clients, test.class) {
         (1, Class::Read) => CpuPlacement::OneCpu,

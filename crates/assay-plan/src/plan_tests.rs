@@ -76,7 +76,7 @@ fn the_twin_is_the_base_once_more() {
     let plan = plan(&request, MACHINE).unwrap();
     assert_eq!(plan.systems[0].spec, plan.systems[2].spec);
     assert_eq!(plan.systems.iter().filter(|system| system.is_twin).count(), 1);
-    // A system against nothing but its twin is an A/A test.
+    // A system that is compared only with its twin is an A/A test.
     request.systems.truncate(1);
     assert_eq!(names(&request), ["mariadb@10.11", "mariadb@10.11 (twin)"]);
 }

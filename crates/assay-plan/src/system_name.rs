@@ -32,7 +32,7 @@ fn is_system_name(name: &str) -> bool {
     read(name).is_ok()
 }
 
-/// Checks a system that was not read from its name, such as one from a ledger: a name must be able to express it.
+/// Checks a system that was not read from its name, such as one from a ledger. A name must be able to express it.
 ///
 /// # Errors
 /// The same as [`parse_system`].
@@ -72,7 +72,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         let why = NO_SCHEME.to_owned();
         return Err(Error::Url { url: shown(name), why });
     }
-    // It is kept and shown.
+    // The name is stored and shown.
     let name = &address_without_login(name);
     let fail = |part: &str, why: String| Error::SystemName {
         name: without_secret_options(name),
@@ -144,7 +144,7 @@ fn is_url(name: &str) -> bool {
     scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
-/// Whether a name may be meant as a URL, or as another tool's words for a server, with a password in it.
+/// Whether a name may be meant as a URL, or is another tool's form of a server's address with a password.
 fn is_like_url(name: &str) -> bool {
     let words = name.split('+').next().unwrap_or(name);
     match name.split_once('@') {
@@ -162,7 +162,7 @@ fn is_like_url(name: &str) -> bool {
     }
 }
 
-/// A name whose options that may be secret have no value: `*` stand for it, so that all parts stay in their places.
+/// A name without the values of options that may be secret. `*` stand for them, so that all parts keep their positions.
 fn without_secret_options(name: &str) -> String {
     let mut at = 0;
     for part in name.split('+') {

@@ -1,4 +1,4 @@
-//! Servers built from source: trees so small that they are built in a moment, by the real tools.
+//! Servers built from source: trees so small that the real tools build them in a moment.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -13,7 +13,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 use web::{Web, reply};
 
-/// A Postgres as far as a prefix needs one; it says how it was configured.
+/// A Postgres with only the parts that a prefix needs. It reports how it was configured.
 const CONFIGURE: &str = r#"#!/bin/sh
 PACKAGE_VERSION='16.9'
 source=$(dirname "$0")
@@ -50,7 +50,7 @@ struct Home {
 }
 
 impl Home {
-    /// With one commit, tagged `v1`, of these files.
+    /// A home with a repository of one commit, tagged `v1`, with these files.
     fn new(files: &[(&str, &str)]) -> Self {
         let home = Self { directory: tempfile::tempdir().unwrap() };
         git(home.directory.path(), &["init", "-q", "tree"]);
@@ -191,7 +191,7 @@ fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
     );
     assert!(text.contains("\n    x.c:1: error: no uint8_t\n"), "{text}");
     assert!(error.hints()[0].contains("[[build]]"));
-    // Whatever it was is mended outside.
+    // Fixes the cause of the failure outside of the tree.
     fs::write(log.with_file_name("fixed"), "").unwrap();
     let (prefix, told) = home.build(Product::Postgres, &format!("{place}#v1"));
     assert!(prefix.is_ok() && !told.iter().any(|it| it.starts_with("checking out")), "{told:?}");

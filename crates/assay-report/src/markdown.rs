@@ -167,7 +167,7 @@ fn escaped(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            // It would mention somebody; within a word, as in names of systems, it does not.
+            // An `@` would mention a user. Within a word, as in names of systems, it does not.
             '@' if !before.is_alphanumeric() => safe.push_str("@\u{200b}"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
                 safe.push('\\');

@@ -153,7 +153,7 @@ pub(crate) fn figure(value: Option<f64>) -> String {
 
 /// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
 fn interval(estimate: Estimate) -> String {
-    // Where nothing is known to a factor of ten, decimals would be noise, and zero wrong.
+    // If a number is known only to a factor of ten, decimals would be noise, and zero would be wrong.
     let end = |value: f64| match value {
         v if v < 0.005 => "<0.01".to_owned(),
         v if v >= 999.5 => ">1000".to_owned(),
@@ -197,8 +197,8 @@ fn change(ratio: f64, digits: usize) -> String {
     if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
 }
 
-/// A ratio for a sentence, never without its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or in
-/// words alone where the interval is too wide for a number. None where nothing is known of the uncertainty.
+/// A ratio for a sentence, always with its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or only
+/// words if the interval is too wide for a number. `None` if its uncertainty is unknown.
 pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
     if !estimate.has_interval() {

@@ -84,8 +84,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Lists studies, the newest first; `list` has the oldest first, as the ledger, and `running` the ids of those that
-/// are being measured. HTML has no list of its own: it is that of a terminal, as text.
+/// Lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the ids of the
+/// studies that are being measured. In HTML, the list is the terminal's text.
 #[must_use]
 pub fn studies(
     list: &[StudySummary],

@@ -1,4 +1,4 @@
-//! What a report says first: the answer with its uncertainty, then why, then the tables.
+//! A report begins with the answer and its uncertainty. The causes follow, and then the tables.
 
 #![expect(clippy::unwrap_used, reason = "the fixtures are shared")]
 
@@ -102,7 +102,7 @@ fn columns_in_which_nothing_differs_are_left_out_by_name() {
     assert!(text.contains("2.00 → 4.00"), "{text}");
 }
 
-/// No alarm, but nobody misses it.
+/// Differences that come with the versions raise no alarm, but a note mentions them.
 #[test]
 fn what_comes_with_the_versions_is_noted_and_no_alarm() {
     let mut study = record(&["11.8"]);

@@ -1,4 +1,4 @@
-//! What people and scripts see of a small study.
+//! The output for people and scripts, for a small study.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -97,7 +97,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
     let document = json(&study);
     let cells = document["cells"].as_array().unwrap();
     assert_eq!(lines.len(), cells.len());
-    // Of the study and the system; all other columns are of the cell.
+    // These columns belong to the study and the system. All others belong to the cell.
     let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version"];
     let mut told = 0;
     for (line, cell) in lines.iter().zip(cells) {
@@ -139,7 +139,7 @@ fn markdown_lets_no_name_be_markup() {
     assert!(table.chunk_by(|a, b| a == b).count() <= 2, "{table:?}");
 }
 
-/// One pair only, as in preset published: a value, and that nothing is known of its uncertainty.
+/// A single pair, as in preset published, gives a value, and the report says that its uncertainty is unknown.
 #[test]
 fn a_single_pair_has_no_interval_and_says_so() {
     let mut study = record(&["11.8"]);
@@ -156,7 +156,7 @@ fn a_single_pair_has_no_interval_and_says_so() {
     assert!(!in_format(&study, Format::Csv).contains("NaN"));
 }
 
-/// The twin counts false alarms; it is no column.
+/// The twin counts false alarms. It has no column.
 #[test]
 fn a_twin_is_a_line() {
     let mut study = record(&["11.8", "10.11"]);
@@ -185,7 +185,7 @@ fn a_twin_is_a_line() {
     assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
 }
 
-/// What a user can act on: which trouble, how much of it, what to do.
+/// Users need to know which trouble occurred, how much of it, and what to do.
 #[test]
 fn machine_trouble_is_told_by_its_kind() {
     let mut study = record(&["11.8"]);
@@ -216,7 +216,7 @@ fn machine_trouble_is_told_by_its_kind() {
     assert!(!in_format(&record(&["11.8"]), Format::Text).contains("warning: the hypervisor"));
 }
 
-/// A reason for caution is only what no upgrade of one maker's packages brings with it.
+/// Only differences that do not come with an upgrade of one maker's packages call for caution.
 #[test]
 fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
     let mut study = record(&["11.8"]);
@@ -275,7 +275,7 @@ fn one_row_is_no_rows() {
     assert!(text.contains("has 1 row, checksum") && text.contains("has 2 rows,"), "{text}");
 }
 
-/// One number is not told twice.
+/// A single number appears only once.
 #[test]
 fn the_smallest_change_of_one_test_is_one_number() {
     let mut study = record(&["11.8"]);
@@ -309,7 +309,7 @@ fn undecided_tests_say_what_would_help() {
     for format in [Format::Text, Format::Html, Format::Csv] {
         assert!(three(format).contains("measured in 3 of the 4 blocks that a verdict needs"));
     }
-    // One line tells all of them.
+    // One line covers all of them.
     let first = study.study.cells[0].id;
     study.slices.retain(|slice| slice.block < if slice.cell == first { 2 } else { 3 });
     let text = in_format(&study, Format::Text).replace("\n   ", "");
@@ -346,7 +346,7 @@ fn several_setups_in_80_columns() {
     insta::assert_snapshot!(text(&study, 80, false));
 }
 
-/// Whatever the width, no figure is lost without a word.
+/// Whatever the width is, no figure is left out without a word.
 #[test]
 fn columns_that_find_no_room_are_named() {
     for width in [80, 100, 120, 160] {
@@ -395,7 +395,7 @@ fn studies_are_listed_newest_first_in_every_format() {
     assert_eq!(json["studies"][0]["running"], false);
     let none = assay_report::studies(&[], &none, Format::Text, &options);
     assert!(none.contains("no study yet"));
-    // One that is being measured is not to be resumed.
+    // A study that is being measured must not be resumed.
     let running = ["new".to_owned(), "old".to_owned()].into();
     let all = |format| assay_report::studies(&list, &running, format, &options);
     let text = all(Format::Text);

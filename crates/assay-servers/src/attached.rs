@@ -12,7 +12,7 @@ use procfs::process::{FDTarget, Process, all_processes};
 use crate::error::Error;
 use crate::threads;
 
-/// The limits of its part in a comparison, for reports.
+/// The limits on its part in a comparison, for reports.
 const LIMITS: [&str; 2] = [
     "runs already: not started afresh for each block, not frozen while others are measured, not confined to a CPU",
     "its tables are dropped and loaded again for each block",

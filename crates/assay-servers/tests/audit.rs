@@ -1,4 +1,5 @@
-//! The audit of real servers: one intent leaves nothing suspicious, and each trap is found where servers differ in it.
+//! The audit of real servers: one intent leaves nothing suspicious, and the audit finds each trap in which servers
+//! differ.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
@@ -86,7 +87,7 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
-/// Settings of a server that is on its own, of a product that has no `seq_` tables.
+/// Settings of a single server, of a product without `seq_` tables.
 fn settings_of(product: Product, version: &str) -> Facts {
     let server = start(product, version, &[]);
     let mut control = server.connect();

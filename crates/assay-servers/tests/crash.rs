@@ -1,4 +1,4 @@
-//! Nothing outlives whoever started it: not when it is killed, not when the supervisors are killed too.
+//! Nothing outlives the process that started it, even if that is killed, and even if the supervisors are killed too.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};
@@ -154,7 +154,7 @@ fn what_is_left_when_supervisors_are_killed_too_is_collected() {
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0);
 }
 
-/// Like two containers that share a cache and nothing else.
+/// Like two containers that share only a cache.
 #[test]
 fn what_runs_below_another_run_root_is_no_garbage() {
     let dir = tempfile::tempdir().unwrap();

@@ -97,7 +97,7 @@ fn a_frozen_server_stands_still_with_all_its_processes() {
     test.server().freeze().unwrap();
 }
 
-/// Files and segments of shared memory that a server has: what it maps of them.
+/// Files and segments of shared memory that a server has mapped.
 fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
     let maps = procfs::process::Process::new(pid).unwrap().maps().unwrap();
     let mut files = Vec::new();
@@ -123,7 +123,7 @@ fn what_is_dropped_leaves_no_shared_memory() {
     assert_eq!(left_of(&segments), [0; 0]);
 }
 
-/// Which of the segments are still there.
+/// The segments that still exist.
 fn left_of(segments: &[u64]) -> Vec<u64> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let there = table.lines().skip(1).filter_map(|it| it.split_whitespace().nth(1)?.parse().ok());
@@ -194,7 +194,8 @@ fn a_maintained_server_has_no_dead_rows() {
     assert!(drained.is_complete);
     let analyzed = control.query("SELECT reltuples FROM pg_class WHERE relname = 't'").unwrap();
     assert_eq!(analyzed.first_string().as_deref(), Some("20000"));
-    // A transaction that still sees the old rows keeps them from being removed: said, not waited for.
+    // A transaction that still sees the old rows keeps them from being removed. The drain reports that and does not
+    // wait.
     let mut reader = test.connect();
     reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t").unwrap();
     control.query("UPDATE t SET k = k + 1").unwrap();

@@ -7,11 +7,11 @@ pub const TRIM: f64 = 0.1;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Centre {
     pub(crate) value: f64,
-    /// Winsorised variance of the trimmed mean; none for a single value.
+    /// Winsorised variance of the trimmed mean; `None` for a single value.
     pub(crate) variance: Option<f64>,
 }
 
-/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; none without values.
+/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; `None` without values.
 pub(crate) fn centre(values: &[f64]) -> Option<Centre> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -32,14 +32,14 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance; none with fewer than two values.
+/// Sample variance; `None` with fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (values.len() > 1).then(|| sum / (values.len() - 1) as f64)
 }
 
-/// The middle of the values; none without values.
+/// The middle of the values; `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

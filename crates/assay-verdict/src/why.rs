@@ -7,7 +7,7 @@ use crate::{CellJudgement, PerOp};
 /// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.10;
 
-/// Reads per operation below this are none: the data is cached.
+/// Fewer reads per operation than this count as none: the data is cached.
 const CACHED_READS: f64 = 0.01;
 
 /// Explains every cell that is faster or slower. A cell comes with all systems, in their order.
@@ -59,7 +59,7 @@ fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
     Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))
 }
 
-/// CPU and context switches did not change: the term of the account that moved most.
+/// Explains a change without changes of CPU and context switches: by the term of the account that moved most.
 fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
     let other =
@@ -74,7 +74,7 @@ fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))
 }
 
-/// By how much a term grew; not at all where it is not known.
+/// By how much a term grew; 0 if that is not known.
 fn grown(after: Option<f64>, before: Option<f64>) -> f64 {
     after.zip(before).map_or(0.0, |(after, before)| after - before)
 }
@@ -83,7 +83,7 @@ fn ratio(before: f64, after: f64) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| after / before)
 }
 
-/// A change in percent; where a factor reads better, that.
+/// A change in percent, or as a factor if that reads better.
 fn percent(ratio: f64) -> String {
     match ratio {
         more if more >= 2.0 => format!("×{more:.1}"),

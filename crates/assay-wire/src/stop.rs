@@ -30,8 +30,8 @@ impl WatchedSockets {
 }
 
 impl Stop {
-    /// Asks to stop: every watched socket is shut down, and every socket that is watched later. While the stop is held,
-    /// nothing is shut down. Returns whether it is held.
+    /// Asks to stop: shuts down every watched socket, and every socket that is watched later. While the stop is held,
+    /// it shuts down nothing. Returns whether it is held.
     pub fn ask(&self) -> bool {
         let watched = self.watched();
         self.0.is_asked.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Faults that no real server can be made to have: torn, late, missing and wrong bytes.
+//! Faults that no real server can be made to produce: torn, late, missing and wrong bytes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -280,7 +280,7 @@ fn a_login_that_is_too_long_is_refused() {
     peer.join();
 }
 
-/// Sends a byte, then waits shorter than the client allows for each silence.
+/// Sends a byte, then waits for less than the silence that the client allows.
 fn drip(stream: &mut UnixStream, bytes: &[u8]) {
     for byte in bytes {
         if stream.write_all(&[*byte]).is_err() {
@@ -329,7 +329,7 @@ fn a_connection_can_be_ended_from_another_thread() {
     peer.join();
 }
 
-/// The Postgres server's half of a login without password, and of the way to the first answer.
+/// The Postgres server's half of a login without password, up to its first answer.
 fn log_in_postgres(stream: &mut UnixStream) {
     read_some(stream);
     stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
@@ -344,7 +344,7 @@ fn read_some(stream: &mut UnixStream) {
 fn a_postgres_reply_without_end_is_refused() {
     let endless_rows = |mut stream: UnixStream| {
         log_in_postgres(&mut stream);
-        // No columns, no values: a row takes memory all the same.
+        // A row without columns and values takes memory too.
         while stream.write_all(&b"D\0\0\0\x06\0\0".repeat(1000)).is_ok() {}
     };
     let endless_settings = |mut stream: UnixStream| {

@@ -183,7 +183,7 @@ fn the_first_execution_may_fail() {
     let insert = hot.prepare("INSERT INTO t VALUES (?)", &[ParamType::Int]).unwrap();
     assert_eq!(hot.execute(insert, &[Param::Int(1)]).unwrap_err().server_code(), Some(1062));
     assert_eq!(hot.execute(insert, &[Param::Int(2)]).unwrap().affected, 1);
-    // The server prepares the statement anew by itself.
+    // The server prepares the statement again by itself.
     run("ALTER TABLE t ADD COLUMN c INT DEFAULT 0 INVISIBLE");
     assert_eq!(hot.execute(insert, &[Param::Int(3)]).unwrap().affected, 1);
 }

@@ -1,4 +1,4 @@
-//! The content of a table as one number, which client and server compute alike.
+//! The content of a table as one number, which client and server compute in the same way.
 //!
 //! It is the sum over the rows of CRC-32 of `table,id,k,c,pad`, numbers in decimal: an exact
 //! integer, whatever the order of the rows, the version and the character set. A digest such as MD5,

@@ -1,4 +1,4 @@
-//! Statements and parameters of every microbenchmark, against the published definition.
+//! Compares statements and parameters of every microbenchmark with the published definition.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -249,7 +249,7 @@ fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     assert_ne!(texts(1, "point-query", 0, 0, 0)[0], texts(1, "point-query.pre", 0, 0, 0)[0]);
 }
 
-/// Written down once: a change here is a change of the work, and needs a new workload version.
+/// Written down once. If these values change, the work changes, and needs a new workload version.
 #[test]
 fn events_are_pinned() {
     let sent = event(test("delete"), SETUP, 1, 2);

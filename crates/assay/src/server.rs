@@ -17,7 +17,7 @@ use crate::systems::{
     DATABASE, agree, environment, fetch, provisioner, sandbox_site, start_on_empty,
 };
 
-/// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
+/// Connections that a sandbox accepts: as many clients as a benchmark may have, and some more.
 const CONNECTIONS: u32 = 1024 + 64;
 
 /// Redo log of a sandbox, MB.
@@ -84,7 +84,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A version that can be had, for scripts.
+/// An available version, for scripts.
 #[derive(Serialize)]
 struct Available {
     system: String,
@@ -128,7 +128,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
     crate::open_files::Demand::of_server().raise()?;
-    // Nothing is fetched for a port that is taken.
+    // If the port is taken, nothing is fetched.
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
     }
@@ -196,8 +196,8 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
     )
 }
 
-/// The URL of a sandbox, as assay and the product's own programs take it. With its password, which nobody is told but
-/// the one who starts it.
+/// The URL of a sandbox, as assay and the product's own programs take it. It has the password, which only the user who
+/// starts the sandbox sees.
 fn url(product: Product, server: &Server) -> String {
     let url = ServerUrl {
         product,
@@ -212,8 +212,8 @@ fn url(product: Product, server: &Server) -> String {
     }
 }
 
-/// What to type to be connected by the product's own program: by the socket, then by the port. A password goes into the
-/// environment, as all users of the machine can read command lines.
+/// Commands that connect with the product's own program: by the socket, then by the port. They pass a password in the
+/// environment, because all users of the machine can read command lines.
 fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<String> {
     let login = |variable| match password {
         Some(password) => format!("{variable}={} ", shell_quoted(password)),
@@ -237,7 +237,7 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
     }
 }
 
-/// The name that was asked for, or one made of the system's.
+/// The requested name, or one derived from the system's name.
 fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<String> {
     let taken: Vec<String> =
         assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
@@ -261,7 +261,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// A port that nobody uses at this moment.
+/// A port that is free at this moment.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr())?.port())
 }
@@ -305,7 +305,7 @@ fn stop(args: &ServerStop) -> Result<Exit> {
         progress.update(&format!("stopping {name}"));
         match server.stop().with_context(|| format!("cannot stop `{name}`")) {
             Ok(()) => progress.done(&name, "is stopped, and its data is removed"),
-            // The others are to be stopped all the same.
+            // The other servers are stopped nevertheless.
             Err(error) if stopped.is_ok() => stopped = Err(error),
             Err(error) => progress.failed(&name, &format!("{error:#}")),
         }
@@ -316,11 +316,11 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     stopped.map(|()| Exit::Done)
 }
 
-/// The servers of these names, each once: all of them, or none is touched.
+/// The servers with these names, each once. If one name is wrong, this fails and nothing is stopped.
 fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServer>> {
     let missing: Vec<String> = (names.iter())
         .filter(|name| !found.iter().any(|it| it.kept.name == **name))
-        // What is no name may be a URL with a password.
+        // A text that is not a name may be a URL with a password.
         .map(|name| if is_name(name) { format!("`{name}`") } else { "that".to_owned() })
         .collect();
     anyhow::ensure!(

@@ -1,4 +1,5 @@
-//! A test that nothing in assay knows: defined here, in one place, it is planned, sent, kept, judged and reported.
+//! A test that nothing in assay knows. It is defined here, in one place, and is planned, sent, kept, judged and
+//! reported.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +47,7 @@ fn count_by_k() -> Test {
     })
 }
 
-/// Measures the only cell of a study four times on every system, and reads what the ledger has of it.
+/// Measures the only cell of a study four times on every system, and reads the record from the ledger.
 fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRecord {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

@@ -1,4 +1,4 @@
-//! `load` and `bench` against a server that somebody else runs: nothing of theirs is lost, and every run ends.
+//! `load` and `bench` against a server that somebody else runs: none of its data is lost, and every run ends.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -32,14 +32,14 @@ impl Running {
         Self { url: word("url"), name: word("name"), socket: word("socket"), place }
     }
 
-    /// A connection to a MariaDB.
+    /// A connection to a MariaDB server.
     fn connect(&self) -> Connection {
         let database = Some("sbtest".to_owned());
         let options = ConnectOptions { database, ..ConnectOptions::unix(&self.socket, "root") };
         Connection::connect(&options).unwrap()
     }
 
-    /// What a command says: its exit code, stdout and stderr.
+    /// Runs a command. Returns its exit code, stdout and stderr.
     fn run(&self, args: &[&str]) -> (Option<i32>, String, String) {
         said(self.place.run_to_end(&[&[args[0], self.url.as_str()], &args[1..]].concat()))
     }
@@ -92,7 +92,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     let (code, _, stderr) =
         server.run(&["load", "--tables", "2", "--rows", "100", "--replace", "-q"]);
     assert_eq!(code, Some(0), "{stderr}");
-    // A warning, so it is there with `-q`, too.
+    // It is a warning, so `-q` does not hide it.
     assert!(stderr.contains("dropping existing objects: table sbtest1, view sbtest2"), "{stderr}");
     server.refused(&["load", "--engine", "rocksdb"], "no storage engine `rocksdb`");
     control.query("ALTER TABLE sbtest1 ADD precious INT").unwrap();
@@ -120,7 +120,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("more than 1,000 rows; only these are used"), "{stderr}");
     let lines = stderr.lines().filter(|line| line.contains("thds: 2 tps: ")).count();
-    // A busy machine may miss one.
+    // A busy machine may miss one line.
     assert!((1..=2).contains(&lines), "{stderr}");
     for word in
         ["transactions ", "ignored errors   0 (0.00 per sec.)", "95th percentile", "total events"]
@@ -132,7 +132,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     assert_eq!((&found["backlog"], &found["ignored_errors"]), (&Value::Null, &0.into()));
     assert!(found["latency_us"]["sum"].as_f64().unwrap() > 0.0);
 
-    // More than any server can do: the rest is told, not worked off.
+    // The rate is higher than any server can serve. The rest is reported as the backlog and not sent.
     let (code, stdout, stderr) =
         server.run(&with(&["--rate", "10000000", "--format", "json", "--quiet"]));
     assert_eq!(code, Some(3), "{stderr}");

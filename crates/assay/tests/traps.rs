@@ -1,4 +1,5 @@
-//! Traps that people fell into, through the whole program: what is asked for is expected, what comes with it is not.
+//! Traps that people fell into, through the whole program: requested differences are expected, and those that come with
+//! them are not.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -67,7 +68,7 @@ fn one_version_from_two_builders_is_suspicious() {
     for setting in ["build.source", "build.compiler"] {
         assert!(suspicious.contains(&setting), "{setting} in {suspicious:?}");
     }
-    // No option of the older one changes it.
+    // No option of the older version changes it.
     let expected = of_class(&findings, "expected");
     assert!(expected.contains(&"innodb_log_write_ahead_size"), "{expected:?}");
 }

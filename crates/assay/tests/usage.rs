@@ -77,7 +77,7 @@ fn tests_that_match_nothing() {
     );
 }
 
-/// What `--tests` can name, found out without any server.
+/// The tests that `--tests` can name, listed without any server.
 #[test]
 fn tests_are_listed_as_they_can_be_asked_for() {
     let (code, stdout, stderr) = assay(&["tests", "point*,scan", "read-only_*", "--set", "47"]);
@@ -132,7 +132,7 @@ fn numbers_that_make_no_sense() {
     }
 }
 
-/// Each is answered with what to type instead.
+/// Each of them gets the text to type instead.
 #[test]
 fn habits_of_other_tools() {
     for (name, meant) in [
@@ -147,7 +147,7 @@ fn habits_of_other_tools() {
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
     refused(&with(&["--tests", "bulk_insert"]), "matches none", "`assay load`");
-    // They are understood, and fail only for the size.
+    // These are understood, and fail only because of the size.
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
     }

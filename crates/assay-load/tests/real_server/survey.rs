@@ -1,4 +1,4 @@
-//! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
+//! A load drops only what an earlier load has made, and drops nothing before it has inspected everything.
 
 use assay_load::{Error, Tables, UnfitReason, check_engine, fill, fill_cache, numbers, survey};
 use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
@@ -7,8 +7,8 @@ use assay_wire::ConnectOptions;
 
 use crate::bed::{Bed, SEED};
 
-/// Statements that put something of the user's in the way of two tables, what is said of it, and a query whose answer
-/// shows that it is still there.
+/// Statements that create a user's object in the way of two tables, its description, and a query whose answer shows
+/// that it still exists.
 struct InTheWay {
     make: &'static [&'static str],
     said: &'static str,
@@ -133,7 +133,7 @@ const POSTGRES: [InTheWay; 18] = [
     },
 ];
 
-/// Two tables.
+/// Loads two tables.
 fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
     let tables = Tables {
         product,
@@ -145,7 +145,8 @@ fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
     fill(options, &tables, &mut |_| ()).map(drop)
 }
 
-/// Makes a database for each case, which is refused and left as it is; then drops it all where that is asked for.
+/// Creates a database for each case. A load refuses it and leaves it as it is. Where the case asks for it, everything
+/// is then dropped.
 fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InTheWay]) {
     let mut bed = Bed::of(product, version);
     let is_mysql = product != Product::Postgres;
@@ -158,7 +159,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         let options = ConnectOptions { database: Some(database), ..bed.options.clone() };
         let mut control = assay_wire::Connection::connect(&options).unwrap();
         let makes = |word: &str| case.make.iter().any(|sql| sql.contains(word));
-        // Beside what is in the way there is a table of an earlier load, which must stay too.
+        // A table of an earlier load stands next to the object, and must stay too.
         load(&options, product).unwrap();
         for table in ["sbtest1", "sbtest2"] {
             if makes(&format!("TABLE {table} ("))
@@ -188,7 +189,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
-        // A table outside that refers to one of them is never left behind.
+        // A table outside that refers to one of them never stays behind with a broken reference.
         let there = survey(&options, product, 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
             let error = there.drop_all(&options).unwrap_err();
@@ -200,7 +201,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         } else {
             there.drop_all(&options).unwrap();
             load(&options, product).unwrap();
-            // What a load has made is replaced without a question.
+            // A load replaces the tables of an earlier load without asking.
             load(&options, product).unwrap();
         }
     }
@@ -236,7 +237,7 @@ fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
     load(&bed.options, Product::MariaDb).unwrap();
 }
 
-/// A foreign key in a database that the user may not look into: the server itself refuses.
+/// A foreign key in a database that the user may not see: the server itself refuses the drop.
 #[test]
 fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
     let mut bed = Bed::new();
@@ -255,8 +256,8 @@ fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
     assert_eq!(bed.rows("CHECKSUM TABLE test.sbtest1"), before);
 }
 
-/// Without `foreign_key_checks = 0`: a child that the user cannot see keeps its parent, also where everything is
-/// dropped.
+/// assay does not set `foreign_key_checks = 0`: a child table that the user cannot see keeps its parent, even if
+/// everything else is dropped.
 #[test]
 fn a_child_that_the_user_cannot_see_keeps_its_parent() {
     let mut bed = Bed::new();
@@ -277,7 +278,7 @@ fn a_child_that_the_user_cannot_see_keeps_its_parent() {
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
 }
 
-/// Tables that refer to each other go in the order that the server wants.
+/// Tables that refer to each other are dropped in the order that the server requires.
 #[test]
 fn tables_that_refer_to_each_other_are_dropped() {
     let mut bed = Bed::new();
@@ -321,7 +322,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     assert_eq!(bed.number("SELECT count(*) FROM sbtest2"), 100);
 }
 
-/// What a user without rights puts into `public` must not run with those of this user, and hides nothing.
+/// Objects that a user without rights puts into `public` never run with this user's rights, and hide nothing.
 #[test]
 fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -359,12 +360,12 @@ fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Product::Postgres).unwrap();
     there.sort_unstable();
-    // Not the view, which would run what its owner has written.
+    // The view is left out, because it would run code of its owner.
     assert_eq!(there, [1, 2]);
     assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
     let attached = assay_servers::Attached::connect(bed.options.clone()).unwrap();
     assert!(attached.identity().unwrap().ends_with(" test"));
-    // A table that a view reads is not dropped, and the view is named.
+    // A table that a view reads is not dropped, and the error names the view.
     control.query("DROP TABLE others").unwrap();
     control.query("CREATE VIEW mine AS SELECT id FROM sbtest2").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
@@ -380,7 +381,7 @@ fn an_engine_that_a_server_lacks_is_told_before_anything_is_dropped() {
     assert!(matches!(error, Error::NoEngine(Engine::RocksDb)), "{error}");
 }
 
-/// The table of the first schema is dropped and made, though another schema has one of that name, too.
+/// The table in the first schema is dropped and created again, even if another schema has a table of the same name.
 #[test]
 fn a_search_path_leads_to_one_schema_alone() {
     let mut bed = Bed::of(Product::Postgres, "16");
@@ -405,7 +406,7 @@ fn a_search_path_leads_to_one_schema_alone() {
     assert!(matches!(error, Error::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
 
-/// A server that has been stopped and is started again as a standby, which waits for what a primary would send.
+/// A server that was stopped and started again as a standby. It waits for a primary that never sends anything.
 #[test]
 fn a_postgres_replica_is_left_alone() {
     let prefix = assay_testkit::product_prefix(Product::Postgres, "16");

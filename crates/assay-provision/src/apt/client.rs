@@ -1,5 +1,4 @@
-//! Running apt's programs: no terminal, no shell, one language, and their complaints sorted into
-//! errors.
+//! Runs apt's programs without terminal and shell, in one language, and turns their complaints into errors.
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt as _;
@@ -37,7 +36,8 @@ pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String
 /// complaints if it fails.
 ///
 /// apt bounds every wait for the network by itself (see the private configuration); one that
-/// nevertheless makes no progress, as for want of room, is killed.
+/// apt itself bounds every wait for the network (see the private configuration). A program that still makes no
+/// progress, for example because the disk is full, is killed.
 pub(super) fn run(
     program: &'static str,
     arguments: &[&str],
@@ -100,8 +100,8 @@ pub(super) fn run(
 /// How long a program may go on without a new line of output. Longer than apt's own limits.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
-/// Kills the program when nothing was seen of it for too long, and says so. Ends with its output,
-/// before which the program is not waited for, so that its number cannot be another's.
+/// Kills the program if it has produced nothing for too long. Returns whether it did. It ends when the program's output
+/// ends. The program is not waited for before that, so no other process can have its id.
 fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     loop {
         match seen.recv_timeout(PATIENCE) {

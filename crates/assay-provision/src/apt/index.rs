@@ -28,7 +28,7 @@ pub(crate) struct Record {
     pub(crate) sha256: String,
 }
 
-/// `name (= version)`; other relations hold by themselves within one release and are not kept.
+/// `name (= version)`. Other relations always hold within one release, and are not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) name: String,

@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) signed_by: Option<String>,
 }
 
-/// Settings copied: nothing that runs a command, nothing that weakens verification.
+/// Settings that are copied. None of them runs a command or weakens verification.
 const COPIED: [&str; 6] = [
     "Acquire::http::",
     "Acquire::https::",
@@ -43,7 +43,7 @@ const NEVER_COPIED: [&str; 3] = ["Verify-Peer", "Verify-Host", "AllowRedirect"];
 const PATHS: [&str; 4] =
     ["Dir::Etc::netrc", "Dir::Etc::netrcparts", "Dir::Etc::trusted", "Dir::Etc::trustedparts"];
 
-/// Names by which a configuration may call a release without naming it.
+/// Aliases that a configuration may use for a release.
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
 impl Machine {

@@ -85,7 +85,7 @@ fn headed(heading: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
     section
 }
 
-/// Causes that stand above the tables; the rest stand below them.
+/// Number of causes above the tables. The rest stand below them.
 const CAUSES_ABOVE: usize = 8;
 
 /// The largest changes with their causes, and the rest.
@@ -108,7 +108,7 @@ fn conditions(report: &Report) -> Vec<String> {
     std::iter::once("conditions".to_owned()).chain(lines.map(indented)).collect()
 }
 
-/// One command, or the study file where one command cannot say it; then how to see the report again.
+/// One command, or the study file if one command is not enough, followed by the command that shows the report again.
 fn again(again: &Again) -> Vec<String> {
     let mut lines = vec!["again".to_owned()];
     match again.command {

@@ -37,13 +37,13 @@ struct Columns<'a> {
 struct Layout {
     lines: Vec<String>,
     verdict_words: bool,
-    /// There was no room for these.
+    /// The figures that there was no room for.
     left_out: Vec<Figure>,
 }
 
 /// The tables, and the legend of their columns, in words.
 pub(crate) struct TestTables {
-    /// Laid out to fit the width.
+    /// The lines, laid out to fit the width.
     pub(crate) lines: Vec<String>,
     pub(crate) legend: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Terminal<'_> {
             if !fits(&lines, self.width) {
                 return None;
             }
-            // Figures that do not fit beside the verdicts stand in a table of their own.
+            // Figures that do not fit next to the verdicts get a table of their own.
             let below = (1..=rest.len()).rev().find_map(|count| {
                 let columns = Columns { verdicts: false, figures: &rest[..count], ..columns };
                 let lines = self.lines(columns);
@@ -151,7 +151,7 @@ impl Terminal<'_> {
     }
 }
 
-/// Those of all compared systems that a table shows.
+/// The compared systems that a table shows.
 fn shown<T>(all: &[T], (first, end): (usize, usize)) -> &[T] {
     all.get(first..end).unwrap_or_default()
 }

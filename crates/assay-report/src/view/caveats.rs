@@ -12,7 +12,7 @@ use crate::words::origin;
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
-    /// Settings that matter and differ without anybody having asked for it.
+    /// Settings that matter and that differ although nobody asked for it.
     pub(crate) suspicious: Vec<String>,
     /// The false calls of each A/A twin.
     pub(crate) twins: Vec<String>,
@@ -68,7 +68,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     warnings
 }
 
-/// Data sets that are not the same on all systems.
+/// Data sets that differ between systems.
 fn data_differ(study: &JudgedStudy) -> Option<String> {
     let data = &study.record.data;
     let differs = |one: &DataContent| {

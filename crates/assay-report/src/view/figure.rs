@@ -1,4 +1,4 @@
-//! The figures of a system in one test: their names, what they mean, and how they are read.
+//! The figures of a system in one test: their names, their meanings, and their texts.
 
 use assay_verdict::CellJudgement;
 
@@ -26,7 +26,7 @@ pub(crate) enum Figure {
     Detectable,
 }
 
-/// Each figure with a heading that fits a narrow column, and what it is, in the order in which readers want them.
+/// Each figure with a heading that fits a narrow column and an explanation, in the order in which readers want them.
 const WORDS: [(Figure, &str, &str); 17] = [
     (Figure::Qps, "QPS", "operations per second"),
     (

@@ -18,7 +18,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// The word before the dot of a finding's name says it.
+    /// The word before the dot of a finding's name determines the topic.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
         match finding.setting.split_once('.').map_or("", |(word, _)| word) {
             "build" => Self::Builds,

@@ -39,7 +39,7 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
     ]
 }
 
-/// Over all slices of the study.
+/// The sum over all slices of the study.
 fn sum(judgement: &Judgement) -> TroubledBy {
     judgement.cells.iter().fold(TroubledBy::default(), |sum, cell| TroubledBy {
         steal: sum.steal + cell.troubled_by.steal,

@@ -112,7 +112,7 @@ fn blocks(doubts: &[Doubt]) -> String {
     }
 }
 
-/// Why one test is undecided; none if it is decided.
+/// Why one test is undecided; `None` if it is decided.
 fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let doubt = cell.doubt?;
     Some(sentence(Reason::of(doubt), &[doubt], record))

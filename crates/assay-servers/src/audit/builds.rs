@@ -19,9 +19,9 @@ const CHANNEL: &str = "build.channel";
 enum Meaning {
     /// Something is wrong, whatever is compared.
     Wrong,
-    /// Another builder. Between versions it is part of the comparison if nobody has built all of them.
+    /// A property of the builder. Between versions, it is part of the comparison if nobody has built all of them.
     OfBuilder,
-    /// A property of the release, or otherwise of the builder.
+    /// A property of the release, if the builder is the same; otherwise a property of the builder.
     OfRelease,
     /// Nothing that affects speed.
     Nothing,

@@ -200,8 +200,8 @@ fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool 
     })
 }
 
-/// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
-/// user could change. Servers that run already do not follow the intent.
+/// The behaviour of a version that has no option for a part of the intent, if that is why systems differ. A user cannot
+/// change it. Servers that run already do not follow the intent.
 fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<Instead> {
     if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
         return None;

@@ -1,4 +1,4 @@
-//! Findings of made-up systems.
+//! Findings about made-up systems.
 
 use assay_model::{Engine, Origin, SystemSpec};
 
@@ -147,7 +147,7 @@ fn products_are_compared_in_what_both_have() {
     let specs = [&spec(Product::MariaDb, &[]), &spec(Product::Postgres, &[])];
     let found = audit_of(specs, [&mariadb, &postgres]);
     assert_eq!(classes(&found), [("transaction_isolation", AuditClass::Expected)]);
-    // No default of its product.
+    // A value that is not the default of its product.
     let mut serializable = postgres.clone();
     serializable.settings.insert("transaction_isolation".to_owned(), "serializable".to_owned());
     let found = audit_of(specs, [&mariadb, &serializable]);
@@ -171,7 +171,7 @@ fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
     let found = audit_of([&mysql, &mysql], [&with(&old, None), &with(&new, block)]);
     assert_eq!(classes(&found), [("innodb_log_write_ahead_size", AuditClass::Expected)]);
     assert!(found[0].why.contains("blocks of 512 bytes"), "{found:?}");
-    // A version may have it, and not take the value.
+    // A version may have the option, but refuse the value.
     let ahead = |version: &str, share: &str| {
         facts(&[("version", version), ("innodb_max_dirty_pages_pct_lwm", share)])
     };

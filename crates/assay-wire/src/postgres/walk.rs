@@ -14,7 +14,7 @@ impl Walker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
-    /// At the start of a reply.
+    /// A walker at the start of a reply.
     pub fn new() -> Self {
         Self::with_grammar(Messages)
     }
@@ -26,7 +26,7 @@ impl Default for Walker {
     }
 }
 
-/// The messages of a reply, each of which tells its kind.
+/// The messages of a reply. Each message states its kind.
 #[derive(Debug)]
 pub struct Messages;
 
@@ -70,7 +70,7 @@ fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
         return Ok(());
     }
     match parse_error(body) {
-        // A second error only says that the first made a later message senseless.
+        // A second error only says that the first one made a later message meaningless.
         error @ Error::Server { .. } => drop(progress.failure.get_or_insert(error)),
         malformed => return Err(malformed),
     }

@@ -1,4 +1,4 @@
-//! `assay bench`: one microbenchmark against a running server, as sysbench does it.
+//! `assay bench`: drives one microbenchmark against a running server, as sysbench does.
 
 mod result;
 
@@ -23,20 +23,20 @@ use crate::{machine_lock, report};
 
 use self::result::{measured, rate_met, words};
 
-/// How long events that are under way at the end may take: as long as the run itself, within these bounds.
+/// How long events in progress at the end may take: as long as the run itself, within these bounds.
 const GRACE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// How often a terminal shows how it goes.
+/// How often a terminal shows the progress.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-/// Clients that are connected and prepared, and what they are to do.
+/// Connected and prepared clients, and their work.
 struct Prepared {
     session: Session,
     test: Test,
     setup: Setup,
 }
 
-/// Drives one microbenchmark. Ctrl-C ends it early, with what was measured until then.
+/// Drives one microbenchmark. Ctrl-C ends it early and keeps what was measured until then.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
@@ -84,8 +84,8 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     Ok(Prepared { session, test, setup })
 }
 
-/// Warms and measures; none if it was to end before there was anything to measure. The second is the CPU time of this
-/// process meanwhile, microseconds.
+/// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
+/// time of this process meanwhile, microseconds.
 fn run(
     args: &Bench,
     prepared: &mut Prepared,
@@ -146,14 +146,14 @@ fn latency_ms(done: &RunProgress) -> f64 {
     done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
 }
 
-/// What a terminal shows: short enough for most.
+/// The line for a terminal: short enough for most of them.
 fn rates(done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let (qps, tps) = (per_s(done.queries()), per_s(done.events));
     format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
 }
 
-/// A line as sysbench's, but for the latency, which is the mean.
+/// A line like sysbench's, except that the latency is the mean.
 fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let latency_ms = latency_ms(done);
@@ -181,7 +181,7 @@ fn test(name: &str) -> Result<Test> {
     }
 }
 
-/// The tables to work on: as told, if the server has them, or as the server has them.
+/// The tables to work on: those that the user asked for, if the server has them, or else those of the server.
 fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Connection::connect(options).context("cannot connect to the server")?;
     let there = assay_load::numbers(&mut control, product)?;
@@ -218,7 +218,7 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     Ok(DataSet { tables, rows })
 }
 
-/// A table with one of the names that assay uses, but without its columns.
+/// The error for a table that has one of the names that assay uses, but not its columns.
 fn foreign(table: u32) -> Advised {
     Advised::new(
         format!("`sbtest{table}` was not made by assay or sysbench"),

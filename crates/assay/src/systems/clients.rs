@@ -1,4 +1,4 @@
-//! A system's clients and counters in one cell, and one slice: warm part, counters, measured part, counters.
+//! A system's clients and counters in one cell, and one slice: warm-up, counters, measured part, counters.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::instance::Instance;
 use super::site::LocalSite;
 use crate::clock::now_ms;
 
-/// Where a slice stands in the study.
+/// The place of a slice in the study.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) system: usize,
@@ -28,33 +28,33 @@ pub(crate) struct Clients {
     probe: Probe,
 }
 
-/// Bits of a sequence number that count the events of a slice; above them: round, clients, block.
+/// Bits of a sequence number that count the events of a slice. The bits above count rounds, clients and blocks.
 const SLICE_BITS: u32 = 28;
-/// Rounds of a cell in a block are fewer than this many bits can count.
+/// Bits that count the rounds of a cell in a block.
 const ROUND_BITS: u32 = 15;
-/// Client counts fit into this many bits.
+/// Bits that hold a client count.
 const CLIENTS_BITS: u32 = 11;
 
-/// Where the measured part begins: the same work for all systems, however far their warm parts came.
+/// Where the measured part begins. All systems get the same work, however far they came in the warm-up.
 const MEASURED_PART: u64 = 1 << (SLICE_BITS - 1);
 
-/// Sequence number that events outside of blocks begin at: above those of the last block.
+/// Sequence number at which events outside of blocks begin, above those of the last block.
 pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
 
-/// First sequence number of a slice: no slice of a test repeats the events of another, whatever its client count, or
-/// its deletes would find nothing and its updates change nothing.
+/// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count is.
+/// Otherwise its deletes would find nothing, and its updates would change nothing.
 fn first_sequence(cell: CellId, place: Place) -> u64 {
     let block = u64::from(place.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
     block | clients | u64::from(place.round) << SLICE_BITS
 }
 
-/// Sequence number at which the events begin that size the slices of a cell.
+/// Sequence number at which the events for sizing the slices of a cell begin.
 fn sizing_sequence(cell: CellId) -> u64 {
     OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
 }
 
-/// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
+/// Connects the clients of a cell to a running server, and puts clients and server on their CPUs.
 pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
@@ -83,7 +83,7 @@ pub(crate) fn connect_clients(
     Ok(Clients { session, probe })
 }
 
-/// Warm and measured part of a slice: by time for reads, by events for writes.
+/// Bounds of the warm-up and the measured part of a slice: time for reads, events for writes.
 fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
     match cell.events {
         Some(events) => {
@@ -98,12 +98,12 @@ fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
     }
 }
 
-/// A slice that was broken off before anything was measured.
+/// A slice that was cut off before anything was measured.
 pub(crate) fn failed_slice(cell: CellId, place: Place, why: String) -> Slice {
     Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, place) }
 }
 
-/// A slice in which nothing was measured yet.
+/// A slice without any measurement yet.
 fn unmeasured(cell: CellId, place: Place) -> Slice {
     Slice {
         system: place.system,
@@ -131,14 +131,14 @@ impl Clients {
         Ok(work.events as f64 / seconds.max(1e-9))
     }
 
-    /// Runs the cell for the time of a slice; nothing is recorded.
+    /// Runs the cell for the time of a slice, without recording anything.
     pub(crate) fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
         let time = Duration::from_millis(u64::from(cell.slice_ms));
         self.session.run(sizing_sequence(cell.id), Bound::Time(time))?;
         Ok(())
     }
 
-    /// Measures one slice on a server that is awake. What goes wrong makes it a failed slice.
+    /// Measures one slice on a running server. If something goes wrong, the slice has failed.
     pub(crate) fn measure(&mut self, cell: &PlannedCell, place: Place) -> Slice {
         let mut slice = unmeasured(cell.id, place);
         if let Err(error) = self.fill(cell, place, &mut slice) {

@@ -1,4 +1,4 @@
-//! Gets servers into the cache, and says so.
+//! Gets servers into the cache, and shows that.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(crate) fn fetch(
     Ok(prefix)
 }
 
-/// Refuses a directory or repository of this machine that is not there.
+/// Refuses a missing directory or repository of this machine.
 fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
     match &spec.origin {
         Origin::Dir(path) => {
@@ -51,7 +51,7 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
             let place = reference.rsplit_once('#').map_or(reference.as_str(), |(place, _)| place);
             let hint =
                 "`PRODUCT@git:PATH#REF` names a git repository, and a branch, tag or commit of it";
-            // With a colon it may be on another machine.
+            // A place with a colon may be on another machine.
             if place.contains(':') { Ok(()) } else { paths::check_there(place.as_ref(), hint) }
         }
         Origin::Version(_) | Origin::Url(_) => Ok(()),
@@ -90,7 +90,7 @@ fn fetching(name: &str, step: &Fetching) -> String {
     }
 }
 
-/// By product, the source that all systems are to be taken from, where the usual choice would take builds of several.
+/// By product, the source that all systems should come from, if the usual choice would take builds from several.
 pub(crate) fn agree(
     provisioner: &Provisioner,
     specs: &[&SystemSpec],

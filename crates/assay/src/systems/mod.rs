@@ -1,5 +1,5 @@
-//! The systems that a command works with: getting their binaries, starting them, their data, clients and settings.
-//! Studies, audits, sandboxes and the cache share this room.
+//! The systems that a command works with: their binaries, their start, their data, clients and settings. Studies,
+//! audits, sandboxes and the cache share this code.
 
 mod clients;
 mod environment;

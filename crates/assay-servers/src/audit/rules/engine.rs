@@ -22,7 +22,7 @@ const MYSQL: &str = "MySQL reference manual, InnoDB system variables";
 const BOTH: &str = "MariaDB and MySQL documentation, InnoDB system variables";
 const MYROCKS: &str = "MariaDB documentation, MyRocks system variables";
 
-/// Before MySQL 8.0.30 a number of files of one size; in MariaDB one file since 10.5.
+/// Before MySQL 8.0.30, a number of files of one size. MariaDB has had one file since 10.5.
 const LOG: &[Variable] = &[
     plain("innodb_redo_log_capacity"),
     Variable { name: "innodb_log_file_size", meaning: log_files },
@@ -113,10 +113,11 @@ fn on(is_on: bool) -> String {
     if is_on { "ON" } else { "OFF" }.to_owned()
 }
 
-/// `try` says nothing of what was got; what was got is known since Postgres 17.
+/// `try` does not say whether the server got huge pages. Postgres reports that since version 17.
 const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
 
-/// Servers do not ask for them themselves, so `madvise` is as `never`, which newer versions of MariaDB choose.
+/// Servers do not ask for these pages themselves, so `madvise` has the effect of `never`, which newer versions of
+/// MariaDB choose.
 const TRANSPARENT: &[Variable] = &[Variable {
     name: "process.transparent-huge-pages",
     meaning: |value, _| on(value == "always"),
@@ -148,7 +149,7 @@ pub(super) const RULES: &[Rule] = &[
     // Versions without it write blocks of 512 bytes, unless the log bypasses the page cache.
     .else_("512"),
     Rule::trap("innodb_log_buffer_size", "a full log buffer is written before the commit", BOTH),
-    // Since MySQL 8.0.22; with many clients threads of its own help, with few they cost.
+    // Since MySQL 8.0.22. With many clients, separate threads help; with few, they cost.
     Rule::trap(
         "innodb_log_writer_threads",
         "who writes the log: threads of its own that a commit waits for, or the committing one",

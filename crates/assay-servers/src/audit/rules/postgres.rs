@@ -1,4 +1,4 @@
-//! Rules about what only Postgres has. Data; renames and additions by release are in its release notes.
+//! Rules about settings that only Postgres has. Data; the release notes list renames and additions.
 
 use super::rule::{Rule, Variable, spelling};
 
@@ -11,7 +11,7 @@ const MEMORY: &str = "what does not fit is sorted or kept in files";
 const PLANNER: &str = "plans follow from what the planner believes about the machine";
 const LOCALE: &str = "the locale decides what comparing and sorting strings costs";
 
-/// `auto` waits for a module that wants it.
+/// `auto` has an effect only with a module that needs the id.
 const QUERY_ID: &[Variable] = &[Variable {
     name: "compute_query_id",
     meaning: |value, _| if value == "auto" { "OFF".to_owned() } else { spelling(value) },
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("autovacuum_naptime", VACUUM, MANUAL),
     Rule::trap("autovacuum_vacuum_cost_delay", VACUUM, MANUAL),
     Rule::trap("autovacuum_vacuum_insert_threshold", VACUUM, MANUAL).else_("-1"),
-    // Since Postgres 18; before it a process reads for itself, as with `sync`.
+    // Since Postgres 18. Before, a process reads for itself, as with `sync`.
     Rule::trap(
         "io_method",
         "who reads pages: the process itself, workers, or the kernel",

@@ -1,4 +1,4 @@
-//! Rules about what all products do: sessions, character sets, connections, planning, logging. Data.
+//! Rules about settings that all products have: sessions, character sets, connections, planning, logging. Data.
 
 use assay_model::Product;
 
