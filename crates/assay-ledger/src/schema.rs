@@ -70,7 +70,7 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
-/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps beside it. Opening a
+/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps next to it. Opening a
 /// pipe would wait for a writer.
 fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     let is_special = |path: &Path| match fs_err::metadata(path) {
@@ -81,7 +81,7 @@ fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     if is_special(path)? {
         return Err(Problem::NotAFile("it".to_owned()));
     }
-    // SQLite keeps these files beside the target of a link.
+    // SQLite keeps these files next to the target of a link.
     let Ok(file) = fs_err::canonicalize(path) else { return Ok(()) };
     for suffix in ["-wal", "-shm", "-journal"] {
         let beside = beside(&file, suffix);
@@ -100,8 +100,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     refuse_special_files(path)?;
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
-        // A ledger that may change needs files beside it. Where they cannot be made, as on a
-        // read-only medium, and no log of unsaved changes is there, it cannot change.
+        // SQLite needs files next to a ledger that may change. If they cannot be created, as on a read-only medium, and
+        // there is no log of unsaved changes, the ledger cannot change.
         Err(Problem::Sqlite(error)) if is_refused(&error) && !beside(path, "-wal").exists() => {
             check(open_immutable(path)?)
         }
@@ -123,7 +123,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Opens a file that no process changes, without creating files beside it.
+/// Opens a file that no process changes, without creating files next to it.
 fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     let mut uri = "file:".to_owned();
     for byte in std::path::absolute(path)?.as_os_str().as_bytes() {

@@ -20,9 +20,9 @@ pub struct SliceId {
     pub system: usize,
     /// The cell that was measured.
     pub cell: CellId,
-    /// Which set of fresh instances, from 0.
+    /// Number of the set of fresh instances, from 0.
     pub block: u32,
-    /// Which round within the block and cell, from 0.
+    /// Number of the round within the block and cell, from 0.
     pub round: u32,
 }
 
@@ -171,9 +171,9 @@ pub struct Slice {
     pub cell: CellId,
     /// Index into [`crate::StudyRecord::runs`]: when and where it was measured.
     pub run: usize,
-    /// Which set of fresh instances, from 0.
+    /// Number of the set of fresh instances, from 0.
     pub block: u32,
-    /// Which round within the block and cell, from 0. Slices of one round are one pair (or tuple).
+    /// Number of the round within the block and cell, from 0. Slices of one round are one pair (or tuple).
     pub round: u32,
     /// Place within the round, from 0: the order in which the systems took their turn.
     pub position: u32,

@@ -7,7 +7,7 @@ use crate::{
     StatementMode, SystemSpec, TestSet,
 };
 
-/// Which CPUs clients and server may use, chosen per study and shown in the report.
+/// The CPUs that clients and server may use, chosen per study and shown in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuPlacement {

@@ -228,7 +228,7 @@ fn parse_override(word: &str) -> Option<(String, String)> {
     server_option(option, value)
 }
 
-/// A server option as assay writes it; none if it cannot be an option.
+/// A server option as assay writes it; `None` if it cannot be an option.
 ///
 /// Option names are restricted so that no override can become another kind of server argument.
 pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {

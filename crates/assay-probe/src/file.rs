@@ -33,7 +33,7 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// Opens a file; none when there is no such file.
+    /// Opens a file; `None` if there is no such file.
     pub(crate) fn open(path: PathBuf) -> Result<Option<Self>, Error> {
         Ok(open(&path, OFlags::empty())?.map(|file| Self { path, file }))
     }
@@ -72,7 +72,7 @@ impl KernelFile {
     }
 }
 
-/// Opens a directory to be listed; none when there is no such directory.
+/// Opens a directory to be listed; `None` if there is no such directory.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<OwnedFd>, Error> {
     open(path, OFlags::DIRECTORY)
 }

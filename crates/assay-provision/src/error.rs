@@ -125,7 +125,7 @@ pub enum Error {
     /// An index or archive is malformed.
     #[error("malformed {what}: {detail}")]
     Malformed {
-        /// Which index or archive.
+        /// The index or archive.
         what: String,
         /// Description of the fault.
         detail: String,
@@ -201,7 +201,7 @@ pub enum Error {
         archive: String,
         /// The entry's path as stored.
         entry: String,
-        /// Which rule it breaks.
+        /// The rule that it breaks.
         why: &'static str,
     },
     /// An unpacked tree lacks a part every server has.

@@ -49,7 +49,7 @@ impl fmt::Display for Digits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(value) => value.fmt(f),
-            // As JSON writes it, so that all formats have the same digits.
+            // JSON writes it like this, so all formats have the same digits.
             Self::Fraction(value) => {
                 serde_json::Number::from_f64(*value).map_or(Ok(()), |number| number.fmt(f))
             }

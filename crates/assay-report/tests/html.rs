@@ -1,4 +1,4 @@
-//! What must hold for every page: one whole file, nothing from outside, and no text that becomes markup.
+//! Properties of every page: it is one whole file, loads nothing from outside, and no text becomes markup.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -58,7 +58,7 @@ fn tags(page: &str) -> Vec<(bool, &str, &str)> {
         let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
         let (name, attributes) = tag.split_once([' ', '\n']).unwrap_or((tag, ""));
         tags.push((closes, name, attributes));
-        // What is in these is no markup.
+        // The content of these elements is not markup.
         if !closes && ["style", "script"].contains(&name) {
             rest = &rest[rest.find(&format!("</{name}")).unwrap()..];
         }

@@ -65,7 +65,7 @@ fn csv_lines(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|line| fields(line.unwrap())).collect()
 }
 
-/// Where the field of a CSV column stands in a cell of JSON.
+/// The path of a CSV column's field in a cell of JSON.
 fn json_path(column: &str) -> String {
     let interval = |name: &str| match name.rsplit_once('_') {
         Some((name, end @ ("low" | "high"))) => format!("/{name}/{end}"),

@@ -7,7 +7,7 @@ use fs_err as fs;
 
 use crate::error::Error;
 
-/// Where a server listens besides its unix socket.
+/// The addresses on which a server listens besides its unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listen {
     /// Nowhere.

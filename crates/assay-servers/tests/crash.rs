@@ -166,7 +166,7 @@ fn what_runs_below_another_run_root_is_no_garbage() {
         collect_unheld(&there.data_root, |_| true).unwrap()
     };
     assert_eq!(collect(), 0);
-    // The locks beside the directories say the same as the directories themselves, which cannot be lost.
+    // The locks next to the directories have the same effect as those on the directories, which cannot be lost.
     for entry in fs::read_dir(&here.data_root).unwrap().flatten() {
         if entry.path().extension().is_some_and(|it| it == "lock") {
             fs::remove_file(entry.path()).unwrap();

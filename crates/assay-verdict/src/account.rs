@@ -17,7 +17,7 @@ pub struct PerOp {
     pub time_us: f64,
     /// CPU time of assay's clients; `None` if it was never measured.
     pub client_cpu_us: Option<f64>,
-    /// The server's share; none if it was never measured.
+    /// The server's share; `None` if it was never measured.
     pub server: Option<ServerPerOp>,
     /// Reads completed by the block device that holds the data; `None` if no such device counts them.
     pub reads: Option<f64>,

@@ -73,7 +73,7 @@ pub struct CellJudgement {
     pub failure: Option<String>,
     /// Latency of events over all slices that the verdict uses.
     pub latency: Option<Latency>,
-    /// Where the time and the hardware went, per operation.
+    /// Time and hardware per operation.
     pub per_op: Option<PerOp>,
     /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells
     /// stayed as they are. `None` if too few blocks were measured for any call.

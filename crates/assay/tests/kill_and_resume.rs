@@ -1,6 +1,6 @@
 //! Kills assay at random moments of smoke studies and resumes them: nothing is lost, repeated, or left behind.
 //!
-//! `ASSAY_KILLS` says how often (100), `ASSAY_KILLS_SEED` repeats a run; the seed is printed.
+//! `ASSAY_KILLS` sets the number of kills (100). `ASSAY_KILLS_SEED` repeats a run; the test prints the seed.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
 
 mod common;

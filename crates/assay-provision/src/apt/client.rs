@@ -97,7 +97,7 @@ pub(super) fn run(
     Err(failure(program, release, &complaints))
 }
 
-/// How long a program may go on without a new line of output. Longer than apt's own limits.
+/// How long a program may continue without a new line of output. Longer than apt's own limits.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
 /// Kills the program if it has produced nothing for too long. Returns whether it did. It ends when the program's output

@@ -24,7 +24,7 @@ pub(super) struct Entry {
     pub(super) uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
-    /// A path, a fingerprint or, over several lines, the key itself; none: any trusted key.
+    /// A path, a fingerprint or, over several lines, the key itself; `None` means any trusted key.
     pub(super) signed_by: Option<String>,
 }
 
@@ -97,7 +97,9 @@ impl Machine {
         })
     }
 
-    /// Directory of the configuration.
+    /// It is known by its properties: a suite with a name of Debian's, component `main`, and where others use Debian's
+    /// suite names too, the updates suite next to it or Debian's keys. The signature check of its index proves that it
+    /// *is* Debian's.
     pub(super) fn place() -> PathBuf {
         setting("Dir::Etc/d").unwrap_or_default()
     }

@@ -1,8 +1,8 @@
 //! The apt source: Debian packages, through the machine's own apt and from its own mirrors, with a private state per
 //! release.
 //!
-//! Nothing of the host counts as installed and nothing of it is changed. Every release has a state
-//! of its own, so that suites never mix, and an expired or missing one does not affect the others.
+//! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
+//! suites never mix, and an expired or missing one does not affect the others.
 
 mod client;
 mod closure;
@@ -47,7 +47,7 @@ pub(crate) struct Refreshed {
     /// Content of the directory of indexes at that time.
     #[serde(default)]
     lists: Census,
-    /// Why the index is past its validity, in apt's words; none when it is not.
+    /// Why the index is past its validity, in apt's words; `None` if it is not.
     pub(crate) expired: Option<String>,
     /// Notes for the reader of a report.
     pub(crate) notes: Vec<String>,
@@ -85,7 +85,7 @@ impl<'a> Apt<'a> {
         (fit && whole).then_some(refreshed)
     }
 
-    /// Fetches and verifies the index of a release anew.
+    /// Fetches and verifies the index of a release again.
     pub(crate) fn refresh(
         &self,
         release: &Release,

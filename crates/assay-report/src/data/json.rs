@@ -128,7 +128,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
 
 /// A document, indented, with a final line feed. No character in it controls a terminal.
 pub(crate) fn text(document: &impl Serialize) -> String {
-    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    // Only maps whose keys are not strings and failing writers can fail. There are neither.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     printable_json(&text).into_owned() + "\n"
 }

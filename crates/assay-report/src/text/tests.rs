@@ -29,7 +29,7 @@ struct Columns<'a> {
     /// Whether the relative QPS of these systems is among the columns.
     verdicts: bool,
     figures: &'a [Figure],
-    /// Whether verdicts have their word beside their symbol.
+    /// Whether verdicts have their word next to their symbol.
     verdict_words: bool,
 }
 

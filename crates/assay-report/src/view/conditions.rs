@@ -75,7 +75,7 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) threshold: String,
     pub(crate) workload_version: u32,
     pub(crate) assay_version: &'a str,
-    /// RFC 3339; none where it is unknown.
+    /// RFC 3339; `None` if it is unknown.
     pub(crate) started: Option<String>,
     pub(crate) took: String,
     pub(crate) budget: String,
@@ -94,7 +94,7 @@ pub(crate) struct Audit<'a> {
 
 /// An event of the study.
 pub(crate) struct Event<'a> {
-    /// RFC 3339; none where it is unknown.
+    /// RFC 3339; `None` if it is unknown.
     pub(crate) when: Option<String>,
     pub(crate) system: Option<&'a str>,
     pub(crate) what: String,

@@ -82,7 +82,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     )
 }
 
-/// The trouble of one system in one test; none where there was none.
+/// The trouble of one system in one test; `None` if there was none.
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
     let (all, fate) = if cell.is_disturbed {
@@ -93,7 +93,7 @@ pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     Some(format!("{} of {all} slices in machine trouble, {fate}: {kinds}", cell.troubled))
 }
 
-/// `other processes 3, clock jumps 1`; none where there is nothing.
+/// `other processes 3, clock jumps 1`; `None` if there is nothing.
 fn named(by: TroubledBy) -> Option<String> {
     let there = kinds(by).into_iter().filter(|kind| kind.count > 0);
     let named: Vec<String> =

@@ -10,7 +10,7 @@ use crate::value::{Param, ParamType};
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
-    /// Where the values begin in the packet.
+    /// The position of the values in the packet.
     values: usize,
     /// Whether the packet still contains the types, as the first one must.
     tells_types: bool,

@@ -24,7 +24,7 @@ impl Walker {
     }
 }
 
-/// Where a walk is in the packets of a reply.
+/// The position of a walk in the packets of a reply.
 #[derive(Debug)]
 pub struct Packets {
     state: State,
