@@ -54,7 +54,7 @@ fn sizing_sequence(cell: CellId) -> u64 {
     OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
 }
 
-/// Connects the clients of a cell to a running server, and puts clients and server on their CPUs.
+/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs.
 pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
@@ -138,7 +138,7 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures one slice on a running server. If something goes wrong, the slice has failed.
+    /// Measures one slice on a server that is not frozen. If something goes wrong, the slice has failed.
     pub(crate) fn measure(&mut self, cell: &PlannedCell, place: Place) -> Slice {
         let mut slice = unmeasured(cell.id, place);
         if let Err(error) = self.fill(cell, place, &mut slice) {

@@ -1,4 +1,4 @@
-//! Gets servers into the cache, and shows that.
+//! Gets servers into the cache, and reports the progress.
 
 use std::collections::BTreeMap;
 
