@@ -11,7 +11,7 @@ pub(crate) struct Centre {
     pub(crate) variance: Option<f64>,
 }
 
-/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; `None` without values.
+/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; none without values.
 pub(crate) fn centre(values: &[f64]) -> Option<Centre> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -45,7 +45,7 @@ impl Decision {
     const NONE: Self = Self { verdict: Verdict::Undecided, detectable: None, doubt: None };
 }
 
-/// The rules of a study for verdicts.
+/// How verdicts are reached in a study.
 #[derive(Debug)]
 pub(crate) struct Rules {
     /// Looks that are planned: one for each block.
