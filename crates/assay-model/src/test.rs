@@ -31,7 +31,7 @@ pub enum StartFrom {
     Aged,
 }
 
-/// A published selection of microbenchmarks.
+/// A published selection of tests.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]

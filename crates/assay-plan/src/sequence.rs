@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_selected_needs_no_warm_up() {
+    fn unselected_tests_need_no_warm_up() {
         let by_name = |name| test_by_name(name).unwrap();
         let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
         assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);

@@ -80,7 +80,7 @@ impl Extensions {
     pub(crate) fn none_is_left(&self) -> io::Result<()> {
         match *self == Self::default() {
             true => Ok(()),
-            false => Err(io::Error::other("it ends before an entry that it announces")),
+            false => Err(io::Error::other("it ends before an announced entry")),
         }
     }
 }

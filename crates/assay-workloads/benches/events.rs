@@ -1,4 +1,4 @@
-//! Prints what it costs to write one event, in nanoseconds, for every microbenchmark and both ways of
+//! Prints what it costs to write one event, in nanoseconds, for every test and both ways of
 //! sending it, and one row of a load.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]

@@ -1,4 +1,4 @@
-//! Every microbenchmark against a real server: counters of the client, counters of the server, and
+//! Every test against a real server: counters of the client, counters of the server, and
 //! what is left in the tables (acceptance checks of the published definition).
 
 use std::collections::{HashMap, HashSet};
@@ -185,7 +185,7 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
 }
 
 #[test]
-fn writes_leave_what_they_should() {
+fn writes_have_the_predicted_effect() {
     let mut bed = Bed::new();
     let writes = tests_of(TestSet::Set32).into_iter().filter(|test| test.class == Class::Write);
     for test in writes {

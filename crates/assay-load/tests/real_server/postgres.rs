@@ -1,4 +1,4 @@
-//! Every microbenchmark against a real Postgres server: the same rows as the generator predicts, and the same data
+//! Every test against a real Postgres server: the same rows as the generator predicts, and the same data
 //! afterwards as on MariaDB.
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ fn writes_leave_the_same_data_as_on_mariadb() {
 
 /// Many clients on few rows: a deleted row is there again before its deleter inserts it, and others wait in a circle.
 #[test]
-fn failed_transactions_are_counted_and_begun_again() {
+fn failed_transactions_are_counted_and_retried() {
     let mut bed = Bed::of(Product::Postgres, VERSION);
     bed.load(2, 10, SEED);
     // Who waits looks for a circle after a second only, by default.

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_become_the_errors_they_describe() {
+    fn messages_of_apt_become_errors() {
         let expired =
             "E: Release file for http://a.example/InRelease is expired (invalid since 14d).";
         assert!(matches!(kind_of(expired), Error::ExpiredIndex { release, detail }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let error = output("assay-no-such-program", &[]).unwrap_err();
         assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
     }

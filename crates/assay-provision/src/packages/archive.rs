@@ -92,7 +92,7 @@ fn inside(
 ) -> Result<(), Error> {
     let mut zip = opened(name, archive)?;
     let files = zip.files().map_err(|error| broken(name, error))?;
-    let missing = || broken(&format!("{name}!{inner}"), "it is not there");
+    let missing = || broken(&format!("{name}!{inner}"), "it is missing");
     let found = loop {
         let found = files.next().ok_or_else(missing)?.map_err(|error| broken(name, error))?;
         if found.name().is_ok_and(|it| it == inner) {
@@ -125,7 +125,7 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
     ];
     let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
     let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
-    opened.ok_or_else(|| broken(name, "of an unknown kind"))
+    opened.ok_or_else(|| broken(name, "its format is unknown"))
 }
 
 fn unzip(

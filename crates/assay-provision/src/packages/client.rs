@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_not_there_is_named_with_its_package() {
+    fn a_missing_client_is_named_with_its_package() {
         let error = run("assay-no-such-client", &[]).unwrap_err();
         assert_eq!(error.to_string(), "`assay-no-such-client` is not installed");
         let hint = assay_model::Hint::hints(&error);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_kept_and_complaints_become_the_errors_they_describe() {
+    fn output_is_kept_and_messages_become_errors() {
         assert_eq!(run("echo", &["a", "b"]).unwrap(), "a b\n");
         let kind_of = |line| failure(&PIP, "pip x 1", &["INFO all is well", line]);
         let gone = "ERROR: No matching distribution found for x==1";
