@@ -246,12 +246,13 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
 }
 
 fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
-    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+    let as_read =
+        effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
         (false, Experiment::Interleaved) => {
-            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
+            effort.slice_ms * if test.planning.is_long { LONG } else { 1 }
         }
         (false, Experiment::Sequential) => effort.slice_ms,
     };

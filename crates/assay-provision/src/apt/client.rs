@@ -85,7 +85,7 @@ pub(super) fn run(
     let status = programs::wait(&mut child)?;
     let complaints = complaints.join().unwrap_or_default();
     if stalled {
-        let detail = format!("no progress for {} s", PATIENCE.as_secs());
+        let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
         return Err(Error::Network { release: release.to_owned(), detail });
     }
     if status.success() {
@@ -98,13 +98,13 @@ pub(super) fn run(
 }
 
 /// How long a program may go on without a new line of output. Longer than apt's own limits.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
+const STALL_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
 /// Kills the program when nothing was seen of it for too long, and says so. Ends with its output,
 /// before which the program is not waited for, so that its number cannot be another's.
 fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     loop {
-        match seen.recv_timeout(PATIENCE) {
+        match seen.recv_timeout(STALL_LIMIT) {
             Ok(()) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {

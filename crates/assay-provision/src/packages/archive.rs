@@ -10,7 +10,7 @@ use zip::unstable::read::ZipIterable;
 
 use crate::catalog::{Packaged, Part, Source};
 use crate::compression::decompressed;
-use crate::entry::{Entry, Kind};
+use crate::entry::{ArchiveEntryKind, Entry};
 use crate::error::Error;
 use crate::unpack::{Selection, Tree};
 
@@ -61,7 +61,7 @@ fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<()
         let Some((major, _)) = version.split_once('.') else { continue };
         let link = format!("{library}.so.{major}");
         if !names.contains(&link) {
-            let (path, kind) = (directory.join(link), Kind::Symlink(name.into()));
+            let (path, kind) = (directory.join(link), ArchiveEntryKind::Symlink(name.into()));
             let entry = Entry { path, kind, mode: 0o777 };
             tree.add(archive, &Selection::default(), &entry, &mut io::empty())?;
         }
@@ -160,12 +160,12 @@ fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
         0o120_000 => {
             let mut target = String::new();
             stored.take(LINK).read_to_string(&mut target)?;
-            Kind::Symlink(target.into())
+            ArchiveEntryKind::Symlink(target.into())
         }
-        _ if stored.is_dir() => Kind::Directory,
-        0 | 0o100_000 => Kind::File,
-        0o040_000 => Kind::Directory,
-        _ => Kind::Special,
+        _ if stored.is_dir() => ArchiveEntryKind::Directory,
+        0 | 0o100_000 => ArchiveEntryKind::File,
+        0o040_000 => ArchiveEntryKind::Directory,
+        _ => ArchiveEntryKind::Special,
     };
     Ok(Entry { path, kind, mode: mode & !KIND })
 }

@@ -117,7 +117,7 @@ impl Templates {
 
     /// Geometric mean over the systems of events per second of a write test with one client.
     pub(crate) fn rate(&self, cell: CellId) -> f64 {
-        let like = cell.test.habits.as_fast_as.as_deref().unwrap_or(cell.test.name());
+        let like = cell.test.planning.as_fast_as.as_deref().unwrap_or(cell.test.name());
         let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
         mean_rate(templates.filter_map(|it| it.made.rates.get(like).copied()))
     }
@@ -552,7 +552,7 @@ fn aging_tests() -> impl Iterator<Item = Test> {
 }
 
 fn aging_events(test: Test, data: DataSet) -> u64 {
-    let rows_per_event = u64::from(test.habits.rows_per_event.max(1));
+    let rows_per_event = u64::from(test.planning.rows_per_event.max(1));
     let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }
