@@ -143,7 +143,7 @@ fn paths(code: &str) -> Vec<Module> {
 
 impl Crate {
     /// The module whose file defines what a path in `from` names; `None` if it is not part of this crate.
-    fn definer(&self, from: &Module, path: &[String], patience: u32) -> Option<Module> {
+    fn definer(&self, from: &Module, path: &[String], hops: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
             "self" => (from.clone(), &path[1..]),
@@ -169,7 +169,7 @@ impl Crate {
         let file = self.files.get(&at)?;
         let exported = rest.first().and_then(|name| file.exported.get(name));
         match exported {
-            Some(source) if patience > 0 => self.definer(&at, source, patience - 1),
+            Some(source) if hops > 0 => self.definer(&at, source, hops - 1),
             _ => Some(at),
         }
     }

@@ -65,7 +65,7 @@ pub enum Problem {
         second: i64,
     },
     /// A row to be added exists already.
-    #[error("it has {0} already")]
+    #[error("it already has {0}")]
     Twice(String),
     /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]

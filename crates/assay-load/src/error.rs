@@ -36,7 +36,7 @@ pub enum Error {
         cause: WireError,
     },
     /// This database takes no tables.
-    #[error("nothing is loaded into `{database}`: {}", unfit.words())]
+    #[error("cannot load into `{database}`: {}", unfit.words())]
     Unfit {
         /// The name of the database, with that of the schema if there is one.
         database: String,
@@ -44,13 +44,13 @@ pub enum Error {
         unfit: UnfitReason,
     },
     /// Tables or other objects that no earlier load has made, each with a description.
-    #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
+    #[error("other objects in the database already have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
     /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     /// The server has no such storage engine.
-    #[error("the server has no storage engine `{}`", .0.word())]
+    #[error("the server does not have the storage engine `{}`", .0.word())]
     NoEngine(Engine),
     /// An object that stays refers to a table that is to be dropped.
     #[error("cannot replace `{table}`: {by}")]
@@ -85,7 +85,7 @@ pub enum Error {
         cause: WireError,
     },
     /// A client thread could not be confined to its CPU.
-    #[error("cannot confine a client to CPU {cpu}")]
+    #[error("cannot pin a client to CPU {cpu}")]
     Pin {
         /// Number of the CPU.
         cpu: usize,
@@ -179,10 +179,10 @@ impl Hint for Error {
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
             (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
                 "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
-                 `assay load URL --replace` drops all of them, with their triggers and what they hold"
+                 `assay load URL --replace` drops all of them, with their triggers and contents"
             }
             (Self::Foreign(_), _) => {
-                "name another database in the URL; `assay load URL --replace` drops all of them, with what they hold"
+                "name another database in the URL; `assay load URL --replace` drops all of them, with their contents"
             }
             (Self::Blind { .. }, _) => "grant the user the TRIGGER privilege in the database",
             (Self::MayNotCreate { .. }, _) => {

@@ -116,7 +116,7 @@ fn monitored(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
 const TIME: Duration = Duration::from_millis(100);
 
 #[test]
-fn errors_that_are_retried_end_with_the_time() {
+fn retries_stop_when_the_time_is_up() {
     let peer = Peer::new(deadlock);
     for bound in [Bound::Time(TIME), Bound::Rate { time: TIME, per_second: 100.0 }] {
         let finished = monitored(&Peer::new(deadlock), bound, Stop::default());
@@ -130,7 +130,7 @@ fn errors_that_are_retried_end_with_the_time() {
 }
 
 #[test]
-fn replies_without_end_are_cut_off() {
+fn endless_replies_are_cut_off() {
     for answer in [rows_without_end as Answer, drip] {
         let finished = monitored(&Peer::new(answer), Bound::Time(TIME), Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
@@ -150,7 +150,7 @@ fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
 }
 
 #[test]
-fn what_was_done_before_a_server_fell_silent_is_kept() {
+fn work_done_before_a_server_went_silent_is_kept() {
     let peer = Peer::new(silence);
     let finished = monitored(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
     assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
@@ -160,7 +160,7 @@ fn what_was_done_before_a_server_fell_silent_is_kept() {
 }
 
 #[test]
-fn who_asks_to_stop_gets_what_there_is() {
+fn a_stop_returns_partial_results() {
     let stop = Stop::default();
     stop.ask();
     let finished = monitored(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);

@@ -98,7 +98,7 @@ impl fmt::Display for EventKind {
             }
             Self::OptionLeftOut { option, instead, is_as_asked } => {
                 write!(f, "has no `{option}`: this version {instead}")?;
-                f.write_str(if *is_as_asked { ", which is what was asked for" } else { "" })
+                f.write_str(if *is_as_asked { ", as requested" } else { "" })
             }
             Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
             Self::StartedAgain { error } => {
@@ -109,7 +109,7 @@ impl fmt::Display for EventKind {
             }
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
             Self::WritesRepeated => f.write_str(
-                "the writes measured before the interruption are done again, unrecorded",
+                "the writes measured before the interruption are repeated without being recorded",
             ),
             Self::OtherProcesses { processes } => {
                 f.write_str("other processes used the CPU: ")?;
@@ -159,10 +159,7 @@ mod tests {
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
             (changed(MachineFact::FileSystem), "resumed on file system 2, began on 1"),
             (left_out(false), "has no `jit`: this version has no compiler"),
-            (
-                left_out(true),
-                "has no `jit`: this version has no compiler, which is what was asked for",
-            ),
+            (left_out(true), "has no `jit`: this version has no compiler, as requested"),
             (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),
             (EventKind::StartedAgain { error: text() }, "starting the servers of a block again: x"),
             (
@@ -172,7 +169,7 @@ mod tests {
             (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
             (
                 EventKind::WritesRepeated,
-                "the writes measured before the interruption are done again, unrecorded",
+                "the writes measured before the interruption are repeated without being recorded",
             ),
             (
                 EventKind::OtherProcesses { processes: vec![busy("a", 58), busy("b", 205)] },

@@ -46,7 +46,7 @@ pub use study::{
 };
 pub use system::{Engine, Origin, Product, SystemSpec};
 pub use test::{
-    Class, Definition, Group, Habits, Pacing, Role, Schema, StartFrom, Test, TestSet, Unit,
+    Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
 
 /// Version of the workload definition (statements, parameters, data, order, counting).

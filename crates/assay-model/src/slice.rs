@@ -228,7 +228,7 @@ impl Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, Definition, Group, Habits, Schema, StartFrom};
+    use crate::{Class, Definition, Group, PlanningFacts, Schema, StartFrom};
 
     fn slice(unit: Unit, clients: u32, work: WorkCounters) -> Slice {
         let setup = Setup { clients, tables: 1, rows: 100_000 };
@@ -243,7 +243,7 @@ mod tests {
             unit,
             schema: Schema::Sbtest,
             roles: Vec::new(),
-            habits: Habits::default(),
+            planning: PlanningFacts::default(),
             digest: String::new(),
         });
         Slice {

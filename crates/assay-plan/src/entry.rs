@@ -46,7 +46,7 @@ impl Mistake {
     }
 
     fn out_of_range(low: impl Display, high: impl Display) -> Self {
-        Self::new(format!("`{KEY}` must lie between {low} and {high}"))
+        Self::new(format!("`{KEY}` must be between {low} and {high}"))
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -94,7 +94,7 @@ impl Raw<'_> {
     /// The mistake of a value that is not what is expected.
     fn is_not(&self, expected: &str) -> Mistake {
         let (is, text) = match self {
-            Self::Text(text) => ("text", Some(*text)),
+            Self::Text(text) => ("a string", Some(*text)),
             Self::Whole(_) | Self::Float(_) => ("a number", None),
             Self::Flag(_) => ("`true` or `false`", None),
             Self::Other(is) => (*is, None),

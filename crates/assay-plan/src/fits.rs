@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_what_frees_it() {
+    fn missing_space_comes_with_advice() {
         let disk = plan(&request(), MachineFacts { disk_mb: 500, ..SMALL }).unwrap_err();
         assert!(
             disk.is_of_disk() && disk.hints().concat().contains("`assay cache clean --unused 1h`")

@@ -9,7 +9,7 @@ use assay_model::thousands;
 use crate::error::Error;
 
 /// The advice for too many systems.
-pub(crate) const FEWER_SYSTEMS: &str = "compare in several studies";
+pub(crate) const FEWER_SYSTEMS: &str = "split the comparison into several studies";
 
 /// Returns the value if it lies in the range.
 pub(crate) fn in_range(

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_the_nearest_word() {
         let words = ["preset", "placement", "rows", "one-cpu"];
         assert_eq!(nearest("prset", words), Some("preset"));
         assert_eq!(nearest("placment", words), Some("placement"));

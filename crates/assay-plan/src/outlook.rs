@@ -74,7 +74,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         about(start_s + once_s),
     );
     if study.experiment == Experiment::Sequential {
-        return format!("{what}, and only one is made, so a change cannot be told from chance");
+        return format!("{what}, and there is only one, so changes cannot be told from chance");
     }
     let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
@@ -87,11 +87,11 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()
         } else if left_s < start_s + once_s {
-            format!("more than the {} left for all", about(left_s))
+            format!("more than the {} left", about(left_s))
         } else {
             format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
         };
-        return format!("{what}, {why}: little will be decided; use {remedy}");
+        return format!("{what}, {why}: few tests will be decided; use {remedy}");
     }
     if study.preset == Preset::Smoke && blocks < needs.blocks {
         let only = if blocks == 1 { "shows" } else { "show" };
@@ -124,8 +124,8 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     let least_s = f64::from(blocks) * block_s;
     (least_s > study.budget_s).then(|| {
         format!(
-            "the budget of {} is too short: {} of {} on {} take about {}, besides loading the data, and are measured \
-             in any case; use a longer `--budget`, fewer `--tests` or fewer systems",
+            "the budget of {} is too short: {} of {} on {} take about {}, not counting loading, and are measured \
+             anyway; use a longer `--budget`, fewer `--tests` or fewer systems",
             about(study.budget_s),
             counted(blocks, "block"),
             counted(study.cells.len() as u64, "test"),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_says_what_a_pass_takes_and_what_the_budget_decides() {
+    fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
         let told = outlook(&study, 2, 600.0, NEEDS);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
@@ -186,17 +186,17 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_holds_no_pass_or_too_few_blocks_is_told_with_the_way_out() {
+    fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
         study.budget_s = 20.0;
         let none = outlook(&study, 2, 2.0, NEEDS);
-        assert!(none.contains("more than the 2 s left for all"), "{none}");
+        assert!(none.contains("more than the 2 s left"), "{none}");
         let few = outlook(&study, 2, 20.0, NEEDS);
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
         let late = outlook(&study, 2, -30.0, NEEDS);
         assert!(late.contains("nothing is left of the budget"), "{late}");
         for told in [&none, &few] {
-            assert!(told.contains("little will be decided"), "{told}");
+            assert!(told.contains("few tests will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
             // The time used so far counts too.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_cannot_be_kept_is_named_before_the_study_starts() {
+    fn an_unattainable_budget_is_reported_before_the_study_starts() {
         let smoke = planned(Preset::Smoke, &[]);
         assert_eq!(overrun(&smoke, 2), None);
         let told = overrun(&smoke, 12).unwrap();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn more_measuring_decides_smaller_changes_as_simulated() {
+    fn longer_studies_detect_smaller_changes_as_simulated() {
         let study = planned(Preset::Quick, &["point-query"]);
         for (rounds, simulated) in [(10, 0.107), (40, 0.049), (160, 0.036)] {
             let change = smallest_change(&study, 4, rounds);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_decide_large_changes_only() {
+    fn few_blocks_detect_only_large_changes() {
         let study = planned(Preset::Quick, &["point-query"]);
         let [two, three, four, five] =
             [2, 3, 4, 5].map(|blocks| smallest_change(&study, blocks, 40));
@@ -256,6 +256,6 @@ mod tests {
     #[test]
     fn a_single_pass_promises_nothing() {
         let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS);
-        assert!(told.contains("only one is made"), "{told}");
+        assert!(told.contains("there is only one"), "{told}");
     }
 }

@@ -64,7 +64,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
+    let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let largest = largest(&setups);
     check_running(&systems, effort.experiment, request.placement)?;
@@ -72,7 +72,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     if let Some(system) = pooled
         && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
     {
-        let why = "its connections share threads, which cannot be confined for one of them";
+        let why = "its connections share threads, which cannot be pinned for a single connection";
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
@@ -169,11 +169,11 @@ fn check_running(
     let mut seen = HashSet::new();
     for system in systems.iter().filter(|system| system.url.is_some()) {
         let why = if experiment == Experiment::Sequential {
-            "preset published starts its servers itself"
+            "preset published works only with servers that assay starts"
         } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
-            "a server that already runs is not confined to a CPU"
+            "a running server cannot be pinned to a CPU"
         } else if !system.spec.overrides.is_empty() {
-            "a server that already runs has its options"
+            "the options of a running server cannot be set"
         } else if system.is_twin {
             "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
@@ -203,7 +203,12 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
             let setup = Setup { clients, tables, rows };
             if !setups.contains(&setup) {
                 // Each of them is compared with all before it.
-                at_most("setups", setups.len() + 1, CELLS, "measure in several studies")?;
+                at_most(
+                    "setups",
+                    setups.len() + 1,
+                    CELLS,
+                    "split the measurement into several studies",
+                )?;
                 setups.push(setup);
             }
         }
@@ -241,12 +246,13 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
 }
 
 fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
-    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+    let as_read =
+        effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
         (false, Experiment::Interleaved) => {
-            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
+            effort.slice_ms * if test.planning.is_long { LONG } else { 1 }
         }
         (false, Experiment::Sequential) => effort.slice_ms,
     };

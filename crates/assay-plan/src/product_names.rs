@@ -74,7 +74,7 @@ mod tests {
     use crate::system_name::parse_system;
 
     #[test]
-    fn names_of_other_tools_are_answered_with_the_right_form() {
+    fn names_in_the_form_of_other_tools_get_a_suggestion() {
         for (typed, meant) in [
             ("mariadb:10.11", "`mariadb@10.11`"),
             ("mariadb-10.11", "`mariadb@10.11`"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_anything_is_not_guessed() {
+    fn ambiguous_names_get_no_suggestion() {
         for typed in ["oracle@19c", "mariadb@10.11+x", "", "@", "é@1"] {
             let hints = parse_system(typed).unwrap_err().hints();
             assert!(!hints[0].contains("did you mean"), "{typed}: {hints:?}");

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_says_where_a_server_is_or_who_it_is_is_refused() {
+    fn options_for_location_and_identity_are_refused() {
         for (name, value) in [
             ("datadir", "x"),
             ("DataDir", "x"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_leads_out_of_the_servers_directory_is_refused() {
+    fn values_outside_the_servers_directory_are_refused() {
         for value in [
             "/x",
             "~/x",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_within_the_servers_directory_and_all_else_may_be_given() {
+    fn names_within_the_servers_directory_and_other_options_are_allowed() {
         for (name, value) in [
             ("log_bin", "binlog"),
             ("skip_log_bin", "1"),

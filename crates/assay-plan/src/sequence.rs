@@ -36,7 +36,7 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
         let is_wanted = |test: Test| test.class == Class::Read && test.start_from == data;
         cells.iter().position(|cell| is_wanted(cell.id.test))
     });
-    let first_warmed = cells.iter().position(|cell| cell.id.test.habits.warms_itself);
+    let first_warmed = cells.iter().position(|cell| cell.id.test.planning.warms_itself);
     let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
 
     let read_s = read_seconds(cells);
@@ -121,7 +121,7 @@ mod tests {
             id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
             warm_ms: 5000,
             slice_ms: match test.class {
-                Class::Write if !test.habits.is_timed_as_published => 1_800_000,
+                Class::Write if !test.planning.is_timed_as_published => 1_800_000,
                 _ => 600_000,
             },
             events: None,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_selected_needs_no_warm_up() {
+    fn unselected_tests_need_no_warm_up() {
         let by_name = |name| test_by_name(name).unwrap();
         let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
         assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);

@@ -1,6 +1,6 @@
-//! sysbench's scripts, and the microbenchmarks that do the same work.
+//! sysbench's scripts, and the tests that do the same work.
 
-/// Scripts that do the work of a microbenchmark, with sysbench's defaults.
+/// Scripts that do the work of a test, with sysbench's defaults.
 const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_point_select", "point-query"),
     ("oltp_read_only", "read-only_range=100"),
@@ -12,7 +12,7 @@ const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_insert", "insert"),
 ];
 
-/// Scripts without a corresponding microbenchmark, and the nearest alternative.
+/// Scripts without a corresponding test, and the nearest alternative.
 const OTHERS: [(&str, &str); 3] = [
     (
         "select_random_points",

@@ -107,7 +107,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
         if reference.contains("=...") {
-            let why = "the ledger would keep the token in the query of its address; \
+            let why = "the ledger would store the token in the query of its address; \
                        use `https://TOKEN@host/path` instead";
             return Err(fail(origin_word, why.to_owned()));
         }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_repositories_are_no_servers() {
+    fn repository_addresses_are_not_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
         // The text behind a `+` is no address either.
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_name_could_say_is_refused() {
+    fn specs_that_no_name_can_express_are_refused() {
         let spec = parse_system("mariadb@10.11+innodb_doublewrite=OFF").unwrap();
         assert_eq!(check_system(&spec), Ok(()));
         let changed = |change: fn(&mut SystemSpec)| {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_with_a_slip_shows_no_password() {
+    fn a_malformed_url_shows_no_password() {
         for name in [
             "mysql:/me:secret@h/db",
             "mysql//me:secret@h/db",

@@ -308,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(
+        fn displayed_urls_parse_back(
             user in "\\PC{1,8}", database in "\\PC{1,8}", path in "(/\\PC{1,8}){1,3}", port: u16,
             is_socket: bool,
         ) {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_is_wrong_but_no_password() {
+    fn errors_name_the_mistake_but_no_password() {
         for (text, why) in [
             ("root@localhost/db", "mysql://"),
             ("oracle://me:secret@host/db", "neither"),
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_shown_as_far_as_it_can_be_no_password() {
+    fn unreadable_urls_are_shown_without_possible_passwords() {
         for (text, expected) in [
             ("root@localhost/db", "root@localhost/db"),
             ("oracle://me:secret@host/db", "oracle://me:...@host/db"),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_come_first_and_ours_not_at_all() {
+    fn the_busiest_come_first_and_own_processes_are_excluded() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grandchildren_used_before_is_not_counted_when_their_parent_ends() {
+    fn cpu_time_of_grandchildren_is_not_counted_twice() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
         // A shell runs a script, the script runs a long computation, and an orphan becomes a child of `init`.
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_uses_more_than_all_cpus() {
+    fn no_process_uses_more_than_all_cpus() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(began, &[]);
@@ -193,7 +193,7 @@ mod tests {
     /// A shell starts a shell that starts a third one, which computes. When both have ended, the first has waited for
     /// all of that.
     #[test]
-    fn a_shell_does_not_inherit_the_past_of_its_grandchildren() {
+    fn a_shell_does_not_inherit_earlier_cpu_time_of_grandchildren() {
         let directory = tempfile::tempdir().unwrap();
         let [outer, middle, spin] = ["census-outer", "census-middle", "census-spin"].map(|name| {
             let path = directory.path().join(name);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_computes_is_found() {
+    fn a_busy_process_is_found() {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let before = Census::take().unwrap();
         let spent = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap();

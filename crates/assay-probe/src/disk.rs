@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_without_a_block_device_is_no_error() {
+    fn a_directory_without_a_block_device_is_accepted() {
         assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
     }
 }

@@ -243,7 +243,7 @@ fn data_without_a_block_device_counts_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_at_once() {
+fn missing_processes_are_an_immediate_error() {
     let shell = Shell::start();
     let tid = i32::MAX;
     let client = ProbeConfig { client_tids: vec![tid], ..config(shell.pid(), &here()) };
@@ -253,7 +253,7 @@ fn what_is_not_there_is_an_error_at_once() {
 }
 
 #[test]
-fn a_server_elsewhere_has_no_counters_and_clients_have_theirs() {
+fn a_remote_server_has_no_counters_but_its_clients_do() {
     let client_tids = vec![gettid().as_raw_nonzero().get()];
     let mut probe = Probe::new(ProbeConfig { client_tids, server: None }).unwrap();
     let before = probe.snapshot().unwrap();

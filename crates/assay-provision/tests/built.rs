@@ -168,7 +168,7 @@ fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
 }
 
 #[test]
-fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
+fn a_failed_build_shows_why_and_can_continue() {
     let home = Home::new(&[
         ("configure", CONFIGURE),
         (
@@ -291,7 +291,7 @@ fn a_repository_elsewhere_is_fetched_without_its_history() {
 }
 
 #[test]
-fn what_cannot_be_built_says_why() {
+fn unbuildable_trees_report_the_reason() {
     let home = Home::postgres();
     let place = home.tree().display().to_string();
     let says = |product, place: &str| home.build(product, place).0.unwrap_err().to_string();
@@ -312,7 +312,7 @@ fn what_cannot_be_built_says_why() {
 }
 
 #[test]
-fn what_failed_is_listed_and_cleaned() {
+fn failed_builds_are_listed_and_cleaned() {
     let home = Home::new(&[("configure", CONFIGURE), ("compile", "exit 1\n")]);
     home.get("").unwrap_err();
     let provisioner = home.provisioner(Options::default());
@@ -351,7 +351,7 @@ fn command_lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_login_reaches_its_host_and_nothing_else() {
+fn a_login_is_sent_only_to_its_host() {
     let token = format!("canary{}", std::process::id());
     let seen = token.clone();
     let web = Web::new(move |request, _| {

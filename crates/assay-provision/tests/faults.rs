@@ -149,7 +149,11 @@ fn a_package_that_is_not_the_signed_one() {
 }
 
 fn a_package_that_is_gone() {
-    Machine::new(CONTENT).fails(Fault::Gone, "lacks a file that its index names", "try later");
+    Machine::new(CONTENT).fails(
+        Fault::Gone,
+        "lacks a file that its index names",
+        "try again later",
+    );
 }
 
 fn an_index_that_is_not_the_signed_one() {

@@ -171,7 +171,7 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
 }
 
 #[test]
-fn another_file_under_the_same_name_is_refused_later() {
+fn a_changed_file_of_the_same_name_is_refused() {
     let content = Arc::new(Mutex::new(tarball(MYSQL)));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
@@ -196,7 +196,7 @@ fn another_file_under_the_same_name_is_refused_later() {
 }
 
 #[test]
-fn a_first_download_that_is_no_server_is_not_held_to() {
+fn a_first_download_without_a_server_is_not_pinned() {
     let content = Arc::new(Mutex::new(b"<html>log in first</html>".to_vec()));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
@@ -219,7 +219,7 @@ fn a_first_download_that_is_no_server_is_not_held_to() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_is_known() {
+fn a_missing_tarball_is_reported_with_the_known_versions() {
     let vendor = Vendor::new(|_, _| reply("404 Not Found", &[], b""));
     let error = vendor.get("5.8.99").unwrap_err();
     let name = "mysql-5.8.99-linux-glibc2.12-x86_64.tar.gz";
@@ -234,7 +234,7 @@ fn what_is_not_there_is_said_with_what_is_known() {
 }
 
 #[test]
-fn a_server_that_is_busy_or_gives_no_archive_is_named_with_its_file() {
+fn an_unusable_reply_is_reported_with_its_address() {
     let vendor = Vendor::new(|_, _| reply("401 Unauthorized", &["Content-Length: 0"], b""));
     let error = vendor.get("5.7.23").unwrap_err();
     let address = vendor.web.url(&format!("/old/5.7/{MYSQL}.tar.gz"));
@@ -248,7 +248,7 @@ fn a_server_that_is_busy_or_gives_no_archive_is_named_with_its_file() {
 }
 
 #[test]
-fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
+fn a_vendors_own_builds_need_their_full_version() {
     let content = tarball("own-5.8.1-9");
     let vendor = Vendor::new(move |request, _| match request.path.as_str() {
         "/own/own-5.8.1-9.tar.gz" => file(request, "\"a\"", &content),
@@ -281,7 +281,7 @@ fn verified_sources_come_first_and_tarballs_are_listed_as_not_verified() {
 }
 
 #[test]
-fn a_catalog_that_is_none_is_named_with_the_place() {
+fn an_invalid_catalog_is_named_with_the_position() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("own.toml");
     let refused = |text: &str| {

@@ -62,7 +62,7 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
             }
         }
         if let Some(remedy) = group.remedy() {
-            text += &format!("  to do: {remedy}\n");
+            text += &format!("  remedy: {remedy}\n");
         }
     }
     text

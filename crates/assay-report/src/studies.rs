@@ -119,7 +119,7 @@ fn is_running(study: &StudySummary, running: &BTreeSet<String>) -> bool {
 /// The columns for people, and whether they hold numbers. The systems come last: they may be long.
 const COLUMNS: [(&str, bool); 8] = [
     ("study", false),
-    ("began (UTC)", false),
+    ("started (UTC)", false),
     ("preset", false),
     ("cells", true),
     ("slices", true),
@@ -145,7 +145,7 @@ fn row(listed: Listed) -> Vec<String> {
 fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> String {
     let list: Vec<Listed> = list.collect();
     if list.is_empty() {
-        return "no study yet: `assay compare BASE OTHER` makes one\n".to_owned();
+        return "no studies yet: run `assay compare BASE OTHER`\n".to_owned();
     }
     let mut table = plain_table();
     let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };

@@ -58,7 +58,7 @@ fn assert_harmless(text: &str) {
 }
 
 #[test]
-fn no_format_passes_on_what_commands_a_terminal() {
+fn no_format_passes_on_terminal_control_characters() {
     let record = hostile();
     let judgement = judge(&record);
     let options = TextOptions { width: 120, color: false };
@@ -85,7 +85,7 @@ fn no_format_passes_on_what_commands_a_terminal() {
 }
 
 #[test]
-fn no_line_of_text_is_made_by_a_name() {
+fn names_cannot_add_lines() {
     let record = hostile();
     let judgement = judge(&record);
     let options = TextOptions { width: 200, color: false };
@@ -98,7 +98,7 @@ fn no_line_of_text_is_made_by_a_name() {
 }
 
 #[test]
-fn json_loses_nothing() {
+fn json_keeps_all_content() {
     let record = hostile();
     let options = TextOptions { width: 120, color: false };
     let json = render(&record, &judge(&record), Format::Json, &options);

@@ -134,7 +134,7 @@ fn kill_of_the_holder_at_any_moment_leaves_no_process_and_no_directory() {
 }
 
 #[test]
-fn what_is_left_when_supervisors_are_killed_too_is_collected() {
+fn leftovers_of_killed_supervisors_are_collected() {
     let dir = tempfile::tempdir().unwrap();
     let mut holder = hold(dir.path());
     wait_until_frozen(holder.stdout.take().unwrap());
@@ -156,7 +156,7 @@ fn what_is_left_when_supervisors_are_killed_too_is_collected() {
 
 /// Like two containers that share only a cache.
 #[test]
-fn what_runs_below_another_run_root_is_no_garbage() {
+fn servers_of_another_run_root_are_not_garbage() {
     let dir = tempfile::tempdir().unwrap();
     let (here, prefix) = (site(dir.path()), prefix("10.11"));
     let there = Site { run_root: dir.path().join("other"), ..here.clone() };

@@ -31,7 +31,7 @@ fn status(pid: i32) -> procfs::process::Status {
 }
 
 #[test]
-fn initialised_started_asked_and_stopped_with_data_kept() {
+fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(&dir.path().join("data")));
     let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
@@ -57,7 +57,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
 }
 
 #[test]
-fn a_frozen_server_stands_still_with_all_its_processes() {
+fn a_frozen_server_stops_with_all_its_processes() {
     let mut test = postgres();
     let pid = test.pid();
     let options = ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
@@ -113,7 +113,7 @@ fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
 }
 
 #[test]
-fn what_is_dropped_leaves_no_shared_memory() {
+fn a_dropped_server_leaves_no_shared_memory() {
     let mut test = postgres();
     let (files, segments) = shared_memory(test.pid());
     assert!(files.is_empty() && !segments.is_empty(), "{files:?} {segments:?}");
@@ -204,7 +204,7 @@ fn a_maintained_server_has_no_dead_rows() {
 }
 
 #[test]
-fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
+fn a_failed_start_reports_the_reason_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(dir.path()));
     let mut options = options(&prefix);
@@ -223,7 +223,7 @@ fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn a_port_asks_for_a_password_a_socket_does_not() {
+fn a_port_needs_a_password_but_a_socket_does_not() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut server = start_listening(Product::Postgres, "16", &[], Listen::Loopback(port));
     let password = server.server().password().map(str::to_owned);

@@ -32,7 +32,7 @@ const VERSIONS: [(Product, &str); 4] = [
 ];
 
 #[test]
-fn initialised_started_asked_and_stopped_with_data_kept() {
+fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     for (product, version) in VERSIONS {
         let dir = tempfile::tempdir().unwrap();
         let (prefix, site) = (product_prefix(product, version), site(&dir.path().join("data")));
@@ -80,7 +80,7 @@ fn ticks(pid: i32) -> u64 {
 }
 
 #[test]
-fn frozen_server_stands_still_and_goes_on_where_it_was() {
+fn a_frozen_server_stops_and_continues_where_it_was() {
     let mut test = mariadb();
     let pid = test.pid();
     let options =
@@ -185,7 +185,7 @@ fn ticks_of(pid: i32, tid: i32) -> u64 {
 }
 
 #[test]
-fn maintained_server_is_drained_and_as_it_was() {
+fn a_maintained_server_is_drained_and_otherwise_unchanged() {
     for (product, version) in VERSIONS {
         let test = start(product, version, &[]);
         let mut control = test.connect();
@@ -220,7 +220,7 @@ fn maintained_server_is_drained_and_as_it_was() {
 }
 
 #[test]
-fn server_that_does_not_start_says_why_and_leaves_nothing() {
+fn a_failed_start_reports_the_reason_and_leaves_nothing() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let dir = tempfile::tempdir().unwrap();
         let (prefix, site) = (product_prefix(product, version), site(dir.path()));
@@ -249,7 +249,7 @@ fn server_that_does_not_start_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn a_password_is_asked_for_wherever_root_comes_from() {
+fn a_password_is_required_for_root_from_every_host() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let mut test = start_listening(product, version, &[], Listen::Loopback(0));
         let port = test.connect().query("SELECT @@port").unwrap().first_string().unwrap();
@@ -265,7 +265,7 @@ fn a_password_is_asked_for_wherever_root_comes_from() {
 }
 
 #[test]
-fn server_that_dies_is_noticed() {
+fn a_server_that_dies_is_noticed() {
     let mut test = mariadb();
     let pid = rustix::process::Pid::from_raw(test.pid()).unwrap();
     test.server().freeze().unwrap();

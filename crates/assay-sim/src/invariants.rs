@@ -104,9 +104,9 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
             };
             let good = taken.values().filter(|good| **good == record.systems.len()).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
-            let wanted = if cell.test.habits.uses_up_rows { 2 } else { block.rounds };
+            let wanted = if cell.test.planning.uses_up_rows { 2 } else { block.rounds };
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= 2 * wanted;
-            let is_enough = cell.test.habits.uses_up_rows && most >= 2;
+            let is_enough = cell.test.planning.uses_up_rows && most >= 2;
             if !is_complete && !is_enough {
                 return Err(format!("block {} lacks rounds of {}", block.number, cell.test));
             }

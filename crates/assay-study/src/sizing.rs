@@ -25,7 +25,7 @@ pub(crate) fn is_unsized(cell: &PlannedCell) -> bool {
 #[must_use]
 pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
     let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
-    if cell.id.test.habits.uses_up_rows {
+    if cell.id.test.planning.uses_up_rows {
         let rounds = f64::from(ROUNDS_MIN);
         events = events.min(deletable(study, cell.id.setup) / (rounds * WITH_WARM));
     }
@@ -42,7 +42,7 @@ pub fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
 /// Rows that all slices of one cell may use up in a block.
 fn deletable(study: &Study, setup: Setup) -> f64 {
     let uses_them =
-        |it: &&PlannedCell| it.id.test.habits.uses_up_rows && it.id.setup.data() == setup.data();
+        |it: &&PlannedCell| it.id.test.planning.uses_up_rows && it.id.setup.data() == setup.data();
     let cells = study.cells.iter().filter(uses_them).count();
     let rows = f64::from(setup.tables) * f64::from(setup.rows);
     rows * DELETED_SHARE / cells.max(1) as f64
@@ -51,7 +51,7 @@ fn deletable(study: &Study, setup: Setup) -> f64 {
 /// How many good rounds a cell wants of those that a block has time for, and how many it may take in all. A test that
 /// uses up its rows takes few.
 pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> (u32, u32) {
-    let most = match (cell.id.test.habits.uses_up_rows, cell.events) {
+    let most = match (cell.id.test.planning.uses_up_rows, cell.events) {
         (true, Some(events)) => {
             let once = events as f64 * WITH_WARM;
             (deletable(study, cell.id.setup) / once) as u32 / ROUNDS_MIN * ROUNDS_MIN

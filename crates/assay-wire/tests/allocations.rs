@@ -49,7 +49,7 @@ fn a_warm_hot_connection_does_not_allocate() {
 }
 
 #[test]
-fn nor_does_one_to_postgres() {
+fn a_warm_postgres_connection_does_not_allocate() {
     check(assay_testkit::postgres(), "$1", "$2");
 }
 

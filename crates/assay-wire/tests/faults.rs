@@ -50,7 +50,7 @@ fn a_torn_reply_is_kept_whole() {
 }
 
 #[test]
-fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
+fn silence_is_a_timeout_and_makes_the_connection_unusable() {
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = Duration::from_millis(500);
     let mut hot = Connection::connect(&peer.options).unwrap();
@@ -182,7 +182,7 @@ fn a_login_that_never_ends_is_ended() {
 }
 
 #[test]
-fn a_refusal_at_the_door_is_the_servers_error() {
+fn a_refused_connection_gives_the_servers_error() {
     let peer = Peer::raw(|mut stream| {
         stream.write_all(&packet(b"\xff\x10\x04Too many connections", 0)).unwrap();
     });
@@ -192,7 +192,7 @@ fn a_refusal_at_the_door_is_the_servers_error() {
 }
 
 #[test]
-fn nobody_there_is_a_connect_error_that_names_the_place() {
+fn a_missing_server_is_a_connect_error_with_the_address() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("none");
     let error = Connection::connect(&ConnectOptions::unix(&path, "root")).unwrap_err();
@@ -239,7 +239,7 @@ fn tcp_speaks_the_same_protocol() {
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01c\0";
 
 #[test]
-fn a_reply_without_end_is_refused() {
+fn an_endless_reply_is_refused() {
     let endless_rows = |mut stream: UnixStream| {
         read_packet(&mut stream).unwrap();
         let mut sequence = 1_u8;
@@ -291,7 +291,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 }
 
 #[test]
-fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
+fn dripping_bytes_do_not_extend_the_timeout() {
     let limit = Duration::from_secs(1);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
@@ -341,7 +341,7 @@ fn read_some(stream: &mut UnixStream) {
 }
 
 #[test]
-fn a_postgres_reply_without_end_is_refused() {
+fn an_endless_postgres_reply_is_refused() {
     let endless_rows = |mut stream: UnixStream| {
         log_in_postgres(&mut stream);
         // A row without columns and values takes memory too.

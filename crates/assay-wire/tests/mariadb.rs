@@ -55,7 +55,7 @@ fn a_failed_statement_leaves_the_connection_in_order() {
 }
 
 #[test]
-fn messages_of_any_length_come_through_whole() {
+fn messages_of_any_length_arrive_whole() {
     let server = mariadb();
     let mut control = server.connect();
     control.query("SET GLOBAL max_allowed_packet = 64 << 20").unwrap();
@@ -209,7 +209,7 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
 }
 
 #[test]
-fn wrong_use_is_told_and_harmless() {
+fn misuse_is_reported_and_harmless() {
     let server = mariadb();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));

@@ -97,7 +97,7 @@ fn statements_count_by_their_result() {
 }
 
 #[test]
-fn messages_of_any_length_come_through_whole() {
+fn messages_of_any_length_arrive_whole() {
     let server = postgres();
     let mut control = server.connect();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
@@ -147,7 +147,7 @@ fn logins_with_passwords_are_checked() {
 }
 
 #[test]
-fn a_killed_connection_is_told() {
+fn a_killed_connection_is_reported() {
     let server = postgres();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());

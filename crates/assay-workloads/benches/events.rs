@@ -1,4 +1,4 @@
-//! Prints the cost of writing one event, in nanoseconds, for every microbenchmark and both ways of sending it, and the
+//! Prints the cost of writing one event, in nanoseconds, for every test and both ways of sending it, and the
 //! cost of one row of a load.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]

@@ -47,7 +47,7 @@ mod tests {
 
     /// `SELECT CRC32('3,17,42,1-2,3-4')` on a server.
     #[test]
-    fn checksums_are_the_servers() {
+    fn checksums_equal_those_of_the_server() {
         let columns = [&b"17"[..], b"42", b"1-2", b"3-4"];
         assert_eq!(row_checksum(3, columns, &mut Vec::new()), 3_084_311_673);
     }

@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_have_the_form(seed: u64, table in 1..9u32, rows in 1..=u32::MAX, at: f64) {
+        fn rows_have_the_published_form(seed: u64, table in 1..9u32, rows in 1..=u32::MAX, at: f64) {
             let id = 1 + (at.abs().fract() * f64::from(rows - 1)) as u32;
             let row = Row::new(seed, table, id, rows);
             prop_assert!((1..=rows).contains(&row.k));

@@ -162,7 +162,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
             }
         }
     }
-    let waiting = || env.progress.update("waiting for another assay that fills the cache");
+    let waiting = || env.progress.update("waiting for another assay that is filling the cache");
     let cleaned = provisioner.clean(cleaning, waiting)?;
     env.progress.finish();
     freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_below_the_cache_that_is_of_no_server_there_may_be_anything() {
+    fn unrelated_programs_below_the_cache_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().canonicalize().unwrap();
         let of = |program: Option<&Path>| used(&[], &cache, program);

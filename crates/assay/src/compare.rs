@@ -68,7 +68,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     let percent = |share: f64| (share * 1e5).round() / 1e3;
     (asked < used).then(|| {
         format!(
-            "preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
+            "preset {} calls no changes below {} %, so it ignores the threshold of {} %; `--preset quick` \
              uses it",
             study.preset.word(),
             percent(used),
@@ -130,14 +130,14 @@ fn measure(
             };
             if let Some(id) = stopped.study.filter(goes_on) {
                 print(&format!(
-                    "note: what was measured is kept in `{}`; `assay resume {id}` continues the study",
+                    "note: the measurements so far are in `{}`; `assay resume {id}` continues the study",
                     ledger.path().display()
                 ));
             }
             return Err(stopped.error);
         }
     };
-    let record = report::read(ledger, &id).context("cannot read back what was measured")?;
+    let record = report::read(ledger, &id).context("cannot read the measurements back")?;
     let written = report::write_measured(&record, &args.output);
     if let Some((how, exit)) = stopped {
         // The terminal may have been closed together with the study.
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_threshold_that_smoke_does_not_use_is_told() {
+    fn a_threshold_ignored_by_smoke_is_reported() {
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
         let told = |preset, threshold| {

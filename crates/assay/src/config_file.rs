@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn included_files_count_where_they_stand() {
+    fn included_files_apply_where_they_are_included() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         fs::create_dir(directory.path().join("conf.d")).unwrap();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_with_its_system() {
+    fn an_unreadable_file_is_reported_with_its_system() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         write("circle.cnf", "!include circle.cnf\n");

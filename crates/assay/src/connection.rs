@@ -38,7 +38,7 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     let hint = match error {
         WireError::Connect { source, .. } => match source.kind() {
             ErrorKind::ConnectionRefused => {
-                "nothing listens there: start the server, or name the host and port at which it listens"
+                "nothing listens there: start the server, or check the host and the port"
             }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
             // The operating system reports a missing path like this. A host without an address gets an error of the
@@ -46,11 +46,11 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
             ErrorKind::NotFound if source.raw_os_error().is_some() => {
                 "is the server running? check the socket's path (`?socket=PATH`)"
             }
-            ErrorKind::NotFound => "check the host's name",
+            ErrorKind::NotFound => "check the host name",
             ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
                 "check the host, the port and any firewall in between"
             }
-            _ if source.raw_os_error().is_none() => "check the host's name",
+            _ if source.raw_os_error().is_none() => "check the host name",
             _ => "check the host, the port and any firewall in between",
         },
         WireError::OtherProtocol { spoken: "Postgres", .. } => "begin the URL with `postgres://`",
@@ -89,12 +89,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_and_a_socket_that_are_not_there_are_told_apart() {
+    fn a_missing_host_and_a_missing_socket_have_different_hints() {
         let hint = |source| {
             connection_hint(&WireError::Connect { address: "x".to_owned(), source }).unwrap()
         };
         let (socket, host) =
-            ("is the server running? check the socket's path", "check the host's name");
+            ("is the server running? check the socket's path", "check the host name");
         assert!(hint(IoError::from_raw_os_error(2)).starts_with(socket));
         assert_eq!(hint(IoError::other("failed to lookup address information")), host);
         assert_eq!(hint(IoError::new(ErrorKind::NotFound, "the host has no address")), host);

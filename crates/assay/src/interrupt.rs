@@ -95,7 +95,7 @@ impl Interrupt {
 fn end_programs() -> MutexGuard<'static, ()> {
     let halt = assay_provision::halt();
     if let Err(error) = kill_descendants() {
-        log::warn!("cannot end what was started: {error}");
+        log::warn!("cannot end the processes that were started: {error}");
     }
     halt
 }

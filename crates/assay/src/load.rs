@@ -62,12 +62,12 @@ fn load_tables(args: &Load) -> Result<Exit> {
             counted(done.rows_total, "row")
         ));
     })?;
-    progress.update("reading what was loaded");
+    progress.update("reading the tables back");
     let found = assay_load::content(&options, url.product, data)?;
     progress.finish();
     anyhow::ensure!(
         found == report.content,
-        "the server does not hold what was sent: {} with checksum {}, not {} with {}",
+        "the server does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
         counted(found.rows, "row"),
         found.checksum,
         thousands(report.content.rows),

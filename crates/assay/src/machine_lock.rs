@@ -214,7 +214,7 @@ fn holder(file: &File) -> String {
     });
     // Processes of another container have no id here.
     let Some(process) = found.and_then(|pid| Process::new(pid).ok()) else {
-        return "a process that cannot be seen from here".to_owned();
+        return "a process that is not visible from here".to_owned();
     };
     let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
     let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_one_hears_who_measures_and_gives_up() {
+    fn a_second_lock_names_the_holder_and_times_out() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         assert_eq!(measuring(&path), None);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_regular_file_is_locked_or_followed() {
+    fn only_regular_files_are_locked() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("target");
         let [link, pipe, folder] = ["link", "pipe", "folder"].map(|name| dir.path().join(name));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_be_read_is_told_from_one_that_is_unfit() {
+    fn unreadable_and_unsuitable_files_have_different_errors() {
         let path = Path::new("/tmp/lock");
         let error = unopened(path, &std::io::ErrorKind::PermissionDenied.into());
         assert_eq!(error.to_string(), "`/tmp/lock` belongs to another user and cannot be read");
@@ -321,20 +321,20 @@ mod tests {
         let path = dir.path().join("lock");
         let mut inside = std::process::Command::new("sh");
         inside.args(["-c", "umask 777 && exec \"$@\"", "sh"]).arg(std::env::current_exe().unwrap());
-        inside.args(["--exact", "--ignored", "machine_lock::tests::inside_it_is_locked"]);
+        inside.args(["--exact", "--ignored", "machine_lock::tests::the_lock_is_held_inside"]);
         assert!(inside.env(INSIDE, &path).status().unwrap().success());
         assert_eq!(fs_err::metadata(&path).unwrap().mode() & 0o777, 0o644);
     }
 
     #[test]
     #[ignore = "a part of the other test"]
-    fn inside_it_is_locked() {
+    fn the_lock_is_held_inside() {
         let path = std::env::var_os(INSIDE).unwrap();
         lock_at(Path::new(&path), Duration::ZERO).unwrap();
     }
 
     #[test]
-    fn a_lock_on_a_removed_file_is_not_taken_for_the_lock() {
+    fn a_lock_on_a_removed_file_does_not_count() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let old = open(&path).unwrap();

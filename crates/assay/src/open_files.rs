@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_clients_are_advised_only_where_that_helps() {
+    fn fewer_clients_are_suggested_only_where_that_helps() {
         let told = |demand: Demand, limit| {
             let error = demand.unmet(limit);
             (error.to_string(), error.hints().concat())

@@ -43,7 +43,7 @@ pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
 
 /// A directory that assay needs cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make the {what} directory")]
+#[error("cannot create the {what} directory")]
 pub(crate) struct NotMade {
     what: &'static str,
     /// The option or variable that names another place.
@@ -69,7 +69,7 @@ impl Hint for OpenToAll {
             format!(
                 "remove `{path}` unless you trust all users, or remove the permission: `chmod -R o-w {path}`"
             ),
-            "`--cache-dir` or `ASSAY_CACHE` names another cache".to_owned(),
+            "`--cache-dir` or `ASSAY_CACHE` selects another cache".to_owned(),
         ]
     }
 }
@@ -142,7 +142,10 @@ pub(crate) struct NoHome(Variable);
 
 impl Hint for NoHome {
     fn hints(&self) -> Vec<String> {
-        vec![format!("set `HOME` to your home directory, or {} to a place of your own", self.0.1)]
+        vec![format!(
+            "set `HOME` to your home directory, or {} to a directory of your own",
+            self.0.1
+        )]
     }
 }
 
@@ -171,7 +174,7 @@ pub(crate) enum Unreadable {
     #[error("`{name}` has more than {TEXT_MAX} bytes")]
     TooLong { name: String, hint: &'static str },
     /// It has bytes that are not characters.
-    #[error("`{name}` is not UTF-8 text: byte {at} belongs to no character")]
+    #[error("`{name}` is not UTF-8 text: byte {at} is invalid")]
     NotText { name: String, at: usize, hint: &'static str },
 }
 
@@ -245,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_of_a_person_is_refused() {
+    fn binary_files_are_refused() {
         let told = |from: &mut dyn Read| text(from, "x", "name a study file");
         assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
@@ -257,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_that_everybody_can_write_to_is_refused() {
+    fn a_world_writable_cache_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, part) = (folder.path().join("cache"), folder.path().join("cache/templates"));
         make_private(&part).unwrap();

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_commands_the_terminal_or_passes_for_a_line_of_assays_own() {
+    fn no_text_controls_the_terminal_or_imitates_a_line_of_assay() {
         assert_eq!(on_lines("a\u{1b}[2J\u{202e}b\nhint: run this\n"), "a�[2J�b\n  hint: run this");
     }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_there_is_is_counted() {
+    fn only_nonzero_counts_are_shown() {
         let tally = Tally { slower: 3, open: 16, ..Tally::default() };
         assert_eq!(tally.words(), "▼ 3 slower  ? 16 open");
         assert_eq!(on_lines(&format!("so far {}", tally.words())), "so far ▼ 3 slower  ? 16 open");

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let Some(id) = found else {
         bail!(crate::advice::Advised::new(
             format!("there is no study in `{}` yet", file.display()),
-            "`assay compare BASE OTHER` makes one"
+            "`assay compare BASE OTHER` creates one"
         ))
     };
     let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
@@ -56,7 +56,7 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Lists the microbenchmarks of a set.
+/// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests) -> Result<Exit> {
     let set = args.set.set();
     let list: Vec<ListedTest> = assay_plan::select_tests(set, &args.patterns)?
@@ -147,7 +147,7 @@ fn format(output: &Output) -> Result<Format, NoFormat> {
 
 /// The extension of the file stands for no format.
 #[derive(Debug, thiserror::Error)]
-#[error("assay writes no format with the extension `.{0}`")]
+#[error("assay has no format with the extension `.{0}`")]
 pub(crate) struct NoFormat(String);
 
 impl Hint for NoFormat {
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_tried_without_a_trace() {
+    fn checking_an_output_path_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let [kept, new, below] =
             ["kept.html", "new.html", "no/x.html"].map(|name| folder.path().join(name));
@@ -303,7 +303,7 @@ mod tests {
 
     /// The check may have been long ago, when the place still existed.
     #[test]
-    fn a_result_that_cannot_be_written_says_where_it_is() {
+    fn an_unwritable_report_says_where_the_study_is() {
         let source = std::io::Error::from(ErrorKind::StorageFull).into();
         let error = NotWritten { study: "20261118-0a1b".to_owned(), source };
         assert!(error.hints()[0].contains("`assay report 20261118-0a1b -o FILE`"));

@@ -99,7 +99,7 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
     let Some(product) = Product::ALL.into_iter().find(|it| it.word() == product) else {
         anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
     };
-    progress.update("looking at the sources");
+    progress.update("searching the sources");
     let provisioner = provisioner(&env)?;
     let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
     progress.finish();
@@ -143,7 +143,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()
-            .with_context(|| format!("cannot run `{words}` as another user than root"))?;
+            .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
@@ -243,7 +243,10 @@ fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<Strin
         assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
     if let Some(name) = &args.name {
         anyhow::ensure!(!taken.contains(name), "a server called `{name}` already exists");
-        anyhow::ensure!(is_name(name), "`{name}` is not a name: letters, digits, `.`, `_` and `-`");
+        anyhow::ensure!(
+            is_name(name),
+            "`{name}` is not a valid name: use letters, digits, `.`, `_` and `-`"
+        );
         return Ok(name.clone());
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
@@ -278,7 +281,7 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     let found = assay_servers::kept(&sandbox_site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
-        print("no server is running; `assay server start SYSTEM` starts one");
+        print("no servers are running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
         let port = it.kept.port.map_or_else(String::new, |port| format!("  port {port}"));
@@ -325,7 +328,7 @@ fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServe
         .collect();
     anyhow::ensure!(
         missing.is_empty(),
-        "no server is called {}; `assay server list` shows those there are",
+        "no server is called {}; `assay server list` shows the running servers",
         missing.join(" or ")
     );
     found.retain(|it| names.contains(&it.kept.name));

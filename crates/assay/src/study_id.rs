@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_measured_is_the_latest_only_if_there_is_no_other() {
+    fn a_study_without_slices_is_the_latest_only_if_it_is_the_only_one() {
         let studies = || vec![study("a", 5, false), study("b", 9, true), study("c", 0, false)];
         assert_eq!(latest(studies(), |_| true).as_deref(), Some("b"));
         assert_eq!(latest(studies(), |study| !study.finished).as_deref(), Some("a"));

@@ -107,7 +107,7 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
 
 /// Options of a sandbox may name files in its own directory, and `psql` takes its URL.
 #[test]
-fn what_a_sandbox_tells_is_what_others_need() {
+fn the_output_of_a_sandbox_suits_other_clients() {
     let place = Place::new();
     let system = "mariadb@11.8+log_bin=binlog+slow_query_log=1+slow_query_log_file=slow.log";
     let start = ["server", "start", system, "--offline", "--format", "json"];
@@ -139,7 +139,7 @@ fn what_a_sandbox_tells_is_what_others_need() {
 }
 
 #[test]
-fn a_sandbox_of_mysql_asks_for_its_password_at_the_port() {
+fn a_mysql_sandbox_requires_its_password_on_the_port() {
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     let place = Place::new();
     let start = ["server", "start", "mysql@5.7", "--offline", "--format", "json", "--name", "m"];
@@ -157,7 +157,7 @@ fn a_sandbox_of_mysql_asks_for_its_password_at_the_port() {
 }
 
 #[test]
-fn an_audit_tells_what_differs_and_how_to_read_it() {
+fn an_audit_lists_the_differences() {
     let place = Place::new();
     let other = "mariadb@11.8+innodb_doublewrite=OFF";
     let audit = json(&place, &["audit", "mariadb@11.8", other, "--offline", "--format", "json"]);
@@ -171,7 +171,7 @@ fn an_audit_tells_what_differs_and_how_to_read_it() {
 }
 
 #[test]
-fn what_is_no_study_does_not_wait_for_one_but_warns() {
+fn other_commands_warn_of_a_running_study_without_waiting() {
     let place = Place::new();
     let path = "/tmp/assay-measures.lock";
     // Another user may have created it. Reading is enough for a lock.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Artifact, Class, Definition, Distribution, Fill, Group, Habits, Host, Pacing, Product, Role,
-    Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table, Test,
-    Unit,
+    Artifact, Class, Definition, Distribution, Fill, Group, Host, Pacing, PlanningFacts, Product,
+    Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table,
+    Test, Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -42,7 +42,7 @@ fn count_by_k() -> Test {
             clients: None,
             pacing: Pacing::Closed,
         }],
-        habits: Habits::default(),
+        planning: PlanningFacts::default(),
         digest: String::new(),
     })
 }

@@ -116,7 +116,7 @@ fn made(place: &Place) -> [usize; 2] {
 
 /// Another assay fills the cache meanwhile, which may take an hour.
 #[test]
-fn while_a_server_is_got() {
+fn while_a_server_is_fetched() {
     let place = Place::new();
     let lock = fs_err::File::create(place.cache().join("provision.lock")).unwrap();
     lock.file().lock().unwrap();
@@ -212,7 +212,7 @@ fn while_an_index_is_made() {
 
 /// A transaction that sees old row versions keeps the server from purging them while it is open.
 #[test]
-fn while_a_server_is_drained_and_the_study_goes_on_where_it_was() {
+fn while_a_server_is_drained_and_the_study_continues() {
     let place = Place::new();
     let mut running = Running::start(&place, &study("50000"));
     running.wait_for("loaded");

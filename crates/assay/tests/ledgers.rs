@@ -103,7 +103,7 @@ fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
-fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
+fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
     let _alone = ALONE.lock();
     let place = Place::new();
     interrupt(start(&place));
@@ -117,10 +117,10 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
 
     // An option besides those of its name, and a changed one.
     let added = changed(&options, |it| it.as_array_mut().unwrap().push("--init-file=/x".into()));
-    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, where", "hint: slices under");
+    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, but", "hint: slices with");
     place_of();
     let other = changed(&options, |it| it[0] = format!("--{EVIL}").into());
-    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices under");
+    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices with");
     place_of();
 
     // A program, a repository and a server that no user has named.
@@ -154,9 +154,9 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     refused_with(&place, "spec = ?", &[&version], "is not a version", "");
     place_of();
     let product = changed(&spec, |it| it["product"] = "mysql".into());
-    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "begin a new study");
+    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "start a new study");
     place_of();
-    refused_with(&place, "artifact = ?", &[&unknown], "can no longer be had", "");
+    refused_with(&place, "artifact = ?", &[&unknown], "is no longer available", "");
     place_of();
     let other_path = changed(&prefix, |it| {
         it["path"] = dir.clone().into();
@@ -176,7 +176,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
 }
 
 #[test]
-fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
+fn a_running_study_is_marked_and_found_by_short_names() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
@@ -279,7 +279,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
 
 /// A server that greets with an error.
 #[test]
-fn what_a_server_says_commands_nothing() {
+fn server_messages_cannot_inject_output() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -332,7 +332,7 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
 
 /// Only the ledger names the running server, unless this user's assay began the study.
 #[test]
-fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
+fn a_study_of_a_running_server_is_resumed_only_where_it_started() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];

@@ -106,7 +106,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
 }
 
 #[test]
-fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
+fn a_run_uses_the_given_tables_and_reports_progress() {
     let server = Running::start("mariadb@10.11");
     let bench = ["bench", "--test", "point-query", "--time", "1.2"];
     let with = |more: &'static [&'static str]| [&bench[..], more].concat();
@@ -143,7 +143,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
 }
 
 #[test]
-fn what_there_is_at_ctrl_c_is_printed() {
+fn partial_results_are_printed_at_ctrl_c() {
     let server = Running::start("mariadb@10.11");
     server.json(&["load", "--rows", "1000"]);
     let bench = ["bench", &server.url, "--test", "point-query", "--time", "86400"];
@@ -179,7 +179,7 @@ fn limited(place: &Place, limits: &str, args: &[&str]) -> (Option<i32>, String, 
 }
 
 #[test]
-fn open_files_are_raised_to_what_many_clients_need_or_it_is_said_beforehand() {
+fn the_limit_of_open_files_is_raised_or_reported_for_many_clients() {
     let place = Place::new();
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--preset", "smoke"];
     let compare = [&systems[..], &["--clients", "1024"]].concat();

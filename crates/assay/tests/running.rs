@@ -35,7 +35,7 @@ fn running(place: &Place) -> (Value, String, String) {
 }
 
 #[test]
-fn a_server_that_runs_already_is_compared_and_left_running() {
+fn a_running_server_is_compared_and_left_running() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, password) = running(&place);
@@ -107,7 +107,7 @@ fn started(place: &Place) -> Vec<Pid> {
 }
 
 #[test]
-fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
+fn a_participating_server_is_not_interference() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, _) = running(&place);

@@ -56,7 +56,7 @@ fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
 }
 
 #[test]
-fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
+fn logins_are_neither_stored_nor_shown() {
     let web = Web::new(|request, _| match request.path.as_str() {
         // A download that breaks off is recorded, so that it can continue.
         path if path.ends_with(".tar.gz") => {
@@ -126,7 +126,7 @@ fn a_password_on_the_command_line_is_hidden_from_other_users() {
 
 /// Typical mistakes of users: each is an error, and none shows a possible password.
 #[test]
-fn mistakes_are_told_without_the_secrets_in_them() {
+fn errors_show_no_secrets() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {
@@ -184,7 +184,7 @@ fn mistakes_are_told_without_the_secrets_in_them() {
 
 /// Whatever the umask is, other users must not be able to change programs that assay runs, or read the data of servers.
 #[test]
-fn what_is_made_is_not_open_to_others() {
+fn created_files_are_private() {
     let place = Place::new();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--name", "open"];
     let words = ["-c", "umask 000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_assay")];

@@ -49,7 +49,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn a_study_says_what_it_takes_before_it_takes_it() {
+fn a_study_announces_its_cost_first() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let short = ["--tests", "point-query", "--budget", "1s", "--format", "json"];
@@ -59,7 +59,7 @@ fn a_study_says_what_it_takes_before_it_takes_it() {
     let at = |what: &str| stderr.find(what).unwrap_or_else(|| panic!("no `{what}` in {stderr}"));
     let pass = at("one pass over 1 test on 2 systems takes about ");
     assert!(pass < at("measuring block 1 of 2: 1 test, 2 rounds each"), "{stderr}");
-    assert!(at("little will be decided; use `--budget ") > pass, "{stderr}");
+    assert!(at("few tests will be decided; use `--budget ") > pass, "{stderr}");
     // The result is the same as without.
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["study"]["budget_s"].as_f64(), Some(1.0));
@@ -151,7 +151,7 @@ fn mysql_is_compared_with_mariadb() {
 }
 
 #[test]
-fn an_option_that_no_version_knows_is_told_by_every_family() {
+fn an_unknown_option_is_reported_by_every_product() {
     let _alone = ALONE.lock();
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     for system in ["mariadb@10.11+no_such_option=1", "mysql@5.7+no_such_option=1"] {
@@ -209,7 +209,7 @@ fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
 }
 
 #[test]
-fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
+fn a_study_is_resumed_only_on_its_machine_and_a_new_kernel_is_noted() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);
@@ -217,15 +217,15 @@ fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let kept = slices(&place);
     for (change, told) in [
-        ("cpu = 'Z80'", "another machine: `Z80` there, `"),
-        ("cpus = cpus + 4096", " CPUs here"),
-        ("memory_kb = memory_kb * 106 / 100", " GiB of memory here"),
+        ("cpu = 'Z80'", "another machine, which has `Z80`; this one has `"),
+        ("cpus = cpus + 4096", " CPUs; this one has "),
+        ("memory_kb = memory_kb * 106 / 100", " GiB of memory; this one has "),
     ] {
         let resumed =
             on_another_host(&place, change, || place.run_to_end(&["resume", "--offline"]));
         let stderr = String::from_utf8(resumed.stderr).unwrap();
         assert_eq!(resumed.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(told) && stderr.contains("hint: resume it where"), "{stderr}");
+        assert!(stderr.contains(told) && stderr.contains("hint: resume it on"), "{stderr}");
     }
     assert_eq!(slices(&place), kept);
     let changed = "kernel = '2.6.32', memory_kb = memory_kb * 104 / 100";
@@ -279,7 +279,7 @@ fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
 }
 
 #[test]
-fn kill_dash_nine_leaves_no_process_and_no_directory() {
+fn sigkill_leaves_no_process_and_no_directory() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);

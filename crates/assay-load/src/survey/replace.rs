@@ -25,14 +25,6 @@ const ORDER: [ObjectKind; 7] = [
 ];
 
 impl Survey {
-    /// Drops every object; see [`Survey::replace`].
-    ///
-    /// # Errors
-    /// Those of [`Survey::replace`].
-    pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
-        self.replace(options, &[])
-    }
-
     /// Drops every object, whatever it is, and creates the tables with the given statements.
     ///
     /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
@@ -169,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_told_by_its_kind_and_what_no_load_has_made_first() {
+    fn dropped_objects_are_listed_by_kind_with_foreign_ones_first() {
         let told = ["index k_1 of mine", "view sbtest2", "table sbtest1", "table sbtest3"];
         assert_eq!((survey().described(), survey().foreign()), (told.map(str::to_owned).into(), 2));
         // `bench` creates no index.

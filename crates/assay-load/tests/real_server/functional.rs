@@ -1,4 +1,4 @@
-//! Runs every microbenchmark against a real server, and checks the counters of client and server and the content of the
+//! Runs every test against a real server, and checks the counters of client and server and the content of the
 //! tables afterwards (acceptance checks of the published definition).
 
 use std::collections::{HashMap, HashSet};
@@ -185,7 +185,7 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
 }
 
 #[test]
-fn writes_leave_what_they_should() {
+fn writes_have_the_predicted_effect() {
     let mut bed = Bed::new();
     let writes = tests_of(TestSet::Set32).into_iter().filter(|test| test.class == Class::Write);
     for test in writes {

@@ -1,4 +1,4 @@
-//! Runs every microbenchmark against a real Postgres server. It returns the rows that the generator predicts, and
+//! Runs every test against a real Postgres server. It returns the rows that the generator predicts, and
 //! leaves the same data as MariaDB.
 
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ fn writes_leave_the_same_data_as_on_mariadb() {
 
 /// Many clients work on few rows: a deleted row reappears before its deleter inserts it, and others deadlock.
 #[test]
-fn failed_transactions_are_counted_and_begun_again() {
+fn failed_transactions_are_counted_and_retried() {
     let mut bed = Bed::of(Product::Postgres, VERSION);
     bed.load(2, 10, SEED);
     // By default, a waiting transaction looks for a deadlock only after a second.

@@ -82,7 +82,7 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
 }
 
 #[test]
-fn a_missing_table_is_told_when_the_session_opens() {
+fn a_missing_table_is_reported_when_the_session_opens() {
     let bed = Bed::new();
     let work = work(test("point-query"), SETUP, StatementMode::Prepared);
     let opened = Session::open(&bed.options, &work, None);
@@ -92,7 +92,7 @@ fn a_missing_table_is_told_when_the_session_opens() {
 
 /// Locks the only row that `update-one` uses until the server has given up waiting for it at least once.
 #[test]
-fn a_lock_wait_timeout_is_counted_and_the_event_begun_again() {
+fn a_lock_wait_timeout_is_counted_and_the_event_retried() {
     let mut bed = Bed::new();
     bed.load(1, 10, SEED);
     bed.control.query("SET GLOBAL innodb_lock_wait_timeout = 1").unwrap();
@@ -115,7 +115,7 @@ fn a_lock_wait_timeout_is_counted_and_the_event_begun_again() {
 
 /// Many clients work on few rows: deadlocks are certain, and the client counts as many as the server reports.
 #[test]
-fn deadlocks_are_counted_and_their_events_begun_again() {
+fn deadlocks_are_counted_and_their_events_retried() {
     for (version, name, codes) in [
         ("10.11", "write-only", &[1213][..]),
         ("11.8", "write-only", &[1213]),

@@ -168,11 +168,11 @@ fn mysql(line: &str) -> Read {
         let path = PathBuf::from(path.trim());
         return match word {
             _ if path.as_os_str().is_empty() => {
-                Err("`!` is followed by `include` or `includedir` and a path")
+                Err("`!` must be followed by `include` or `includedir` and a path")
             }
             "include" => Ok(Some(ConfigLine::Include { path, optional: false })),
             "includedir" => Ok(Some(ConfigLine::IncludeDir { path, extension: "cnf" })),
-            _ => Err("`!` is followed by `include` or `includedir` and a path"),
+            _ => Err("`!` must be followed by `include` or `includedir` and a path"),
         };
     }
     if line.is_empty() || line.starts_with(['#', ';']) {
@@ -271,14 +271,14 @@ fn postgres_value(text: &str) -> Result<String, &'static str> {
 fn only_comment(rest: &str) -> Result<(), &'static str> {
     let rest = rest.trim_start();
     let is_fine = rest.is_empty() || rest.starts_with('#');
-    if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
+    if is_fine { Ok(()) } else { Err("a value of several words needs quotes") }
 }
 
 /// An option of a config file. It is left out if only assay may set it, if it leads out of the study's directories, may
 /// be a secret, or names something of the machine that the file comes from.
 fn option(product: Product, name: &str, value: &str) -> Read {
     let (name, value) = server_option(name, value).ok_or(
-        "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",
+        "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line",
     )?;
     // The binary log lies next to the data, whatever its name is.
     let value = match (plain(&name), value.rsplit_once('/')) {

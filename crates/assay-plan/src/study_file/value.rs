@@ -147,17 +147,16 @@ impl<'t> Value<'t> {
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(true) => Ok("ON".to_owned()),
             DeValue::Boolean(false) => Ok("OFF".to_owned()),
-            _ => {
-                Err(self.fault(self.is_not("a text, a number, `true` or `false`").hint(
-                    "an option whose name has a dot is written in quotes: `\"group.option\"`",
-                )))
-            }
+            _ => Err(self.fault(
+                self.is_not("a string, a number, `true` or `false`")
+                    .hint("an option whose name has a dot needs quotes: `\"group.option\"`"),
+            )),
         }
     }
 
     fn is_not(&self, expected: &str) -> Mistake {
         let is = match self.value.type_str() {
-            "string" => "text",
+            "string" => "a string",
             "integer" | "float" => "a number",
             "boolean" => "`true` or `false`",
             "datetime" => "a date",

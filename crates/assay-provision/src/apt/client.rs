@@ -85,7 +85,7 @@ pub(super) fn run(
     let status = programs::wait(&mut child)?;
     let complaints = complaints.join().unwrap_or_default();
     if stalled {
-        let detail = format!("no progress for {} s", PATIENCE.as_secs());
+        let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
         return Err(Error::Network { release: release.to_owned(), detail });
     }
     if status.success() {
@@ -98,13 +98,13 @@ pub(super) fn run(
 }
 
 /// How long a program may continue without a new line of output. Longer than apt's own limits.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
+const STALL_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
 /// Kills the program if it has produced nothing for too long. Returns whether it did. It ends when the program's output
 /// ends. The program is not waited for before that, so no other process can have its id.
 fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     loop {
-        match seen.recv_timeout(PATIENCE) {
+        match seen.recv_timeout(STALL_LIMIT) {
             Ok(()) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_become_the_errors_they_describe() {
+    fn messages_of_apt_become_errors() {
         let expired =
             "E: Release file for http://a.example/InRelease is expired (invalid since 14d).";
         assert!(matches!(kind_of(expired), Error::ExpiredIndex { release, detail }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let error = output("assay-no-such-program", &[]).unwrap_err();
         assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
     }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_followed_programs_are_not() {
+    fn dependencies_on_libraries_are_followed_but_not_on_programs() {
         let index = index(&[
             stanza("server", "2", "Depends: libgone | libreal (>= 1), perl, libmirror\n"),
             stanza("server", "1", ""),

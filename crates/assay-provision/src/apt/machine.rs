@@ -225,7 +225,7 @@ Components: main
     }
 
     #[test]
-    fn debian_is_told_from_others_in_deb822_sources() {
+    fn debian_is_recognised_in_deb822_sources() {
         let machine = machine(deb822_entries(SOURCES));
         let catalog = Catalog::built_in().unwrap();
         let main = machine.archive(&catalog, Archive::Main).unwrap();
@@ -252,7 +252,7 @@ Components: main
     }
 
     #[test]
-    fn proxies_are_copied_hooks_and_weakened_checks_are_not() {
+    fn proxies_are_copied_but_not_hooks_or_weakened_checks() {
         assert!(is_copied("Acquire::http::Proxy \"http://proxy.example:3128\";"));
         assert!(is_copied("APT::Sandbox::User \"root\";"));
         assert!(!is_copied("APT::Update::Post-Invoke:: \"rm -rf /\";"));

@@ -117,9 +117,7 @@ impl<'a> Apt<'a> {
         let lists = Census::all(&lists)?;
         let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
         if let Some(detail) = &refreshed.expired {
-            refreshed
-                .notes
-                .push(format!("index past its validity, accepted on request ({detail})"));
+            refreshed.notes.push(format!("expired index, accepted on request ({detail})"));
         }
         write_json(&state.directory.join("refreshed.json"), &refreshed)?;
         Ok(refreshed)
@@ -186,7 +184,7 @@ impl<'a> Apt<'a> {
         if root.contains(['"', '\n', '\\', '%']) {
             return Err(Error::malformed(
                 "cache directory",
-                format!("`{root}` has quotes or such"),
+                format!("`{root}` contains quotes or other special characters"),
             ));
         }
         for directory in ["lists/partial", "archives/partial", "empty"] {

@@ -1,4 +1,4 @@
-//! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to do it again.
+//! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to reproduce it.
 
 mod groups;
 pub(crate) mod paint;
@@ -110,21 +110,21 @@ fn conditions(report: &Report) -> Vec<String> {
 
 /// One command, or the study file if one command is not enough, followed by the command that shows the report again.
 fn again(again: &Again) -> Vec<String> {
-    let mut lines = vec!["again".to_owned()];
+    let mut lines = vec!["reproduce".to_owned()];
     match again.command {
         Some(command) => lines.push(format!("  {command}")),
         None if again.recipe.is_empty() => {}
         None => {
-            lines.push("  assay run study.toml, with this in the file:".to_owned());
+            lines.push("  assay run study.toml, with this study.toml:".to_owned());
             let recipe = again.recipe.lines();
             lines.extend(recipe.map(|line| format!("    {line}").trim_end().to_owned()));
         }
     }
     if again.needs_password {
         lines.push(
-            "  (passwords are not kept: put them in the URLs, or in `ASSAY_PASSWORD`)".to_owned(),
+            "  (passwords are not stored: add them to the URLs or set `ASSAY_PASSWORD`)".to_owned(),
         );
     }
-    lines.push(format!("  assay report {}  (from the ledger)", again.id));
+    lines.push(format!("  assay report {}  (shows this report again)", again.id));
     lines
 }

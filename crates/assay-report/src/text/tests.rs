@@ -199,7 +199,8 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     }
     if tests.has_undecided_beyond_one {
         legend.push(
-            "  some intervals exclude 1 yet are undecided: verdicts are corrected for multiple tests and interim looks"
+            "  some tests are undecided although their interval excludes 1: verdicts are corrected for multiple tests \
+             and interim looks"
                 .to_owned(),
         );
     }
@@ -210,7 +211,7 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
         legend.push(format!("  {columns}: CPU time{what} per operation, means, base → other"));
         if shown(Figure::ServerCpu) {
             legend.push(
-                "  server µs/op is that of the threads that serve connections; the ratio has the others' too"
+                "  server µs/op: threads that serve connections; server CPU ratio: all threads of the server"
                     .to_owned(),
             );
         }
@@ -220,13 +221,13 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     };
     if !tests.alike.is_empty() {
         let alike = headings(tests.alike.iter().collect());
-        legend.push(format!("  left out, as no test differs by {}: {alike}", tests.threshold));
+        legend.push(format!("  omitted because no test differs by {}: {alike}", tests.threshold));
     }
     let left_out: Vec<&Figure> = tests.figures.iter().filter(|it| is_left_out(it)).collect();
     if !left_out.is_empty() {
         let left_out = headings(left_out);
         legend.push(format!(
-            "  no room for {left_out}: shown in a wider terminal and by `--format html`"
+            "  omitted for lack of space: {left_out} (use a wider terminal or `--format html`)"
         ));
     }
     legend

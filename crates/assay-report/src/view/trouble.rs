@@ -22,19 +22,19 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
             count: by.other_process,
             name: "other processes",
             sentence: "other processes used the CPU in",
-            remedy: "stop what else runs on this machine (see the events under conditions)",
+            remedy: "stop other programs on this machine (the events under conditions name the busiest)",
         },
         TroubleWords {
             count: by.steal,
-            name: "steal by the hypervisor",
-            sentence: "the hypervisor took CPU time in",
-            remedy: "measure when its other guests are quiet, or on a machine with CPUs of its own",
+            name: "CPU steal",
+            sentence: "the hypervisor stole CPU time in",
+            remedy: "measure while its other guests are idle, or on a machine with dedicated CPUs",
         },
         TroubleWords {
             count: by.clock_jump,
             name: "clock jumps",
             sentence: "the clock jumped in",
-            remedy: "keep the machine from being suspended and its clock from being set",
+            remedy: "do not suspend the machine or set its clock during a study",
         },
     ]
 }
@@ -70,7 +70,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
     let fate = if judgement.cells.iter().any(|cell| cell.is_disturbed) {
-        "used only where hardly any undisturbed slices remain"
+        "judged only where too few undisturbed slices remain"
     } else {
         "not judged, rounds repeated within limits"
     };
@@ -86,7 +86,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
     let (all, fate) = if cell.is_disturbed {
-        (cell.slices.max(cell.troubled), "used, as hardly any undisturbed slices remain")
+        (cell.slices.max(cell.troubled), "judged because too few undisturbed slices remain")
     } else {
         (cell.slices + cell.troubled, "not judged")
     };

@@ -55,7 +55,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
             .collect(),
         class,
         why: why.into(),
-        is_asked: why == "asked for",
+        is_asked: why == "requested",
     };
     vec![
         finding(
@@ -72,7 +72,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
             AuditClass::Harmless,
             "the newer version has none",
         ),
-        finding("innodb_doublewrite", "ON", Some("OFF"), AuditClass::Expected, "asked for"),
+        finding("innodb_doublewrite", "ON", Some("OFF"), AuditClass::Expected, "requested"),
     ]
 }
 

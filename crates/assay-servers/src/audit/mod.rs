@@ -23,7 +23,7 @@ use crate::render::table;
 use crate::setting::{Instead, OptionSupport};
 
 /// Why a difference is expected.
-const ASKED: &str = "asked for, in a system's name, options or config file";
+const ASKED: &str = "requested in a system's name, options or config file";
 
 /// The rules about settings as a table in Markdown, with the value for versions without the setting and the sources.
 #[must_use]
@@ -82,7 +82,7 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
             // The value of `log_bin` is a name.
             let is_taken = name == "log_bin" || switch(asked) == Some(is_on);
             if !is_taken && findings.iter().all(|known| known.setting != name) {
-                let why = format!("`{asked}` was asked for, and the server did not take it");
+                let why = format!("`{asked}` was requested, but the server did not accept it");
                 findings.push(finding(name, all, AuditClass::Suspicious, &why));
             }
         }

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_claims_is_collected() {
+    fn only_unclaimed_directories_are_collected() {
         let root = tempfile::tempdir().unwrap();
         let [held, dead, unborn, kept] =
             ["held", "dead", "unborn", "kept"].map(|it| root.path().join(it));

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_until_the_server_has_executed_once() {
+    fn types_are_sent_until_the_first_execution() {
         let mut statement = Statement::new(9, &[ParamType::Int, ParamType::Text]);
         let first = statement.encode(&[Param::Int(-2), Param::Text(b"ab")]).unwrap();
         assert_eq!(

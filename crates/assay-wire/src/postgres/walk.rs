@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_the_server_is_ready() {
+    fn a_failure_is_reported_once_the_server_is_ready() {
         let error = b"E\0\0\0\x10C40P01\0Mdl\0\0";
         let mut walker = Walker::new();
         walker.advance(error).unwrap();

@@ -1,4 +1,4 @@
-//! `assay bench`: drives one microbenchmark against a running server, as sysbench does.
+//! `assay bench`: drives one test against a running server, as sysbench does.
 
 mod result;
 
@@ -36,7 +36,7 @@ struct Prepared {
     setup: Setup,
 }
 
-/// Drives one microbenchmark. Ctrl-C ends it early and keeps what was measured until then.
+/// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
@@ -193,12 +193,12 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     };
     anyhow::ensure!(
         tables > 0,
-        "the database has no tables sbtest1, sbtest2, ...: `assay load` makes them"
+        "the database has no tables sbtest1, sbtest2, ...: `assay load` creates them"
     );
     if let Some(missing) = (1..=tables).find(|table| !is_there(table)) {
         anyhow::bail!(
-            "table `sbtest{missing}` is missing: `--tables {tables}` does not fit what was loaded; \
-             `assay load` makes the tables"
+            "table `sbtest{missing}` is missing: `--tables {tables}` does not match the loaded tables; \
+             `assay load` creates tables"
         );
     }
     let mut sizes = Vec::new();
@@ -221,8 +221,8 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
 /// The error for a table that has one of the names that assay uses, but not its columns.
 fn foreign(table: u32) -> Advised {
     Advised::new(
-        format!("`sbtest{table}` was not made by assay or sysbench"),
-        "name another database in the URL, and fill it with `assay load`",
+        format!("`sbtest{table}` was not created by assay or sysbench"),
+        "name another database in the URL and fill it with `assay load`",
     )
 }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_told_as_sysbench_does() {
+    fn interval_reports_have_the_format_of_sysbench() {
         let done = RunProgress {
             events: 10,
             read: 40,

@@ -25,7 +25,7 @@ const LOADING_TOLD: f64 = 0.1;
 
 /// The study did what it could, and may be resumed for the rest.
 #[derive(Debug, thiserror::Error)]
-#[error("some tests were not measured to their end")]
+#[error("some tests were not measured completely")]
 pub(crate) struct Unfinished;
 
 /// The executor of a study on this machine.
@@ -99,7 +99,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     pub(super) fn server(&mut self, system: usize) -> Result<&mut Instance> {
-        self.servers.get_mut(&system).context("its server does not run")
+        self.servers.get_mut(&system).context("its server is not running")
     }
 
     fn load(&mut self) -> Result<Outcome> {
@@ -111,7 +111,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         // Loading takes a part of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
-            env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
+            env.progress.note(&format!("after loading the data: {}", outlook(recorder)));
         }
         let study = recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();

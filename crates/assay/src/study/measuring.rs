@@ -38,7 +38,7 @@ impl StudyExecutor<'_, '_> {
 
     fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         let described = &self.participants.get(system).context("no such system")?.system;
-        let server = self.servers.get(&system).context("its server does not run")?;
+        let server = self.servers.get(&system).context("its server is not running")?;
         connect_clients(server, described, cell, self.recorder.study(), self.local)
     }
 
@@ -58,7 +58,7 @@ impl StudyExecutor<'_, '_> {
     }
 
     fn rate(&mut self, system: usize, cell: &PlannedCell, events: u64) -> Result<f64> {
-        let server = self.servers.get_mut(&system).context("its server does not run")?;
+        let server = self.servers.get_mut(&system).context("its server is not running")?;
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
         let thawed = server.thaw().map_err(anyhow::Error::from);
         let rate = thawed.and_then(|()| clients.rate(cell, events));
@@ -94,7 +94,7 @@ impl StudyExecutor<'_, '_> {
 
     /// One slice of one system, for which its server wakes up.
     fn turn(&mut self, cell: &PlannedCell, place: Place) -> Result<Slice> {
-        let server = self.servers.get_mut(&place.system).context("its server does not run")?;
+        let server = self.servers.get_mut(&place.system).context("its server is not running")?;
         let clients =
             self.clients.get_mut(&place.system).context("its clients are not connected")?;
         let mut slice = match server.thaw() {

@@ -18,7 +18,7 @@ pub(crate) struct Environment<'a> {
     pub(crate) cache_dir: PathBuf,
     /// Use only what is in the cache.
     pub(crate) offline: bool,
-    /// Accept package indexes past their validity.
+    /// Accept expired package indexes.
     pub(crate) accept_expired_index: bool,
     /// Shows the user what is going on.
     pub(crate) progress: &'a Progress,

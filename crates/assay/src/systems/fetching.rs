@@ -28,8 +28,8 @@ pub(crate) fn fetch(
     env: &Environment,
 ) -> Result<Prefix> {
     check_origin(spec)?;
-    env.progress.update(&format!("{name}: looking for it"));
-    let mut tell = telling(name, "getting it", env);
+    env.progress.update(&format!("{name}: searching"));
+    let mut tell = telling(name, "fetching", env);
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
@@ -73,7 +73,7 @@ fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
 
 fn fetching(name: &str, step: &Fetching) -> String {
     match step {
-        Fetching::Waiting => format!("{name}: waiting for another assay that fills the cache"),
+        Fetching::Waiting => format!("{name}: waiting for another assay that is filling the cache"),
         Fetching::RefreshingIndex { release } => format!("{name}: package index of {release}"),
         Fetching::Resolving { release } => format!("{name}: resolving in {release}"),
         Fetching::Downloading { done, total: 0 } => {
@@ -96,7 +96,7 @@ pub(crate) fn agree(
     specs: &[&SystemSpec],
     env: &Environment,
 ) -> Result<BTreeMap<Product, String>> {
-    let mut tell = telling("the builds", "looking for them", env);
+    let mut tell = telling("the builds", "searching", env);
     Ok(env.interrupt.may_end_in(|| provisioner.agree(specs, &mut tell))?)
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_this_machine_must_be_there() {
+    fn only_local_paths_must_exist() {
         let is_refused =
             |words: &str| check_origin(&assay_plan::parse_system(words).unwrap()).is_err();
         assert!(is_refused("mysql@dir:/proc/no/such") && is_refused("mysql@git:/proc/no/such#x"));

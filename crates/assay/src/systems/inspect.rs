@@ -15,7 +15,7 @@ use super::instance::Instance;
 pub(crate) struct Questions<'a> {
     /// The data in the tables.
     pub(crate) data: DataSet,
-    /// The microbenchmarks whose statements are explained.
+    /// The tests whose statements are explained.
     pub(crate) tests: &'a [Test],
     /// How statements are sent.
     pub(crate) statements: StatementMode,
@@ -149,7 +149,7 @@ mod tests {
     use super::shortened;
 
     #[test]
-    fn lists_of_parameters_are_shortened_and_the_rest_is_left() {
+    fn only_lists_of_parameters_are_shortened() {
         let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
         assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
         assert_eq!(shortened("id > $12 AND k IN ($1,$2,$3)"), "id > ? AND k IN (?, ...)");

@@ -41,7 +41,7 @@ impl Participant {
     /// When assay does not start it.
     pub(crate) fn prefix(&self) -> Result<&Prefix> {
         let System { name, artifact, .. } = &self.system;
-        artifact.prefix().with_context(|| format!("there are no binaries of `{name}` to start"))
+        artifact.prefix().with_context(|| format!("`{name}` has no binaries to start"))
     }
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn refuse_foreign_tables(
         };
         let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
         if let Some(names) = listed(&there) {
-            let what = format!("replaces what an earlier load has left, {names}");
+            let what = format!("replaces the objects of an earlier load: {names}");
             env.progress.done(name, &what);
         }
     }
@@ -171,9 +171,9 @@ pub(crate) fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> 
     for participant in participants {
         let Some(attached) = &participant.attached else { continue };
         let name = participant.system.name.as_str();
-        let identity = attached.identity().with_context(|| format!("cannot ask `{name}`"))?;
+        let identity = attached.identity().with_context(|| format!("cannot query `{name}`"))?;
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == identity) {
-            anyhow::bail!("`{other}` and `{name}` are the same database of the same server");
+            anyhow::bail!("`{other}` and `{name}` are the same database on the same server");
         }
         seen.push((identity, name));
     }
@@ -196,7 +196,7 @@ pub(crate) fn attach(
         .with_context(|| format!("cannot attach to `{url}`"))?;
     let running = attached.describe(&url.to_string());
     let product = running.product;
-    let what = format!("is {product} {}, running already", running.version);
+    let what = format!("is {product} {}, already running", running.version);
     env.progress.done(name, &what);
     let spec = SystemSpec { product, ..spec.clone() };
     let system = System {
@@ -223,7 +223,7 @@ pub(crate) fn leave_root_for(participants: &[Participant], local: &LocalSite) ->
     let Some(participant) = refuse.next() else { return Ok(()) };
     let name = &participant.system.name;
     let has_left = assay_servers::leave_root_where_needed()
-        .with_context(|| format!("cannot run `{name}` as another user than root"))?;
+        .with_context(|| format!("cannot run `{name}` as a user other than root"))?;
     // An earlier assay that left root may have left garbage that belongs to that user.
     if has_left { local.collect_garbage() } else { Ok(()) }
 }

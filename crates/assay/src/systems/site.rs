@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runtime_directory_that_is_gone_is_not_used() {
+    fn a_missing_runtime_directory_is_not_used() {
         assert_eq!(runtime_dir(Some("/proc/no/such".into())), None);
         assert_eq!(runtime_dir(Some("/proc".into())), Some("/proc".into()));
     }
