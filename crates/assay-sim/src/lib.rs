@@ -1,5 +1,5 @@
-//! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at random
-//! are simulated. A seed decides everything.
+//! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at
+//! random are simulated. A seed decides everything.
 
 mod faults;
 mod invariants;

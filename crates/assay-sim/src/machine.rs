@@ -1,5 +1,5 @@
-//! The executor of a simulated study. It checks that the driver keeps its contract: servers run before they are measured,
-//! their histories are equal, nothing is recorded twice, and events are noted when they happen.
+//! The executor of a simulated study. It checks that the driver keeps its contract: servers run before they are
+//! measured, their histories are equal, nothing is recorded twice, and events are noted when they happen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

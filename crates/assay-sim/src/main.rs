@@ -1,5 +1,5 @@
-//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`. The first study has that seed, each further one the
-//! next number.
+//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`. The first study has that seed, each further one
+//! the next number.
 #![expect(clippy::print_stdout, reason = "the totals go to stdout")]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -64,8 +64,8 @@ pub enum Action {
         /// Number of the block.
         block: u32,
     },
-    /// Run this many events on every system, unrecorded, to learn how fast the systems are. Answer: [`Outcome::Sized`] or
-    /// [`Outcome::Failed`].
+    /// Run this many events on every system, unrecorded, to learn how fast the systems are. Answer: [`Outcome::Sized`]
+    /// or [`Outcome::Failed`].
     Size {
         /// The cell.
         cell: usize,
@@ -180,7 +180,8 @@ pub enum Outcome {
     /// A system could not do it, and the driver decides what follows: another attempt, a failed cell, tests left for
     /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`] and
     /// [`Action::Size`] may fail in this way. Everything else that prevents an action is an error of the executor and
-    /// ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails is a measured slice.
+    /// ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails is a measured
+    /// slice.
     Failed {
         /// The system that could not do it.
         system: usize,

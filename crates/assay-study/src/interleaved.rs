@@ -289,8 +289,8 @@ impl Interleaved {
         };
     }
 
-    /// The number, rounds and cells of the next block. There is none beyond those that were planned, so its number is one
-    /// that a ledger takes.
+    /// The number, rounds and cells of the next block. There is none beyond those that were planned, so its number is
+    /// one that a ledger takes.
     fn next_block(&mut self, used_s: f64) -> Option<(u32, u32, Vec<usize>)> {
         let cells = self.open_cells();
         let mut left = (self.blocks_done..self.study.blocks).filter(|block| self.shard.has(*block));

@@ -22,8 +22,8 @@ impl Phase {
     }
 }
 
-/// The phases of some cells, each with its cells: the data sets in the order of their first cells; on each, fresh before
-/// aged.
+/// The phases of some cells, each with its cells: the data sets in the order of their first cells; on each, fresh
+/// before aged.
 pub(crate) fn phases(study: &Study, cells: &[usize]) -> VecDeque<(Phase, Vec<usize>)> {
     let mut data_sets: BTreeMap<DataSet, usize> = BTreeMap::new();
     let mut phases: BTreeMap<(usize, StartFrom), (Phase, Vec<usize>)> = BTreeMap::new();

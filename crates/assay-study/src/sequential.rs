@@ -14,8 +14,8 @@ use crate::{Action, End, Outcome, Shard};
 /// The longest rest between two systems, milliseconds: what the published harness waits.
 const REST_MAX_MS: u32 = 600_000;
 
-/// The state of a sequential study. It measures one instance for each data set and system, one after the other, and plans
-/// the actions of an instance when it comes to it: a study may have many.
+/// The state of a sequential study. It measures one instance for each data set and system, one after the other, and
+/// plans the actions of an instance when it comes to it: a study may have many.
 #[derive(Debug, Clone)]
 pub(crate) struct Sequential {
     cells: Vec<PlannedCell>,

@@ -2,10 +2,10 @@
 
 /// Every `count`-th block of a study, from block `index` on.
 ///
-/// A shard is a filter on the driver: a driver of a shard begins only blocks of the shard, and decides on the record that
-/// it received. Systems that are compared are never separated, since a block has all of them, and a block is the same
-/// whichever machine measures it: its order depends on seed and number alone. A sequential study is a single block, so it
-/// belongs to the first shard as a whole.
+/// A shard is a filter on the driver: a driver of a shard begins only blocks of the shard, and decides on the record
+/// that it received. Systems that are compared are never separated, since a block has all of them, and a block is the
+/// same whichever machine measures it: its order depends on seed and number alone. A sequential study is a single
+/// block, so it belongs to the first shard as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     /// The number of the shard, from 0.

@@ -1,8 +1,8 @@
 //! The samples of a study, reduced to what decisions need.
 //!
 //! A study decides after every block. [`Samples`] keeps the centres of the blocks, so a decision reads only the samples
-//! of those blocks that changed since the last one. It keeps a few numbers for each slice that was measured, and nothing
-//! for a system that is missing in a round.
+//! of those blocks that changed since the last one. It keeps a few numbers for each slice that was measured, and
+//! nothing for a system that is missing in a round.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::effect::{Effect, Reduced, estimate};
 use crate::robust::{Centre, centre};
 use crate::rules::{Decision, Rules};
 
-/// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell is
-/// marked: on a machine that is always busy, a marked answer is better than none.
+/// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell
+/// is marked: on a machine that is always busy, a marked answer is better than none.
 pub const QUIET_SHARE: f64 = 0.25;
 
 /// Whether a sample can be judged.
