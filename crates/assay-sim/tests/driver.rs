@@ -95,10 +95,10 @@ fn decided_cells_stop_and_writes_go_on_together() {
     assert_eq!(equal.record.blocks.len(), 4);
     assert!(equal.used_s < 0.1 * equal.record.study.budget_s);
     let cells = scenario.record.study.cells.iter();
-    let place = cells.clone().position(|it| &*it.id.test.name == "update-one").unwrap();
+    let index = cells.clone().position(|it| &*it.id.test.name == "update-one").unwrap();
     scenario.truth.changes = vec![vec![0.0; scenario.record.study.cells.len()]];
     // At the threshold nothing is ever decided.
-    scenario.truth.changes[0][place] = 0.02_f64.ln_1p();
+    scenario.truth.changes[0][index] = 0.02_f64.ln_1p();
     let open = ended(scenario);
     let last = open.record.blocks.last().unwrap();
     let names: Vec<_> = last.cells.iter().map(|cell| cell.test.name()).collect();
