@@ -7,7 +7,8 @@ use std::path::Path;
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
 use assay_report::{Format, TextOptions};
-use assay_study::{Action, Driver, Outcome, Shard};
+use assay_study::{Action, Driver, End, Outcome, Shard};
+use assay_verdict::{Fitness, Sample};
 use fs_err as fs;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -85,18 +86,28 @@ const ACTIONS: usize = 20;
 /// Replays a record into a driver and answers its first actions.
 fn replay(record: &StudyRecord) {
     let mut driver = Driver::new(record, Shard::WHOLE);
+    let measured = |cell: usize, block, round, systems: &[usize]| {
+        let id = record.study.cells.get(cell).map(|planned| planned.id);
+        let sample = |(cell, &system)| {
+            let (rate, cpu_per_op) = (Some(100.0), None);
+            Sample { system, cell, block, round, fitness: Fitness::Good, rate, cpu_per_op }
+        };
+        let samples = id.into_iter().cycle().zip(systems).map(sample).collect();
+        Outcome::Measured { samples, seconds: 0.1 }
+    };
     for _ in 0..ACTIONS {
-        let ControlFlow::Continue(action) = driver.next(0.0) else { return };
+        let ControlFlow::Continue(action) = driver.next() else { break };
         let outcome = match action {
             Action::Load => Outcome::Loaded { rates: vec![100.0; record.study.cells.len()] },
             Action::Size { .. } => Outcome::Sized { rate: 100.0 },
-            Action::Round { .. } | Action::Once { .. } => {
-                Outcome::Measured { samples: Vec::new(), seconds: 0.1 }
-            }
+            Action::Round { cell, block, round, order } => measured(cell, block, round, &order),
+            Action::Once { cell, system, .. } => measured(cell, 0, 0, &[system]),
             _ => Outcome::Done,
         };
-        driver.came(&outcome);
+        driver.came(&outcome, 0.0);
     }
+    let next = driver.next();
+    assert!(!matches!(next, ControlFlow::Break(End::WrongOutcome(_))), "{next:?}");
 }
 
 fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {

@@ -89,6 +89,23 @@ pub struct BusyProcess {
     pub cpu_percent: u32,
 }
 
+/// The first words of [`EventKind::OtherProcesses`].
+const OTHERS_BUSY: &str = "other processes used the CPU: ";
+
+impl EventKind {
+    /// Whether it names this process as a busy one. A study that an older assay began has the text of such an event.
+    #[must_use]
+    pub fn names(&self, process: &str) -> bool {
+        match self {
+            Self::OtherProcesses { processes } => processes.iter().any(|busy| busy.name == process),
+            Self::Other { text } => {
+                text.starts_with(OTHERS_BUSY) && text.contains(&format!("`{process}` "))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -112,7 +129,7 @@ impl fmt::Display for EventKind {
                 "the writes measured before the interruption are repeated without being recorded",
             ),
             Self::OtherProcesses { processes } => {
-                f.write_str("other processes used the CPU: ")?;
+                f.write_str(OTHERS_BUSY)?;
                 for (number, BusyProcess { name, cpu_percent }) in processes.iter().enumerate() {
                     let comma = if number == 0 { "" } else { ", " };
                     let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
@@ -139,6 +156,19 @@ impl fmt::Display for MachineFact {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_busy_process_is_known_by_its_name_in_old_texts_too() {
+        let busy = |name: &str| BusyProcess { name: name.to_owned(), cpu_percent: 58 };
+        let event = EventKind::OtherProcesses { processes: vec![busy("cc1"), busy("ld")] };
+        let text = EventKind::Other { text: event.to_string() };
+        for event in [event, text] {
+            assert!(event.names("cc1") && event.names("ld"), "{event:?}");
+            assert!(!event.names("cc") && !event.names("used"), "{event:?}");
+        }
+        let failed = EventKind::Other { text: "`cc1` failed: `ld` is missing".to_owned() };
+        assert!(!failed.names("ld"));
+    }
 
     /// Scripts and users know these texts from earlier versions.
     #[test]

@@ -46,13 +46,16 @@ pub(crate) struct Effect {
 impl Reduced {
     /// From blocks in order: number, centre, and number of values behind the centre. `None` without blocks.
     pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre, usize)>) -> Option<Self> {
-        let (mut centres, mut variances, mut values) = (Vec::new(), Vec::new(), 0);
+        let (mut centres, mut values) = (Vec::new(), 0);
+        let (mut variance, mut variances) = (0.0, 0_u32);
         for (block, centre, count) in blocks {
             centres.push((block, centre.value));
-            variances.extend(centre.variance);
+            variance += centre.variance.unwrap_or(0.0);
+            variances += u32::from(centre.variance.is_some());
             values += count;
         }
-        let within = (!variances.is_empty()).then(|| mean(&variances) / centres.len() as f64);
+        let within =
+            (variances > 0).then(|| variance / f64::from(variances) / centres.len() as f64);
         (!centres.is_empty()).then_some(Self { blocks: centres, within, values })
     }
 
@@ -92,13 +95,16 @@ pub(crate) fn estimate(reduced: &[&Option<Reduced>]) -> Vec<Option<Effect>> {
 
 /// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
 fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
-    let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut deviations: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
+        let log = cell.log();
         for (block, centre) in &cell.blocks {
-            deviations.entry(*block).or_default().push(centre - cell.log());
+            let (sum, count) = deviations.entry(*block).or_default();
+            *sum += centre - log;
+            *count += 1;
         }
     }
-    let means: Vec<f64> = deviations.values().map(|of_block| mean(of_block)).collect();
+    let means: Vec<f64> = deviations.values().map(|(sum, count)| sum / f64::from(*count)).collect();
     (variance(&means).unwrap_or(0.0), means.len().saturating_sub(1) as f64)
 }
 

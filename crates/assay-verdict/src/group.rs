@@ -165,7 +165,7 @@ mod tests {
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
         let reduced: Vec<Reduced> = tests
             .iter()
-            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&[*log; 4]).unwrap())))
+            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&mut [*log; 4]).unwrap())))
             .map(|blocks| Reduced::new(blocks.map(|(block, it)| (block, it, 4))).unwrap())
             .collect();
         let members: Vec<Member> = reduced

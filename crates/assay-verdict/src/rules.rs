@@ -46,7 +46,7 @@ impl Decision {
 }
 
 /// How verdicts are reached in a study.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rules {
     /// Looks that are planned: one for each block.
     planned: u32,

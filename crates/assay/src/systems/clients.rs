@@ -13,9 +13,9 @@ use super::instance::Instance;
 use super::site::LocalSite;
 use crate::clock::now_ms;
 
-/// The place of a slice in the study.
+/// A system's turn in a round: the time in which one slice is measured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Turn {
     pub(crate) system: usize,
     pub(crate) block: u32,
     pub(crate) round: u32,
@@ -43,10 +43,10 @@ pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENT
 
 /// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count is.
 /// Otherwise its deletes would find nothing, and its updates would change nothing.
-fn first_sequence(cell: CellId, place: Place) -> u64 {
-    let block = u64::from(place.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
+fn first_sequence(cell: CellId, turn: Turn) -> u64 {
+    let block = u64::from(turn.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
-    block | clients | u64::from(place.round) << SLICE_BITS
+    block | clients | u64::from(turn.round) << SLICE_BITS
 }
 
 /// Sequence number at which the events for sizing the slices of a cell begin.
@@ -99,20 +99,20 @@ fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
 }
 
 /// A slice that was cut off before anything was measured.
-pub(crate) fn failed_slice(cell: CellId, place: Place, why: String) -> Slice {
-    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, place) }
+pub(crate) fn failed_slice(cell: CellId, turn: Turn, why: String) -> Slice {
+    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, turn) }
 }
 
 /// A slice without any measurement yet.
-fn unmeasured(cell: CellId, place: Place) -> Slice {
+fn unmeasured(cell: CellId, turn: Turn) -> Slice {
     Slice {
-        system: place.system,
+        system: turn.system,
         cell,
         // The recorder sets it.
         run: 0,
-        block: place.block,
-        round: place.round,
-        position: place.position,
+        block: turn.block,
+        round: turn.round,
+        position: turn.position,
         started_ms: now_ms(),
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
@@ -139,17 +139,17 @@ impl Clients {
     }
 
     /// Measures one slice on a server that is not frozen. If something goes wrong, the slice has failed.
-    pub(crate) fn measure(&mut self, cell: &PlannedCell, place: Place) -> Slice {
-        let mut slice = unmeasured(cell.id, place);
-        if let Err(error) = self.fill(cell, place, &mut slice) {
+    pub(crate) fn measure(&mut self, cell: &PlannedCell, turn: Turn) -> Slice {
+        let mut slice = unmeasured(cell.id, turn);
+        if let Err(error) = self.fill(cell, turn, &mut slice) {
             slice.outcome = SliceOutcome::Failed(format!("{error:#}"));
         }
         slice
     }
 
-    fn fill(&mut self, cell: &PlannedCell, place: Place, slice: &mut Slice) -> Result<()> {
+    fn fill(&mut self, cell: &PlannedCell, turn: Turn, slice: &mut Slice) -> Result<()> {
         let (warm, measured) = bounds(cell);
-        let sequence = first_sequence(cell.id, place);
+        let sequence = first_sequence(cell.id, turn);
         self.session.run(sequence, warm)?;
         let before = self.probe.snapshot()?;
         let work = self.session.run(sequence + MEASURED_PART, measured);
@@ -181,8 +181,8 @@ mod tests {
             for clients in [1, 2, 1024] {
                 for round in [0, 1, 20_000] {
                     let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
-                    let place = Place { system: 0, block, round, position: 0 };
-                    assert!(firsts.insert(first_sequence(cell, place)));
+                    let turn = Turn { system: 0, block, round, position: 0 };
+                    assert!(firsts.insert(first_sequence(cell, turn)));
                 }
             }
         }

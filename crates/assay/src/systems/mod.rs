@@ -10,7 +10,7 @@ mod participant;
 mod site;
 mod template;
 
-pub(crate) use self::clients::{Clients, Place, connect_clients, failed_slice};
+pub(crate) use self::clients::{Clients, Turn, connect_clients, failed_slice};
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};
 pub(crate) use self::inspect::{Questions, data_fact, facts};
