@@ -50,7 +50,7 @@ pub enum Error {
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
     /// The server has no such storage engine.
-    #[error("the server does not have the storage engine `{}`", .0.word())]
+    #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
     /// An object that stays refers to a table that is to be dropped.
     #[error("cannot replace `{table}`: {by}")]

@@ -300,7 +300,7 @@ fn unbuildable_trees_report_the_reason() {
     let error = says(Product::Postgres, &format!("{place}#--help"));
     assert_eq!(error, format!("repository `{place}`: has no commit `--help`"));
     let error = says(Product::MySql, &place);
-    assert_eq!(error, format!("repository `{place}`: has no source of mysql: no version in it"));
+    assert_eq!(error, format!("repository `{place}`: has no source of mysql: it names no version"));
     let empty = Home::new(&[("README", "")]);
     let there = empty.tree().display().to_string();
     let error = says(Product::MySql, &there);

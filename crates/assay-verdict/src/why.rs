@@ -33,7 +33,7 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
     let switches_changed = switches.is_some_and(|ratio| (ratio - 1.0).abs() > CHANGED);
     let cpu_words = format!("server CPU per operation {}", percent(cpu));
     let switch_words = match switches {
-        None => "context switches not seen".to_owned(),
+        None => "context switches unknown".to_owned(),
         Some(ratio) if switches_changed => format!("context switches ×{ratio:.1}"),
         Some(_) => "context switches unchanged".to_owned(),
     };
@@ -52,8 +52,8 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
     let (before, after) = before.reads.zip(after.reads)?;
     let words = match (before < CACHED_READS, after < CACHED_READS) {
-        (true, false) => "the cache no longer holds",
-        (false, true) => "the cache holds now",
+        (true, false) => "the data no longer fits the cache",
+        (false, true) => "the data now fits the cache",
         _ => return None,
     };
     Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))
@@ -63,7 +63,7 @@ fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
 fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
     let other =
-        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting, disk included," };
+        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting (disk included)" };
     let terms = [
         ("client CPU", grown(after.client_cpu_us, before.client_cpu_us)),
         ("waiting for a CPU", grown(new.cpu_wait_us(), old.cpu_wait_us())),

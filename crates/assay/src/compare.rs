@@ -166,7 +166,7 @@ mod tests {
             overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)
         };
         let smoke = told(Preset::Smoke, Some(0.03)).unwrap();
-        assert!(smoke.contains("under 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
+        assert!(smoke.contains("below 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
         assert_eq!(told(Preset::Smoke, Some(0.2)), None);
         assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
         assert_eq!(told(Preset::Quick, Some(0.03)), None);

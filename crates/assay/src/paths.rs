@@ -254,7 +254,7 @@ mod tests {
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
         assert_eq!(endless.to_string(), "`x` has more than 1048576 bytes");
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
-        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 belongs to no character");
+        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
         assert_eq!(hints, ["name a study file"]);
     }

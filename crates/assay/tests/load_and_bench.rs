@@ -80,7 +80,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     }
     control.query("CREATE VIEW sbtest2 AS SELECT precious FROM sbtest1").unwrap();
     server.refused(&["load", "--tables", "2", "--rows", "100"], "`assay load URL --replace`");
-    server.refused(&["bench", "--test", "scan"], "`sbtest1` was not made by assay or sysbench");
+    server.refused(&["bench", "--test", "scan"], "`sbtest1` was not created by assay or sysbench");
     let compare = ["compare", &server.url, "mariadb@10.11", "--offline", "--preset", "smoke"];
     let (code, _, stderr) = said(server.place.run_to_end(&compare));
     assert_eq!(code, Some(2), "{stderr}");

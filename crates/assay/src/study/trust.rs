@@ -286,7 +286,7 @@ mod tests {
         });
         assert!(sequential.unwrap().contains("a number of events"));
         let block = told(|it| it.blocks[0].number = *BLOCKS.end() - 1).unwrap();
-        assert!(block.contains("a block 1000, of 2"), "{block}");
+        assert!(block.contains("a block 1000, but only 2"), "{block}");
         let rounds = told(|it| it.blocks[0].rounds = it.study.rounds + 1).unwrap();
         assert!(rounds.contains("rounds, but at most"), "{rounds}");
     }
