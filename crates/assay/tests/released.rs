@@ -1,5 +1,5 @@
-//! A ledger that a released assay wrote, read by this one: the output for scripts, JSON and CSV, is the same byte for
-//! byte.
+//! A ledger that a released assay wrote, read by this one: JSON and CSV are the same byte for byte. The expected files
+//! are those that the released assay printed, with its sentences in their present wording.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
