@@ -18,7 +18,8 @@ use crate::circles;
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-model", &[]),
     ("assay-plan", &["assay-model", "assay-workloads"]),
-    ("assay-provision", &["assay-model"]),
+    ("assay-decompress", &[]),
+    ("assay-provision", &["assay-decompress", "assay-model"]),
     ("assay-wire", &[]),
     ("assay-servers", &["assay-model", "assay-wire"]),
     ("assay-workloads", &["assay-model"]),

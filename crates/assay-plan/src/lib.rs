@@ -7,6 +7,7 @@ mod effort;
 mod entry;
 mod error;
 mod fits;
+mod glob;
 mod limits;
 mod nearest;
 mod order;

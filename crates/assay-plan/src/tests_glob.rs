@@ -2,18 +2,16 @@
 
 use assay_model::{Test, TestSet};
 use assay_workloads::tests_of;
-use globset::{Glob, GlobMatcher};
+use regex_lite::Regex;
 
 use crate::error::Error;
+use crate::glob;
 use crate::limits::at_most;
 use crate::nearest::nearest;
 use crate::sysbench;
 
 /// Most characters in a pattern: the matcher of a longer one takes too much memory.
 const LENGTH_MAX: usize = 200;
-
-/// Deepest nesting of braces in a pattern: they are read by recursion.
-const DEPTH_MAX: usize = 10;
 
 /// Most patterns: there are fewer tests.
 const PATTERNS: usize = 1000;
@@ -33,7 +31,7 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
         return Ok(tests);
     }
     at_most("patterns for tests", globs.len(), PATTERNS, "one pattern may match many tests")?;
-    let mut any: Vec<GlobMatcher> = Vec::with_capacity(globs.len());
+    let mut any: Vec<Regex> = Vec::with_capacity(globs.len());
     for text in globs {
         let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;
         let text = sysbench::test_of_script(text).unwrap_or(text);
@@ -47,24 +45,12 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
 }
 
 /// The matcher of a pattern, or why the pattern cannot be read.
-fn matcher(text: &str) -> Result<GlobMatcher, String> {
+fn matcher(text: &str) -> Result<Regex, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
         return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
-    let mut depth = 0_usize;
-    for c in text.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > DEPTH_MAX {
-            return Err(format!("its braces are nested more than {DEPTH_MAX} deep"));
-        }
-    }
-    let text = sysbench::test_of_script(text).unwrap_or(text);
-    Glob::new(text).map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
+    glob::regex(sysbench::test_of_script(text).unwrap_or(text))
 }
 
 fn no_such_test(glob: &str, tests: &[Test]) -> Error {

@@ -4,9 +4,9 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use assay_decompress::decompressed;
 use fs_err as fs;
 
-use crate::compression::decompressed;
 use crate::error::Error;
 use crate::unpack::Tree;
 
@@ -28,7 +28,8 @@ pub(crate) fn unpack_from(
     let broken =
         |detail: &dyn ToString| Error::malformed(format!("package `{name}`"), detail.to_string());
     let (end, length) = find_data(&mut package).map_err(|error| broken(&error))?;
-    let stream = decompressed(&end, package.take(length)).map_err(|error| broken(&error))?;
+    let stream =
+        decompressed(&end, Box::new(package.take(length))).map_err(|error| broken(&error))?;
     let stream = stream.ok_or_else(|| broken(&format!("compression `{end}` is not known")))?;
     tree.unpack(name, stream)
 }

@@ -12,7 +12,6 @@ mod build;
 mod catalog;
 mod census;
 mod choose;
-mod compression;
 mod deb;
 mod dir;
 mod entry;

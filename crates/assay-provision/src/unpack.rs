@@ -76,15 +76,15 @@ impl Tree {
     ///
     /// # Errors
     /// At the first entry that breaks a rule. The caller must then discard the tree.
-    pub(crate) fn unpack(&mut self, archive: &str, stream: impl Read) -> Result<(), Error> {
-        self.unpack_part(archive, stream, &Selection::default())
+    pub(crate) fn unpack(&mut self, archive: &str, mut stream: impl Read) -> Result<(), Error> {
+        self.unpack_part(archive, &mut stream, &Selection::default())
     }
 
     /// The same, for a part of it.
     pub(crate) fn unpack_part(
         &mut self,
         archive: &str,
-        stream: impl Read,
+        stream: &mut dyn Read,
         selection: &Selection,
     ) -> Result<(), Error> {
         // Headers and padding come on top of the files, and so does what is not wanted; a stream that
@@ -450,7 +450,7 @@ mod tests {
             let root = tempfile::tempdir().unwrap();
             let mut stream = entries.concat();
             stream.resize(stream.len() + 1024, 0);
-            Tree::new(root.path(), SMALL).unpack_part("part", stream.as_slice(), &part)?;
+            Tree::new(root.path(), SMALL).unpack_part("part", &mut stream.as_slice(), &part)?;
             Ok::<_, Error>(root)
         };
         let root = unpack(&[

@@ -4,12 +4,12 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use assay_decompress::decompressed;
 use fs_err as fs;
 use zip::read::{Config, ZipFile, ZipReadOptions};
 use zip::unstable::read::ZipIterable;
 
 use crate::catalog::{Packaged, Part, Source};
-use crate::compression::decompressed;
 use crate::entry::{ArchiveEntryKind, Entry};
 use crate::error::Error;
 use crate::unpack::{Selection, Tree};
@@ -18,6 +18,11 @@ use crate::unpack::{Selection, Tree};
 const LINK: u64 = 4096;
 /// Maximum length of an archive inside a package, bytes.
 const INNER: u64 = 1 << 30;
+
+/// An archive that is read from its end. It is one type for all, so that the reader of zips is compiled once.
+trait Seekable: Read + Seek {}
+
+impl<T: Read + Seek> Seekable for T {}
 
 /// Unpacks the wanted parts of a package into a tree.
 ///
@@ -72,25 +77,25 @@ fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<()
 /// Unpacks an archive of the kind that its name says.
 pub(crate) fn whole(
     name: &str,
-    archive: impl Read + Seek,
+    mut archive: impl Read + Seek,
     selection: &Selection,
     tree: &mut Tree,
 ) -> Result<(), Error> {
     if is_zip(name) {
-        return unzip(name, archive, selection, tree);
+        return unzip(name, &mut archive, selection, tree);
     }
-    tree.unpack_part(name, tarred(name, archive)?, selection)
+    tree.unpack_part(name, &mut *tarred(name, archive)?, selection)
 }
 
 /// Unpacks an archive that is an entry of a zip.
 fn inside(
     name: &str,
-    archive: impl Read + Seek,
+    mut archive: impl Read + Seek,
     inner: &str,
     selection: &Selection,
     tree: &mut Tree,
 ) -> Result<(), Error> {
-    let mut zip = opened(name, archive)?;
+    let mut zip = opened(name, &mut archive)?;
     let files = zip.files().map_err(|error| broken(name, error))?;
     let missing = || broken(&format!("{name}!{inner}"), "it is missing");
     let found = loop {
@@ -102,13 +107,13 @@ fn inside(
     let entry = found.with_reader(files.reader_mut(), ZipReadOptions::default());
     let mut entry = entry.map_err(|error| broken(inner, error))?.take(INNER);
     if !is_zip(inner) {
-        return tree.unpack_part(inner, tarred(inner, entry)?, selection);
+        return tree.unpack_part(inner, &mut *tarred(inner, entry)?, selection);
     }
     // A zip is read from its end.
     let mut spooled = tempfile::tempfile()?;
     io::copy(&mut entry, &mut spooled).map_err(|error| broken(inner, error))?;
     spooled.seek(SeekFrom::Start(0))?;
-    unzip(inner, spooled, selection, tree)
+    unzip(inner, &mut spooled, selection, tree)
 }
 
 fn is_zip(name: &str) -> bool {
@@ -124,13 +129,13 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
         (".tar.zst", ".zst"),
     ];
     let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
-    let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
+    let opened = decompressed(end, Box::new(stream)).map_err(|error| broken(name, error))?;
     opened.ok_or_else(|| broken(name, "its format is unknown"))
 }
 
 fn unzip(
     name: &str,
-    archive: impl Read + Seek,
+    archive: &mut dyn Seekable,
     selection: &Selection,
     tree: &mut Tree,
 ) -> Result<(), Error> {
@@ -147,7 +152,10 @@ fn unzip(
 }
 
 /// A zip whose directory is read entry by entry: the whole of it may be larger than memory.
-fn opened<R: Read + Seek>(name: &str, archive: R) -> Result<ZipIterable<R>, Error> {
+fn opened<'a>(
+    name: &str,
+    archive: &'a mut dyn Seekable,
+) -> Result<ZipIterable<&'a mut dyn Seekable>, Error> {
     ZipIterable::try_new(archive, Config::default()).map_err(|error| broken(name, error))
 }
 

@@ -1,4 +1,7 @@
 //! The compressions of packages, each with a bound on the memory of its decompressor.
+//!
+//! Decompressors are generic, so they are compiled in the crate that calls them. This crate is small and has full
+//! optimisation, so that the crate that unpacks packages needs none.
 
 use std::io::{self, Read};
 
@@ -8,13 +11,16 @@ const MEMORY_KB: u32 = 256 << 10;
 /// The same for zstd, bytes.
 const WINDOW: u64 = 128 << 20;
 
-/// The content of a stream whose name ends like this; `None` if the compression is unknown.
-pub(crate) fn decompressed<'a>(
+/// The content of a stream whose name ends in `end`, such as `.gz`, or the stream itself if `end` is empty; `None` if
+/// the compression is unknown.
+///
+/// # Errors
+/// When the first bytes are not those of the compression, or ask for more memory than a package needs. Reading from
+/// the result can fail for the same reasons.
+pub fn decompressed<'a>(
     end: &str,
-    stream: impl Read + 'a,
+    stream: Box<dyn Read + 'a>,
 ) -> io::Result<Option<Box<dyn Read + 'a>>> {
-    // One type, so that each decompressor is compiled once.
-    let stream: Box<dyn Read + 'a> = Box::new(stream);
     Ok(Some(match end {
         "" => stream,
         ".gz" => Box::new(flate2::read::GzDecoder::new(stream)),
@@ -36,8 +42,8 @@ mod tests {
     fn a_window_of_a_gigabyte_is_refused() {
         // Magic number, no content size, window of 2^30 bytes, and an empty last block.
         let frame = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00];
-        let opened = decompressed(".zst", frame.as_slice());
+        let opened = decompressed(".zst", Box::new(frame.as_slice()));
         assert!(opened.is_err_and(|error| error.to_string().contains("too big")));
-        assert!(decompressed(".lz9", frame.as_slice()).unwrap().is_none());
+        assert!(decompressed(".lz9", Box::new(frame.as_slice())).unwrap().is_none());
     }
 }
