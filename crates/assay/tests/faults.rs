@@ -102,38 +102,34 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(result["study"]["finished"], true);
 }
 
-fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
+/// A study goes on when something that is done to its servers has made a test fail.
+fn assert_a_test_fails(why: &str, act: impl Fn(&Place)) {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
-    until_a_test_fails(&place, &mut child, || {
-        servers(&place).into_iter().for_each(|server| signal(server, Signal::KILL));
-    });
+    until_a_test_fails(&place, &mut child, || act(&place));
     let (code, result) = finished(child);
-    assert_some_failed(code, &result, "signal 9");
+    assert_some_failed(code, &result, why);
     place.assert_nothing_left();
+}
+
+fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
+    assert_a_test_fails("signal 9", |place| {
+        servers(place).into_iter().for_each(|server| signal(server, Signal::KILL));
+    });
 }
 
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
-    let mut child = start(&place);
     // In good order, for those that are awake; a frozen one ends when it gets its turn.
-    until_a_test_fails(&place, &mut child, || {
-        servers(&place).into_iter().for_each(|server| signal(server, Signal::TERM));
+    assert_a_test_fails("", |place| {
+        servers(place).into_iter().for_each(|server| signal(server, Signal::TERM));
     });
-    let (code, result) = finished(child);
-    assert_some_failed(code, &result, "");
-    place.assert_nothing_left();
 }
 
 fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
-    let mut child = start(&place);
     // All but one of the servers are frozen: the one that answers is taking its turn.
-    until_a_test_fails(&place, &mut child, || {
-        for socket in sockets(&place) {
+    assert_a_test_fails("", |place| {
+        for socket in sockets(place) {
             let mut options = ConnectOptions::unix(socket, "root");
             options.timeout = Duration::from_millis(200);
             let killed = Connection::connect(&options).and_then(|mut control| {
@@ -146,9 +142,6 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
             }
         }
     });
-    let (code, result) = finished(child);
-    assert_some_failed(code, &result, "");
-    place.assert_nothing_left();
 }
 
 /// The client waits for half a minute or so before it gives a server up.
