@@ -25,23 +25,15 @@ const ORDER: [ObjectKind; 7] = [
 ];
 
 impl Survey {
-    /// Drops every object; see [`Survey::replace`].
-    ///
-    /// # Errors
-    /// Those of [`Survey::replace`].
-    pub fn drop_all(&self, options: &ConnectOptions) -> Result<()> {
-        self.replace(options, &[])
-    }
-
     /// Drops every object, whatever it is, and creates the tables with the given statements.
     ///
-    /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
+    /// On Postgres both happen or neither, for up to 400 tables. MySQL and MariaDB have no transactions for
     /// that, so a table is created and dropped first, which shows that the user may; then objects go one by one.
     ///
     /// # Errors
     /// Those of [`Survey::refuse_referenced`] and [`Error::MayNotCreate`], before anything is dropped;
     /// [`Error::HalfDropped`]. Also when the server refuses a statement.
-    pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
+    pub fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
         self.refuse_referenced()?;
         if !self.may_create {
             return Err(Error::MayNotCreate { schema: self.schema.clone() });

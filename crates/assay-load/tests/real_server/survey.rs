@@ -191,14 +191,14 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         // A table outside that refers to one of them is never left behind.
         let there = survey(&options, product, 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
-            let error = there.drop_all(&options).unwrap_err();
+            let error = there.replace(&options, &[]).unwrap_err();
             assert!(matches!(error, Error::Referenced { .. }), "{error}");
             assert_eq!(control.query(all).unwrap(), before);
         } else if makes("INHERITS") {
-            assert!(there.drop_all(&options).is_err());
+            assert!(there.replace(&options, &[]).is_err());
             assert_eq!(control.query(all).unwrap(), before);
         } else {
-            there.drop_all(&options).unwrap();
+            there.replace(&options, &[]).unwrap();
             load(&options, product).unwrap();
             // What a load has made is replaced without a question.
             load(&options, product).unwrap();
@@ -272,7 +272,7 @@ fn a_child_that_the_user_cannot_see_keeps_its_parent() {
     }
     let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
     let there = survey(&app, Product::MariaDb, 2, IdKey::Primary).unwrap();
-    let error = there.drop_all(&app).unwrap_err();
+    let error = there.replace(&app, &[]).unwrap_err();
     assert!(error.to_string().ends_with("; dropped already: sbtest1"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
 }
@@ -285,7 +285,7 @@ fn tables_that_refer_to_each_other_are_dropped() {
     bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
     let there = survey(&bed.options, Product::MariaDb, 2, IdKey::Primary).unwrap();
-    there.drop_all(&bed.options).unwrap();
+    there.replace(&bed.options, &[]).unwrap();
     assert!(bed.rows("SHOW TABLES").is_empty());
 }
 
