@@ -1,4 +1,4 @@
-//! Everything that must hold before a change lands, on a machine that starts without a server.
+//! Everything that must hold before a change lands, on a machine without any server yet.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use fs_err as fs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The tests that meet the rights of a user, by crate: they get servers, start them and work with them.
+/// The tests that depend on a user's rights, by crate: they get servers, start them and use them.
 const OF_USERS: [(&str, &[&str]); 3] = [
     ("assay-provision", &["assay_provision", "get", "tarballs"]),
     ("assay-servers", &["assay_servers", "server", "postgres", "port", "crash"]),
@@ -19,8 +19,8 @@ const OF_USERS: [(&str, &[&str]); 3] = [
 /// User and group `nobody`.
 const NOBODY: u32 = 65534;
 
-/// Formatting, lints, the README's test command with an empty server cache, the tests that need the machine for
-/// themselves; then, for root, the tests of [`OF_USERS`] as a plain user, with an empty cache again.
+/// Checks formatting, lints, the README's test command with an empty server cache, and the tests that need the machine
+/// for themselves. If root runs it, it then runs the tests of [`OF_USERS`] as a plain user, again with an empty cache.
 ///
 /// # Errors
 /// The first check that fails.
@@ -38,7 +38,7 @@ pub fn run() -> Result<()> {
         );
         return Ok(());
     }
-    // It sets the clock of the machine for a moment, which is nothing for a machine with other work.
+    // This test sets the clock of the machine for a moment, which would disturb other work on it.
     let clock = ["test", "--workspace", "--test", "clock", "--", "--ignored"];
     step("the clock", cargo().args(clock))?;
     as_plain_user()
@@ -48,7 +48,7 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs one check, and says what it is and how long it takes.
+/// Runs one check, and prints its name and duration.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 fn step(what: &str, command: &mut Command) -> Result<()> {
     println!("==> {what}: {command:?}");
@@ -64,14 +64,14 @@ fn is_root() -> Result<bool> {
     Ok(me.stdout.trim_ascii() == b"0")
 }
 
-/// Runs the tests of [`OF_USERS`] as `nobody`: newcomers are plain users.
+/// Runs the tests of [`OF_USERS`] as `nobody`, because newcomers are plain users.
 fn as_plain_user() -> Result<()> {
     let home = Cache::new()?;
     fs::create_dir(home.path().join("home"))?;
     own(home.path())?;
     for test in test_programs()? {
         let mut command = Command::new("setpriv");
-        // The checkout and the toolchain may lie where only root can look: `nobody` may read there, and no more.
+        // The checkout and the toolchain may lie where only root can look. `nobody` may read there, and nothing more.
         command
             .args(["--reuid", &NOBODY.to_string(), "--regid", &NOBODY.to_string()])
             .args(["--clear-groups", "--bounding-set=-all,+dac_read_search"])
@@ -89,13 +89,13 @@ fn as_plain_user() -> Result<()> {
 /// A test program that is built.
 struct TestProgram {
     program: PathBuf,
-    /// Where cargo would run it.
+    /// The directory in which cargo would run it.
     package: PathBuf,
 }
 
 /// The test programs of [`OF_USERS`].
 fn test_programs() -> Result<Vec<TestProgram>> {
-    // The whole workspace: parts of it would be built with other features, and so once more.
+    // This builds the whole workspace, because parts of it would be built again with other features.
     let output = cargo()
         .args(["test", "--workspace", "--no-run", "--message-format=json"])
         .output()
@@ -128,13 +128,13 @@ fn test_programs() -> Result<Vec<TestProgram>> {
     Ok(found)
 }
 
-/// Gives a directory to `nobody`, with all that is in it.
+/// Gives a directory, with everything in it, to `nobody`.
 fn own(directory: &Path) -> Result<()> {
     let user = format!("{NOBODY}:{NOBODY}");
     step("a home", Command::new("chown").args(["-R", &user]).arg(directory))
 }
 
-/// An empty directory, removed in the end with all the read-only trees in it.
+/// An empty directory. At the end it is removed, with all the read-only trees in it.
 struct Cache(TempDir);
 
 impl Cache {
@@ -149,7 +149,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        // What cannot be removed stays for the machine's owner: the checks are over.
+        // Anything that cannot be removed stays for the machine's owner: the checks are over.
         let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(self.path()).status();
     }
 }

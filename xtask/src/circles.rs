@@ -25,7 +25,7 @@ struct File {
     exported: BTreeMap<String, Module>,
 }
 
-/// Every circle that is not known of the crate in the directory `krate`, whose source files are `files`.
+/// All circles of the crate in the directory `krate`, whose source files are `files`.
 pub(crate) fn check(krate: &Path, files: &[&PathBuf]) -> Result<Vec<String>> {
     let name = krate.file_name().unwrap_or_default().to_string_lossy();
     let mut modules = BTreeMap::new();
@@ -143,7 +143,7 @@ fn paths(code: &str) -> Vec<Module> {
 
 impl Crate {
     /// The module whose file defines what a path in `from` names; `None` if it is not part of this crate.
-    fn definer(&self, from: &Module, path: &[String], patience: u32) -> Option<Module> {
+    fn definer(&self, from: &Module, path: &[String], hops: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
             "self" => (from.clone(), &path[1..]),
@@ -169,7 +169,7 @@ impl Crate {
         let file = self.files.get(&at)?;
         let exported = rest.first().and_then(|name| file.exported.get(name));
         match exported {
-            Some(source) if patience > 0 => self.definer(&at, source, patience - 1),
+            Some(source) if hops > 0 => self.definer(&at, source, hops - 1),
             _ => Some(at),
         }
     }
@@ -186,7 +186,7 @@ impl Crate {
     }
 }
 
-/// Sets of files each of which leads to all others of its set.
+/// Sets of files in which each file leads to all others.
 fn circles(of: &Crate) -> Vec<Vec<String>> {
     let imports = of.imports();
     let reached = |from: &Module| {

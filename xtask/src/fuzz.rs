@@ -1,11 +1,11 @@
-//! Running the fuzzers on the stable toolchain, with the coverage flags they need.
+//! Runs the fuzzers on the stable toolchain, with the coverage flags that they need.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// What libFuzzer needs to see which way the code went.
+/// Flags with which libFuzzer sees the path that the code took.
 const FLAGS: [&str; 7] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -16,10 +16,10 @@ const FLAGS: [&str; 7] = [
     "--cfg=fuzzing",
 ];
 
-/// Named, so that the flags do not reach build scripts.
+/// The host is named, so that the flags do not reach build scripts.
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
-/// Seconds for each target, where not said.
+/// Seconds for each target, unless set otherwise.
 const SECONDS: &str = "60";
 
 /// Builds all fuzzers and runs one or all of them: `[TARGET] [--seconds N]`.

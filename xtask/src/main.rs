@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Test programs beside those of the crates themselves that need no server and take seconds.
+/// Test programs that need no server and take seconds, in addition to those of the crates themselves.
 const QUICK: [&str; 14] = [
     "answer",
     "built",

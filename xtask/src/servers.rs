@@ -1,4 +1,4 @@
-//! Every server that can be had: got, started and compared, by the program itself.
+//! Gets, starts and compares every available server, with the program itself.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,27 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A server of each family and one through each client, the smallest there are.
+/// A server of each family and one through each client, the smallest ones.
 const SHORT: [&str; 5] =
     ["mariadb@10.11", "mysql@5.7", "postgres@15", "postgres@17.10", "postgres@18.4"];
 
-/// What the servers of each family are compared with.
+/// The servers that those of each family are compared with.
 const BASES: [(&str, &str); 3] =
     [("mariadb", "mariadb@10.11"), ("mysql", "mysql@5.7"), ("postgres", "postgres@16")];
 
 /// Storage engines that come with some of the servers.
 const ENGINES: [&str; 2] = ["mariadb@10.11/rocksdb", "mariadb@11.8/rocksdb"];
 
-/// Enough to load, change and read every kind of thing.
+/// Enough tests to load, change and read every kind of thing.
 const TESTS: &str = "update-index,read-write_range=100,scan,point-query,delete,insert";
 
-/// Passed on to the program.
+/// An option that is passed on to the program.
 const EXPIRED: &str = "--accept-expired-index";
 
 /// Gets servers, starts each on a new data directory, compares each with one of its family, and prints a Markdown
 /// table: `[--all] [--accept-expired-index] [SYSTEM...]`.
 ///
-/// # Errors
-/// When any of them could not be had, started or compared; the table says which.
+/// When any of them is not available or could not be started or compared; the table says which.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(arguments: &[String]) -> Result<()> {
     let flag = |name: &str| arguments.iter().any(|word| word == name);
@@ -84,7 +83,7 @@ impl Assay {
         command
     }
 
-    /// Output of a command that succeeds.
+    /// The output of a command that must succeed.
     fn done(mut command: Command) -> Result<Output> {
         let output = command.output()?;
         if !output.status.success() {
@@ -95,7 +94,7 @@ impl Assay {
         Ok(output)
     }
 
-    /// Versions of a product whose bytes are known beforehand.
+    /// Versions of a product whose checksums are known beforehand.
     fn available(&self, product: &str) -> Result<Vec<String>> {
         let list = ["server", "list", "--available", product, "--format", "json"];
         let found: Value = serde_json::from_slice(&Self::done(self.command(&list))?.stdout)?;
@@ -114,7 +113,7 @@ impl Assay {
         let prefix = server.ancestors().find(in_cache).context("the server is in no cache")?;
         let prefixes = prefix.parent().context("a cache of servers")?;
         let megabytes = bytes(prefix)? >> 20;
-        // A cache of its own, in which only the servers are those of the user's.
+        // A separate cache, which only shares its servers with the user's.
         let place = TempDir::new()?;
         symlink(prefixes, place.path().join("prefixes"))?;
         let seconds = self.start(system, place.path())?;
@@ -141,7 +140,7 @@ impl Assay {
         command
     }
 
-    /// Seconds until a server without a data directory answers.
+    /// Seconds until a server without a data directory answers a query.
     fn start(&self, system: &str, place: &Path) -> Result<f64> {
         let began = Instant::now();
         let start = ["server", "start", system, "--name", "one", "--quiet", "--offline"];

@@ -1,5 +1,5 @@
-//! Rules with numbers: who may use whom, circles of imports, unused dependencies, file sizes, first lines, READMEs,
-//! licences.
+//! Rules that can be checked: who may use whom, circles of imports, unused dependencies, file sizes, first lines,
+//! READMEs, licences.
 
 mod unused;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::circles;
 
-/// Allowed arrows: crate, and the crates of this workspace it may use. Everything else is an error.
+/// Allowed arrows: a crate, and the crates of this workspace that it may use. Everything else is an error.
 ///
 /// Stages do not use each other; only `assay` knows their order.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -47,7 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Crates that compute and nothing else: they may not use what reads clocks, files or processes.
+/// Pure crates: they only compute, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
     "assay-model",
     "assay-plan",
@@ -57,7 +57,7 @@ const PURE: &[&str] = &[
     "assay-report",
 ];
 
-/// What a pure crate may not name.
+/// Words that a pure crate may not contain.
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
     "fs_err",
@@ -68,10 +68,10 @@ const IMPURE_WORDS: &[&str] = &[
     "std::env::var",
 ];
 
-/// Most lines of a source file.
+/// Maximum number of lines of a source file.
 const LINES_MAX: usize = 600;
 
-/// Most columns of a source line; string literals and tables of data may not exceed it either.
+/// Maximum number of columns of a source line. String literals and tables of data may not exceed it either.
 const COLUMNS_MAX: usize = 120;
 
 /// Licences that dependencies may have (SPDX words).
@@ -97,7 +97,7 @@ const LICENCES: &[&str] = &[
 /// Checks every rule and reports every offence at once.
 ///
 /// # Errors
-/// All offences, one a line; or that the repository cannot be read.
+/// All offences, one per line. Also when the repository cannot be read.
 pub fn check() -> Result<()> {
     let root = root()?;
     let metadata = metadata(&root)?;
@@ -125,7 +125,7 @@ fn metadata(root: &Path) -> Result<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--offline"])
-        // Only what is built here is fetched here.
+        // Only dependencies of this target have been fetched.
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
         .current_dir(root)
         .output()
@@ -227,7 +227,7 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
     let is_pure =
         PURE.iter().any(|name| path.starts_with(root.join("crates").join(name).join("src")));
     if is_pure {
-        // Tests at the end of a file may read what they like.
+        // Tests at the end of a file may read anything.
         let code = content.split("#[cfg(test)]").next().unwrap_or_default();
         for word in IMPURE_WORDS.iter().filter(|word| code.contains(**word)) {
             offences.push(format!("{shown}: `{word}` in a pure crate"));

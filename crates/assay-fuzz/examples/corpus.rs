@@ -1,7 +1,7 @@
-//! Makes the part of the corpus that is bytes: `cargo run -p assay-fuzz --example corpus [DIRECTORY]`.
+//! Writes the binary part of the corpus: `cargo run -p assay-fuzz --example corpus [DIRECTORY]`.
 //!
-//! Packets are what a real server sends; packages and archives are small ones of every compression; the
-//! ledger holds the made-up study of the ledger's own tests.
+//! Packets come from real servers. Packages and archives are small, one for every compression. The ledger holds the
+//! generated study of the ledger's own tests.
 
 #![expect(clippy::unwrap_used, reason = "a tool for the developer: it fails where it stands")]
 
@@ -21,7 +21,7 @@ use fs_err as fs;
 
 assay_testkit::supervisor_entry!();
 
-/// What a client of each protocol says last.
+/// The last message of a client of each protocol.
 const GOODBYES: [&[u8]; 2] = [b"\x01\0\0\0\x01", b"X\0\0\0\x04"];
 
 fn main() {
@@ -87,7 +87,7 @@ fn ledger(corpus: &Path) {
     let _ = fs::remove_file(&path);
     let mut record = common::sample();
     record.slices.truncate(3);
-    // The statistics of many take longer than a fuzzer should wait.
+    // The statistics of many blocks take longer than a fuzzer should wait.
     record.study.blocks = 4;
     record.slices.iter_mut().zip(0..).for_each(|(slice, block)| slice.block = block);
     let mut ledger = Ledger::open(&path).unwrap();
@@ -98,7 +98,7 @@ fn ledger(corpus: &Path) {
     connection.execute_batch(small).unwrap();
 }
 
-/// What a server sends over one connection, each read of the client's answered with one recording.
+/// Records the packets that a server sends over one connection, one recording for each read of the client.
 fn packets(corpus: &Path) {
     let server = mariadb();
     let control = record(&server.connect_options(), |options| {
@@ -115,7 +115,7 @@ fn packets(corpus: &Path) {
     });
     for (name, packets) in [("control", control), ("hot", hot)] {
         fs::write(corpus.join("packets").join(name), packets.concat()).unwrap();
-        // A greeting and what follows it.
+        // The greeting and the packet that follows it.
         let login = packets.iter().take(2).flatten().copied().collect::<Vec<_>>();
         fs::write(corpus.join("login").join(name), login).unwrap();
         for (number, reply) in packets.iter().enumerate().skip(2) {
@@ -132,7 +132,7 @@ fn packets(corpus: &Path) {
     fs::write(corpus.join("login/caching"), login).unwrap();
 }
 
-/// The same of a Postgres server.
+/// Records the messages of a Postgres server in the same way.
 fn postgres_packets(corpus: &Path) {
     let server = postgres();
     server.connect().query("CREATE USER known PASSWORD 'secret'").unwrap();
@@ -172,7 +172,7 @@ fn postgres_packets(corpus: &Path) {
     fs::write(corpus.join("postgres_login/md5"), md5.concat()).unwrap();
 }
 
-/// Passes everything on between a client and the server; what the server sent, one item a reply.
+/// Passes everything on between a client and the server. Returns what the server sent, one item per reply.
 fn record(options: &ConnectOptions, drive: impl FnOnce(&ConnectOptions)) -> Vec<Vec<u8>> {
     let Address::Unix(real) = options.address.clone() else { panic!("a unix socket") };
     let directory = tempfile::tempdir().unwrap();

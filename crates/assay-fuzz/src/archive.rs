@@ -1,4 +1,4 @@
-//! Packages and archives: whatever is in them, nothing reaches out of the tree.
+//! Packages and archives: whatever they contain, nothing gets outside the tree.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ fn unpack(bytes: &[u8], into: fn(&[u8], &Path) -> Result<(), Error>) {
     let outside = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
     let root = outside.path().join("root");
     let done = fs::create_dir(&root).map_err(Error::from).and_then(|()| into(bytes, &root));
-    // Only the fuzzer's own trouble, such as a disk that is full, would be of another kind.
+    // Only the fuzzer's own trouble, such as a full disk, would give another kind of error.
     drop(done);
     let count = fs::read_dir(outside.path()).map_or(0, Iterator::count);
     assert_eq!(count, 1, "something was made outside of the tree");
     inside(&root, &root);
 }
 
-/// Every link, followed, stays under `root`.
+/// Checks that every link, when followed, stays below `root`.
 fn inside(root: &Path, directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();

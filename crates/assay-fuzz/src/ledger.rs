@@ -1,4 +1,4 @@
-//! Ledgers from anywhere: files that are damaged, and files whose rows hold what no assay writes.
+//! Ledgers from anywhere: damaged files, and files with rows that no assay writes.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,7 +7,8 @@ use std::path::Path;
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
 use assay_report::{Format, TextOptions};
-use assay_study::{Action, Driver, Outcome, Shard};
+use assay_study::{Action, Driver, End, Outcome, Shard};
+use assay_verdict::{Fitness, Sample};
 use fs_err as fs;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -15,18 +16,18 @@ use rusqlite::types::Value;
 /// A ledger with one small study.
 const SMALL: &[u8] = include_bytes!("../../../fuzz/corpus/ledger_file/small");
 
-/// The bytes are the file.
+/// Reads the bytes as a ledger file.
 pub(crate) fn file(bytes: &[u8]) {
     with(bytes, |path| {
         read(path);
-        // Brings its schema up to date, if it has an older one.
+        // Migrates the file if its schema is older.
         if let Ok(ledger) = Ledger::open(path) {
             ledger.studies().ok();
         }
     });
 }
 
-/// The bytes are changes to fields of a ledger: table, column, kind, length of the value, value.
+/// Applies the bytes to a ledger as changes of fields: table, column, kind, length of the value, value.
 pub(crate) fn rows(bytes: &[u8]) {
     with(SMALL, |path| {
         // Migrates the file to the present schema, so that all of its fields are changed.
@@ -50,7 +51,7 @@ fn read(path: &Path) {
     for format in FORMATS {
         let _: String = assay_report::studies(&studies, &BTreeSet::new(), format, &OPTIONS);
     }
-    // The study of the small ledger, even where the list of studies is damaged.
+    // Reads the study of the small ledger even if the list of studies is damaged.
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {
         ledger.settings(id).ok();
         if let Ok(record) = ledger.read(id) {
@@ -70,7 +71,7 @@ const FORMATS: [Format; 5] =
 
 const OPTIONS: TextOptions = TextOptions { width: 80, color: true };
 
-/// Judges a record and renders it in every format: whatever a ledger gives can be shown.
+/// Judges a record and renders it in every format: everything that a ledger returns can be shown.
 pub fn show(record: &StudyRecord) {
     let judgement = assay_verdict::judge(record);
     replay(record);
@@ -85,18 +86,28 @@ const ACTIONS: usize = 20;
 /// Replays a record into a driver and answers its first actions.
 fn replay(record: &StudyRecord) {
     let mut driver = Driver::new(record, Shard::WHOLE);
+    let measured = |cell: usize, block, round, systems: &[usize]| {
+        let id = record.study.cells.get(cell).map(|planned| planned.id);
+        let sample = |(cell, &system)| {
+            let (rate, cpu_per_op) = (Some(100.0), None);
+            Sample { system, cell, block, round, fitness: Fitness::Good, rate, cpu_per_op }
+        };
+        let samples = id.into_iter().cycle().zip(systems).map(sample).collect();
+        Outcome::Measured { samples, seconds: 0.1 }
+    };
     for _ in 0..ACTIONS {
-        let ControlFlow::Continue(action) = driver.next(0.0) else { return };
+        let ControlFlow::Continue(action) = driver.next() else { break };
         let outcome = match action {
             Action::Load => Outcome::Loaded { rates: vec![100.0; record.study.cells.len()] },
             Action::Size { .. } => Outcome::Sized { rate: 100.0 },
-            Action::Round { .. } | Action::Once { .. } => {
-                Outcome::Measured { samples: Vec::new(), seconds: 0.1 }
-            }
+            Action::Round { cell, block, round, order } => measured(cell, block, round, &order),
+            Action::Once { cell, system, .. } => measured(cell, 0, 0, &[system]),
             _ => Outcome::Done,
         };
-        driver.came(&outcome);
+        driver.came(&outcome, 0.0);
     }
+    let next = driver.next();
+    assert!(!matches!(next, ControlFlow::Break(End::WrongOutcome(_))), "{next:?}");
 }
 
 fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {
@@ -118,7 +129,7 @@ fn change(path: &Path, mut bytes: &[u8]) -> rusqlite::Result<()> {
             return Ok(());
         };
         let sql = format!("UPDATE \"{table}\" SET \"{column}\" = ?");
-        // What the table itself refuses is no ledger.
+        // A value that the table itself refuses cannot be in a ledger.
         connection.execute(&sql, [as_value(*kind, value)]).ok();
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! One function per parser of bytes from outside.
+//! One function for each parser of bytes from outside.
 //!
-//! Each feeds the bytes to the parser and asserts what must hold whatever they are; that they give an error
-//! is always right. The fuzzer and the replay of its corpus call the same functions.
+//! Each function feeds the bytes to its parser and asserts what must hold for any bytes. An error is always a correct
+//! result. The fuzzer and the replay of its corpus call the same functions.
 
 mod archive;
 mod ledger;
@@ -11,10 +11,10 @@ mod wire;
 
 pub use ledger::show;
 
-/// A parser under test: its name, which is that of its corpus, and the function.
+/// A parser under test: its name, which is also the name of its corpus, and the function.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     ("catalog", text::catalog),
     ("config_file", text::config_file),
@@ -39,10 +39,10 @@ pub const TARGETS: &[Target] = &[
     ("version", text::version),
 ];
 
-/// Feeds `bytes` to the target of that name.
+/// Feeds `bytes` to the target with this name.
 ///
 /// # Panics
-/// When there is no such target, and when the parser is wrong.
+/// If there is no such target, or the parser is wrong.
 pub fn run(name: &str, bytes: &[u8]) {
     let target = TARGETS.iter().find(|(target, _)| *target == name);
     let (_, parse) = target.unwrap_or_else(|| panic!("no target `{name}`"));

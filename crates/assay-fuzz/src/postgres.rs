@@ -3,7 +3,7 @@
 use assay_wire::postgres::{Login, Walker, codec};
 use assay_wire::{ConnectOptions, Reply};
 
-/// Bodies, each with the kind of its message.
+/// Splits bytes into message bodies, each with the kind of its message.
 fn messages(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
     let mut all = Vec::new();
     while let Some((header, rest)) = bytes.split_first_chunk::<{ codec::HEADER }>() {
@@ -15,7 +15,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
     all
 }
 
-/// Every parser of one message on each message.
+/// Runs every parser of a single message on each message.
 pub(crate) fn packets(bytes: &[u8]) {
     for (_, body) in messages(bytes) {
         let _ = codec::parse_error(body);
@@ -30,7 +30,7 @@ pub(crate) fn packets(bytes: &[u8]) {
     }
 }
 
-/// A login: each message is one step.
+/// Logs in: each message is one step.
 pub(crate) fn login(bytes: &[u8]) {
     let options = ConnectOptions {
         password: Some("secret".to_owned()),
@@ -44,7 +44,7 @@ pub(crate) fn login(bytes: &[u8]) {
     }
 }
 
-/// A reply means the same whole and in pieces; the first byte is the length of a piece.
+/// Checks that a reply means the same whole and in pieces. The first byte is the length of a piece.
 pub(crate) fn reply(bytes: &[u8]) {
     let Some((&length, bytes)) = bytes.split_first() else { return };
     assert_eq!(walk(bytes, usize::from(length).max(1)), walk(bytes, bytes.len().max(1)));

@@ -1,4 +1,4 @@
-//! Texts: what users type, and what package clients and indexes say.
+//! Texts that users type, and texts from package clients and indexes.
 
 use std::cmp::Ordering;
 
@@ -46,7 +46,7 @@ pub(crate) fn packages(bytes: &[u8]) {
     }
 }
 
-/// Three versions, one a line.
+/// Compares three versions, one per line.
 pub(crate) fn version(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let mut lines = text.split('\n');
@@ -64,7 +64,7 @@ pub(crate) fn catalog(bytes: &[u8]) {
     fuzzing::catalog(text);
 }
 
-/// A version of a source tree becomes a part of the names of directories.
+/// The version of a source tree becomes part of directory names.
 pub(crate) fn source(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Some(version) = fuzzing::source(text) {
@@ -77,7 +77,7 @@ pub(crate) fn sources(bytes: &[u8]) {
     assert!(fuzzing::sources(text) <= 2 * text.lines().count());
 }
 
-/// Study files: what is read is written and read again as the same; a mistake has a place in the file.
+/// Study files: a file that can be read is written and read again as the same. A mistake has a position in the file.
 pub(crate) fn study_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match assay_plan::read_study("study.toml", text) {
@@ -90,7 +90,7 @@ pub(crate) fn study_file(bytes: &[u8]) {
     }
 }
 
-/// Config files: each line asks for one thing at most, and what is asked for can be passed to a server.
+/// Config files: each line has at most one option, and every option can be passed to a server.
 pub(crate) fn config_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for name in ["mariadb@10.11", "postgres@16"] {
@@ -104,7 +104,7 @@ pub(crate) fn config_file(bytes: &[u8]) {
     }
 }
 
-/// URLs: one that is read is told without its password, and reads back.
+/// URLs: a URL that can be read is shown without its password and can be read again.
 pub(crate) fn url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(url) = assay_plan::parse_url(text) {

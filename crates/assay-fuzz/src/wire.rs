@@ -3,7 +3,7 @@
 use assay_wire::mysql::{Login, Walker, codec};
 use assay_wire::{ConnectOptions, Reply};
 
-/// Payloads, each with its header.
+/// Splits bytes into payloads, each with its header.
 fn payloads(mut bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     while let Some((header, rest)) = bytes.split_first_chunk::<{ codec::HEADER }>() {
@@ -15,7 +15,7 @@ fn payloads(mut bytes: &[u8]) -> Vec<&[u8]> {
     all
 }
 
-/// Every parser of one packet on each packet.
+/// Runs every parser of a single packet on each packet.
 pub(crate) fn packets(bytes: &[u8]) {
     for payload in payloads(bytes) {
         codec::parse_greeting(payload).ok();
@@ -32,7 +32,7 @@ pub(crate) fn packets(bytes: &[u8]) {
     }
 }
 
-/// A login: the first packet greets, the others go on.
+/// Logs in: the first packet is the greeting, and the others continue the login.
 pub(crate) fn login(bytes: &[u8]) {
     let packets = payloads(bytes);
     let Some((greeting, answers)) = packets.split_first() else { return };
@@ -47,7 +47,7 @@ pub(crate) fn login(bytes: &[u8]) {
     }
 }
 
-/// A reply means the same whole and in pieces; the first byte is the length of a piece.
+/// Checks that a reply means the same whole and in pieces. The first byte is the length of a piece.
 pub(crate) fn reply(bytes: &[u8]) {
     let Some((&length, bytes)) = bytes.split_first() else { return };
     assert_eq!(walk(bytes, usize::from(length).max(1)), walk(bytes, bytes.len().max(1)));

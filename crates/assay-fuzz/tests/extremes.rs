@@ -1,4 +1,4 @@
-//! Whatever the ledger takes can be judged and shown: records at the bounds of what makes sense.
+//! Records at the bounds of valid values: everything that the ledger accepts can be judged and shown.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 

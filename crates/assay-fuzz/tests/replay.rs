@@ -1,4 +1,4 @@
-//! Every file of the corpus, fed to the function the fuzzer feeds.
+//! Feeds every file of the corpus to the function that the fuzzer calls.
 
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};

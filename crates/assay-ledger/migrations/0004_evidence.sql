@@ -1,6 +1,6 @@
--- Version 4: what was measured does not depend on how. A study keeps the definitions of its tests, so that another assay
--- can read it; a system is binaries, a running server or what somebody reported; a counter that was not read is NULL, not
--- zero; events have kinds; the machine belongs to a run; a slice may have series and attachments.
+-- Version 4: evidence does not depend on how it was obtained. A study keeps the definitions of its tests, so another
+-- assay can read it. A system is binaries, a running server, or results that somebody reported. A counter that was not
+-- read is NULL, not zero. Events have kinds. The machine belongs to a run. A slice may have series and attachments.
 
 -- Views that users have added may refer to dropped tables or columns. They are left alone.
 PRAGMA legacy_alter_table = ON;
@@ -9,8 +9,8 @@ PRAGMA legacy_alter_table = ON;
 CREATE TABLE test (
     study TEXT NOT NULL REFERENCES study (id),
     name TEXT NOT NULL,                 -- as in cell.test
-    digest TEXT NOT NULL,               -- of what it sends: tests with different digests are different work
-    definition TEXT NOT NULL,           -- JSON: all that is known of it
+    digest TEXT NOT NULL,               -- of the work: tests with different digests are different work
+    definition TEXT NOT NULL,           -- JSON: the whole definition
     PRIMARY KEY (study, name)
 ) STRICT;
 
@@ -18,11 +18,11 @@ CREATE TABLE test (
 INSERT INTO run (study, started_ms)
     SELECT id, started_ms FROM study WHERE id NOT IN (SELECT study FROM run);
 CREATE INDEX run_by_study ON run (study);
-ALTER TABLE run ADD COLUMN assay_version TEXT NOT NULL DEFAULT '';  -- of later runs of older ledgers: not known
+ALTER TABLE run ADD COLUMN assay_version TEXT NOT NULL DEFAULT '';  -- unknown for later runs of older ledgers
 UPDATE run SET assay_version = (SELECT assay_version FROM study WHERE study.id = run.study)
     WHERE id IN (SELECT min(id) FROM run GROUP BY study);
 
--- One system, one cell, one uninterrupted measurement: the evidence. Ids are in the order measured.
+-- One uninterrupted measurement of one system in one cell: the evidence. Ids are in the order of measurement.
 CREATE TABLE slice_4 (
     id INTEGER PRIMARY KEY,
     study TEXT NOT NULL,
@@ -32,17 +32,17 @@ CREATE TABLE slice_4 (
     tables INTEGER NOT NULL,
     rows INTEGER NOT NULL,
     run INTEGER NOT NULL REFERENCES run (id),
-    block INTEGER NOT NULL,             -- which set of fresh instances, from 0
+    block INTEGER NOT NULL,             -- number of the set of fresh instances, from 0
     round INTEGER NOT NULL,             -- in block and cell, from 0: slices of a round are a pair
     position INTEGER NOT NULL,          -- in the round, from 0: the systems' turns
     started_ms INTEGER NOT NULL,
     written_ms INTEGER NOT NULL,        -- when this row was written
     outcome TEXT NOT NULL CHECK (outcome IN ('good', 'troubled', 'failed')),
     failure TEXT CHECK ((failure IS NULL) = (outcome <> 'failed')),  -- why it failed
-    trouble TEXT NOT NULL,              -- JSON: [] or of "steal", "other-process", "clock-jump"
+    trouble TEXT NOT NULL,              -- JSON: a list of "steal", "other-process", "clock-jump"
 
-    -- What the clients did and saw.
-    events INTEGER NOT NULL,            -- completed events
+    -- The work of the clients.
+    events INTEGER NOT NULL,            -- completed
     read INTEGER NOT NULL,              -- statements that returned a result set; queries are
     write INTEGER NOT NULL,             -- statements that changed a row;       read + write + other
     other INTEGER NOT NULL,             -- statements that did neither
@@ -54,11 +54,11 @@ CREATE TABLE slice_4 (
     event_ns_sum INTEGER NOT NULL,      -- latencies of all events together
     latency_hdr BLOB NOT NULL,          -- event latencies, nanoseconds: HDR histogram, V2 encoding
 
-    -- All columns of a group below are NULL where it was not read.
+    -- If a group below was not read, all of its columns are NULL.
 
-    -- The client threads. In this and the next two: cpu_ns is CPU time by the scheduler; user_ns
-    -- and sys_ns are its parts and disk_wait_ns the wait for disks, at the tick's resolution, NULL
-    -- where the kernel does not account it; runq_ns is the wait for a CPU.
+    -- The client threads. In this and the next two groups, cpu_ns is CPU time by the scheduler, and runq_ns is time on
+    -- the run queue. user_ns and sys_ns are parts of the CPU time, and disk_wait_ns is time waiting for disks, all
+    -- three at the resolution of the tick. disk_wait_ns is NULL if the kernel does not account it.
     client_cpu_ns INTEGER,
     client_user_ns INTEGER,
     client_sys_ns INTEGER,
@@ -66,7 +66,7 @@ CREATE TABLE slice_4 (
     client_disk_wait_ns INTEGER,
     client_context_switches INTEGER,
 
-    -- The server: its threads or processes that served the measured connections,
+    -- The server's threads or processes that served the measured connections.
     connection_cpu_ns INTEGER,
     connection_user_ns INTEGER,
     connection_sys_ns INTEGER,
@@ -74,7 +74,7 @@ CREATE TABLE slice_4 (
     connection_disk_wait_ns INTEGER,
     connection_context_switches INTEGER,
 
-    -- everything else in its process tree: purge, flush, log writers, vacuum,
+    -- Everything else in the server's process tree: purge, flush, log writers, vacuum.
     background_cpu_ns INTEGER,
     background_user_ns INTEGER,
     background_sys_ns INTEGER,
@@ -82,7 +82,7 @@ CREATE TABLE slice_4 (
     background_disk_wait_ns INTEGER,
     background_context_switches INTEGER,
 
-    -- and input and output of the process tree.
+    -- Input and output of the server's process tree.
     server_read_calls INTEGER,          -- read system calls
     server_read_bytes INTEGER,          -- bytes fetched from block devices
     server_write_calls INTEGER,         -- write system calls
@@ -91,10 +91,10 @@ CREATE TABLE slice_4 (
     -- The machine.
     host_busy_ns INTEGER,               -- CPU time of all CPUs, neither idle nor waiting
     host_steal_ns INTEGER,              -- taken by the hypervisor
-    host_other_ns INTEGER,              -- busy time of neither assay nor server; NULL where the server's is not known
+    host_other_ns INTEGER,              -- busy time of other processes; NULL if the server's is unknown
     host_context_switches INTEGER,
 
-    -- The block device that holds the data; all NULL where it is not known, or none.
+    -- The block device that holds the data; all NULL if it is unknown or there is none.
     host_device_reads INTEGER,
     host_device_read_kb INTEGER,
     host_device_writes INTEGER,
@@ -180,7 +180,7 @@ UPDATE instance SET run = coalesce(
 
 CREATE INDEX instance_by_system ON instance (study, system);
 
-ALTER TABLE block ADD COLUMN run INTEGER REFERENCES run (id);  -- in which it began
+ALTER TABLE block ADD COLUMN run INTEGER REFERENCES run (id);  -- the run in which it began
 UPDATE block SET run = coalesce(
     (SELECT min(run) FROM slice WHERE slice.study = block.study AND slice.block = block.number),
     (SELECT max(id) FROM run WHERE run.study = block.study));
@@ -205,7 +205,7 @@ INSERT INTO host_4
 DROP TABLE host;
 ALTER TABLE host_4 RENAME TO host;
 
--- A system taking part. JSON columns hold the whole; columns generated from them are for queries.
+-- A system that takes part. JSON columns hold everything; the columns generated from them are for queries.
 CREATE TABLE system_3 AS SELECT study, number, name, is_base, is_twin, spec, prefix, options FROM system;
 -- References are valid again when the transaction ends; dropping a system looks for each of them.
 PRAGMA defer_foreign_keys = ON;
@@ -219,7 +219,7 @@ CREATE TABLE system (
     is_twin INTEGER NOT NULL CHECK (is_twin IN (0, 1)),
     spec TEXT NOT NULL,                 -- JSON: product, origin, engine, overrides as asked for
     artifact TEXT NOT NULL,             -- JSON: "kind" is prefix (binaries on this machine), running (a server that
-                                        -- was running already) or reported (known from somebody's results)
+                                        -- was running already) or reported (somebody's published results)
     options TEXT NOT NULL,              -- JSON: options as rendered for this version, in order
     product TEXT AS (artifact ->> '$.product'),
     version TEXT AS (artifact ->> '$.version'),
@@ -243,10 +243,10 @@ FROM system_3 ORDER BY study, number;
 DROP TABLE system_3;
 DROP INDEX event_by_system;
 
--- event.what is JSON from now on: "kind" and the fields of the kind. Texts of older ledgers are of kind "other".
+-- From now on, event.what is JSON: "kind" and the fields of the kind. Texts of older ledgers have the kind "other".
 UPDATE event SET what = json_object('kind', 'other', 'text', what);
 
--- Whether a user asked for the difference; older ledgers said it in words only.
+-- Whether a user asked for the difference. Older ledgers say so only in `why`.
 ALTER TABLE audit ADD COLUMN is_asked INTEGER NOT NULL DEFAULT 0 CHECK (is_asked IN (0, 1));
 UPDATE audit SET is_asked = 1
     WHERE substr(why, 1, 9) = 'asked for' OR substr(why, -19) = 'which was asked for';

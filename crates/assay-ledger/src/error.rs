@@ -21,16 +21,16 @@ pub struct Error {
 /// A problem with a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Its directory cannot be made.
+    /// The directory of the file cannot be created.
     #[error("{0}")]
     Directory(#[from] io::Error),
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// It, or what SQLite keeps beside it, is a directory, a pipe or a device: which it is.
+    /// The file, or a file that SQLite keeps next to it, is a directory, a pipe or a device. The text names it.
     #[error("{0} is not a regular file")]
     NotAFile(String),
-    /// Another process was still writing at the end of the wait.
+    /// Another process was still writing when the time limit was reached.
     #[error("another process is writing to it")]
     Locked,
     /// The file is not an SQLite file, or belongs to another program.
@@ -50,13 +50,13 @@ pub enum Problem {
     /// Its tables differ from those of its schema version.
     #[error("its schema was altered: {0}")]
     Altered(String),
-    /// It has endless rows or overlapping values.
+    /// The file has endless rows or overlapping values.
     #[error("it is damaged: it contains more than its size allows")]
     Overfull,
     /// A value is longer than any that assay writes.
     #[error("a value is longer than {VALUE_MIB} MiB")]
     TooLong,
-    /// It contains a slice twice, which older schema versions did not rule out.
+    /// The file contains a slice twice, which older schema versions did not rule out.
     #[error("rows {first} and {second} of table `slice` are the same slice")]
     SliceTwice {
         /// The first of the rows.
@@ -65,7 +65,7 @@ pub enum Problem {
         second: i64,
     },
     /// A row to be added exists already.
-    #[error("it has {0} already")]
+    #[error("it already has {0}")]
     Twice(String),
     /// A row holds something that assay never writes.
     #[error("table `{table}`, row {row}: {what}")]

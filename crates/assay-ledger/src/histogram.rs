@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_recorded_is_sound_and_counted(
+        fn recorded_histograms_are_valid_and_counted(
             values in proptest::collection::vec((1..VALUE_MAX, 0..1_u64 << 30), 0..50),
         ) {
             let mut histogram = Histogram::new_with_bounds(1, VALUE_MAX, 3).unwrap();
@@ -102,7 +102,7 @@ mod tests {
 
         /// If changed bytes pass, the decoder decodes or refuses them without allocating much memory.
         #[test]
-        fn what_passes_can_be_decoded(
+        fn accepted_histograms_decode(
             changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..9),
         ) {
             let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn harmful_ones_are_refused() {
+    fn malicious_histograms_are_refused() {
         let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
         histogram.record(1_000_000).unwrap();
         let good = encoded(&histogram);

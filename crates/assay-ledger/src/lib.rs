@@ -9,8 +9,8 @@ mod histogram;
 mod limits;
 mod migrations;
 mod parts;
-mod patience;
 mod read;
+mod read_limits;
 mod rows;
 mod runs;
 mod schema;
@@ -26,7 +26,7 @@ use rusqlite::Connection;
 
 pub use error::{Error, Problem};
 
-use patience::Patience;
+use read_limits::TimeLimit;
 use schema::Opened;
 
 /// An open ledger.
@@ -35,7 +35,7 @@ use schema::Opened;
 #[derive(Debug)]
 pub struct Ledger {
     connection: Connection,
-    patience: Patience,
+    time_limit: TimeLimit,
     path: PathBuf,
 }
 
@@ -66,14 +66,14 @@ impl Ledger {
     fn opened(path: &Path, opened: Result<Opened, Problem>) -> Result<Self, Error> {
         let path = path.to_owned();
         match opened {
-            Ok((connection, patience)) => Ok(Self { connection, patience, path }),
+            Ok((connection, time_limit)) => Ok(Self { connection, time_limit, path }),
             Err(problem) => Err(Error { path, problem }),
         }
     }
 
     /// Reads within a time limit that depends on the size of the file.
     fn reading<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Error> {
-        self.named(self.patience.during(&self.connection, || read(&self.connection)))
+        self.named(self.time_limit.during(&self.connection, || read(&self.connection)))
     }
 
     /// Adds the path of the file to a problem.

@@ -391,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_study_is_found_by_what_only_its_name_begins_with() {
+    fn a_study_is_found_by_a_unique_prefix() {
         let found = |name: &str| {
             let ids = ["20261121-1", "20261121-12", "20261122-1"].map(str::to_owned).to_vec();
             find(ids, name).map_err(|problem| problem.to_string())

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::Problem;
 use crate::bounds::Bounded;
 use crate::limits::COUNTER_MAX;
-use crate::patience::Room;
+use crate::read_limits::SizeLimit;
 
 /// The rows of a query, each converted by `make`.
 pub(crate) fn rows<T>(
@@ -17,11 +17,11 @@ pub(crate) fn rows<T>(
     mut make: impl FnMut(&Row<'_>) -> Result<T, Problem>,
 ) -> Result<Vec<T>, Problem> {
     let mut statement = connection.prepare(sql)?;
-    let mut room = Room::new(connection, statement.column_count())?;
+    let mut limit = SizeLimit::new(connection, statement.column_count())?;
     let mut rows = statement.query(parameters)?;
     let mut made = Vec::new();
     while let Some(row) = rows.next()? {
-        room.take(row)?;
+        limit.take(row)?;
         made.push(make(row)?);
     }
     Ok(made)

@@ -13,7 +13,7 @@ use rusqlite::{
 };
 
 use crate::migrations::{KNOWN_VERSION, run_scripts};
-use crate::patience::Patience;
+use crate::read_limits::TimeLimit;
 use crate::{Problem, shape};
 
 /// `ASSY`: marks the file as a ledger.
@@ -24,7 +24,7 @@ const APPLICATION_ID: i32 = 0x4153_5359;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An open file, and the limit on the time that reading it may take.
-pub(crate) type Opened = (Connection, Patience);
+pub(crate) type Opened = (Connection, TimeLimit);
 
 /// Opens a ledger for writing. Creates or migrates it if necessary.
 pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
@@ -33,14 +33,14 @@ pub(crate) fn open(path: &Path) -> Result<Opened, Problem> {
     }
     refuse_special_files(path)?;
     create_private(path);
-    let (connection, patience) = prepare(Connection::open(path)?)?;
+    let (connection, time_limit) = prepare(Connection::open(path)?)?;
     let found = found_version(&connection)?;
     use_log(&connection)?;
     if found < KNOWN_VERSION {
-        patience.during(&connection, || migrate(&connection))?;
+        time_limit.during(&connection, || migrate(&connection))?;
     }
     shape::check(&connection, KNOWN_VERSION)?;
-    Ok((connection, patience))
+    Ok((connection, time_limit))
 }
 
 /// Creates an empty file that only this user may read, unless the file exists. SQLite gives its logs the same
@@ -70,7 +70,7 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
-/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps beside it. Opening a
+/// Refuses pipes, devices and directories in place of the file or of the files that SQLite keeps next to it. Opening a
 /// pipe would wait for a writer.
 fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     let is_special = |path: &Path| match fs_err::metadata(path) {
@@ -81,7 +81,7 @@ fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     if is_special(path)? {
         return Err(Problem::NotAFile("it".to_owned()));
     }
-    // SQLite keeps these files beside the target of a link.
+    // SQLite keeps these files next to the target of a link.
     let Ok(file) = fs_err::canonicalize(path) else { return Ok(()) };
     for suffix in ["-wal", "-shm", "-journal"] {
         let beside = beside(&file, suffix);
@@ -100,8 +100,8 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Opened, Problem> {
     refuse_special_files(path)?;
     let connection = Connection::open_with_flags(path, READ_ONLY)?;
     match check(connection) {
-        // A ledger that may change needs files beside it. Where they cannot be made, as on a
-        // read-only medium, and no log of unsaved changes is there, it cannot change.
+        // SQLite needs files next to a ledger that may change. If they cannot be created, as on a read-only medium, and
+        // there is no log of unsaved changes, the ledger cannot change.
         Err(Problem::Sqlite(error)) if is_refused(&error) && !beside(path, "-wal").exists() => {
             check(open_immutable(path)?)
         }
@@ -123,7 +123,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Opens a file that no process changes, without creating files beside it.
+/// Opens a file that no process changes, without creating files next to it.
 fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     let mut uri = "file:".to_owned();
     for byte in std::path::absolute(path)?.as_os_str().as_bytes() {
@@ -138,12 +138,12 @@ fn open_immutable(path: &Path) -> Result<Connection, Problem> {
 }
 
 fn check(connection: Connection) -> Result<Opened, Problem> {
-    let (connection, patience) = prepare(connection)?;
+    let (connection, time_limit) = prepare(connection)?;
     match found_version(&connection)? {
         0 => Err(Problem::NotALedger),
         KNOWN_VERSION => {
             shape::check(&connection, KNOWN_VERSION)?;
-            Ok((connection, patience))
+            Ok((connection, time_limit))
         }
         _ if size(&connection)? <= COPY_MAX => up_to_date_copy(&connection),
         found => Err(Problem::Schema { found, known: KNOWN_VERSION }),
@@ -163,10 +163,10 @@ fn size(connection: &Connection) -> Result<i64, Problem> {
 fn up_to_date_copy(older: &Connection) -> Result<Opened, Problem> {
     let mut copy = Connection::open_in_memory()?;
     Backup::new(older, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
-    let (copy, patience) = prepare(copy)?;
-    patience.during(&copy, || migrate(&copy))?;
+    let (copy, time_limit) = prepare(copy)?;
+    time_limit.during(&copy, || migrate(&copy))?;
     shape::check(&copy, KNOWN_VERSION)?;
-    Ok((copy, patience))
+    Ok((copy, time_limit))
 }
 
 fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
@@ -177,8 +177,8 @@ fn prepare(mut connection: Connection) -> Result<Opened, Problem> {
     // Its triggers must not run either.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
-    let patience = Patience::with(&mut connection)?;
-    Ok((connection, patience))
+    let time_limit = TimeLimit::with(&mut connection)?;
+    Ok((connection, time_limit))
 }
 
 /// The version of the file's schema as of one moment; 0 for an empty file.

@@ -35,7 +35,7 @@ fn read(path: &Path) -> Error {
 }
 
 #[test]
-fn numbers_without_sense_are_named() {
+fn invalid_numbers_are_named() {
     let sound = sound();
     for (change, complaint) in [
         ("study SET blocks = 4294967295", "`study`, row `sample`: `blocks` is 4294967295, not"),
@@ -123,7 +123,7 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn cells_of_a_block_are_there_once() {
+fn a_block_lists_each_cell_once() {
     let error = read_changed(&sound(), |file| {
         file.execute("INSERT OR REPLACE INTO block VALUES ('sample', 0, 2, '[0,0]', 1)", [])
             .unwrap();
@@ -132,7 +132,7 @@ fn cells_of_a_block_are_there_once() {
 }
 
 #[test]
-fn a_value_that_is_too_long_is_refused() {
+fn overlong_values_are_refused() {
     let error = read_changed(&sound(), |file| {
         file.execute("UPDATE study SET recipe = hex(zeroblob(9000000))", []).unwrap();
     });
@@ -141,7 +141,7 @@ fn a_value_that_is_too_long_is_refused() {
 
 /// A damaged unique index does not rule out that a slice exists twice.
 #[test]
-fn a_slice_that_a_damaged_index_lets_in_twice_is_seen() {
+fn a_duplicate_slice_is_detected_despite_a_damaged_index() {
     let error = read_changed(&sound(), |file| {
         let names = "SELECT group_concat(name) FROM pragma_table_info('slice') WHERE name <> 'id'";
         let names: String = file.query_row(names, [], |row| row.get(0)).unwrap();
@@ -161,7 +161,7 @@ fn a_slice_that_a_damaged_index_lets_in_twice_is_seen() {
 
 /// Pages of a table that refer to the same page again and again. A few of them make more rows than can be read.
 #[test]
-fn rows_without_end_are_given_up() {
+fn reading_endless_rows_is_aborted() {
     for is_of_study in [true, false] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ledger.db");

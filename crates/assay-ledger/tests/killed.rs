@@ -46,7 +46,7 @@ fn killed_writer_loses_nothing() {
             }
             acknowledged += 1;
             if acknowledged == enough {
-                // SIGKILL; what it still said before it died is read on.
+                // SIGKILL. The test still reads what the writer printed before it died.
                 writer.kill().unwrap();
             }
         }

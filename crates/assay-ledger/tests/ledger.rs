@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 /// An existing ledger keeps the permissions that its owner gave it.
 #[test]
-fn a_new_ledger_and_its_logs_are_its_owners_alone() {
+fn a_new_ledger_and_its_logs_are_private() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     let directory = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn studies_are_listed_oldest_first_and_the_latest_is_known() {
 }
 
 #[test]
-fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
+fn slices_are_unique_and_studies_are_atomic() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, mut record, _) = common::sample_ledger(directory.path());
     // The same slice, measured again with another result.
@@ -128,7 +128,7 @@ fn a_slice_is_taken_once_and_a_study_with_all_its_systems_or_not_at_all() {
 }
 
 #[test]
-fn a_study_is_withdrawn_with_all_its_rows_unless_something_was_measured() {
+fn an_unmeasured_study_is_removed_with_all_its_rows() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, path) = common::sample_ledger(directory.path());
     assert!(!ledger.withdraw("sample").unwrap());
@@ -178,7 +178,7 @@ fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
 }
 
 #[test]
-fn series_and_attachments_are_read_when_asked_for() {
+fn series_and_attachments_are_read_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, path) = common::sample_ledger(directory.path());
     let (slice, other) = (record.slices[0].id(), record.slices[1].id());
@@ -232,7 +232,7 @@ fn series_and_attachments_are_read_when_asked_for() {
 }
 
 #[test]
-fn calibration_and_a_later_audit_replace() {
+fn calibration_and_later_audits_replace_earlier_ones() {
     let directory = tempfile::tempdir().unwrap();
     let mut record = common::sample();
     let cell = CellId {
@@ -251,7 +251,7 @@ fn calibration_and_a_later_audit_replace() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn unstorable_values_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, _) = common::sample_ledger(directory.path());
     let mut slice = record.slices[0].clone();
@@ -365,7 +365,7 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn a_lock_is_told_and_reading_goes_on() {
+fn a_locked_ledger_is_reported_but_readable() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, path) = common::sample_ledger(directory.path());
     let other = Connection::open(&path).unwrap();

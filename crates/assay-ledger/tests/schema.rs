@@ -63,7 +63,7 @@ fn first_version(path: &Path, with_systems: &Path) {
 }
 
 #[test]
-fn a_ledger_of_the_first_version_is_brought_up_to_date() {
+fn a_ledger_of_version_1_is_migrated() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.db");
     first_version(&path, &released(directory.path()));
@@ -81,7 +81,7 @@ fn a_ledger_of_the_first_version_is_brought_up_to_date() {
 }
 
 #[test]
-fn a_ledger_of_the_second_version_keeps_everything_and_takes_no_slice_twice() {
+fn a_ledger_of_version_2_is_migrated_without_loss() {
     let directory = tempfile::tempdir().unwrap();
     let (old, path) = second_version(directory.path());
     old.execute_batch(BROKEN_VIEW).unwrap();
@@ -94,7 +94,7 @@ fn a_ledger_of_the_second_version_keeps_everything_and_takes_no_slice_twice() {
 }
 
 #[test]
-fn a_second_version_with_a_slice_twice_is_refused_and_left_as_it_is() {
+fn a_ledger_of_version_2_with_duplicate_slices_is_refused_unchanged() {
     let directory = tempfile::tempdir().unwrap();
     let (old, path) = second_version(directory.path());
     let columns = "SELECT group_concat(name) FROM pragma_table_info('slice') WHERE name <> 'id'";
@@ -114,7 +114,7 @@ fn a_second_version_with_a_slice_twice_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_released_ledger_says_what_was_read_and_what_was_not() {
+fn a_released_ledger_distinguishes_read_and_unread_counters() {
     let directory = tempfile::tempdir().unwrap();
     let path = released(directory.path());
     let read_only = Ledger::open_read_only(&path).unwrap().read(STUDY).unwrap();
@@ -135,9 +135,9 @@ fn a_released_ledger_says_what_was_read_and_what_was_not() {
     assert!(texts[0].starts_with("no such option: innodb-change-buffering"), "{texts:?}");
 }
 
-/// A row that a released assay wrote about a server that was already running and was not watched.
+/// A released assay wrote such rows for a server that was already running and that it could not observe.
 #[test]
-fn what_was_zero_because_nobody_read_it_becomes_none() {
+fn zeros_of_unread_counters_become_none() {
     let directory = tempfile::tempdir().unwrap();
     let path = released(directory.path());
     let old = Connection::open(&path).unwrap();
@@ -197,7 +197,7 @@ fn a_newer_version_is_named() {
 }
 
 #[test]
-fn an_altered_schema_is_refused_and_additions_are_not() {
+fn an_altered_schema_is_refused_but_additions_are_allowed() {
     let directory = tempfile::tempdir().unwrap();
     let endless = "WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n)";
     let view = format!("DROP TABLE event; CREATE VIEW event AS {endless} SELECT * FROM n");
@@ -245,7 +245,7 @@ fn assert_all_begun(path: &Path, count: usize) {
 }
 
 #[test]
-fn threads_that_make_a_ledger_at_once_all_find_it_made() {
+fn threads_can_create_a_ledger_concurrently() {
     const THREADS: usize = 8;
     for _ in 0..20 {
         let directory = tempfile::tempdir().unwrap();
@@ -264,16 +264,16 @@ fn threads_that_make_a_ledger_at_once_all_find_it_made() {
     }
 }
 
-/// The change to the log is the one that SQLite does not wait for.
+/// SQLite does not wait for other processes when it changes the journal mode.
 #[test]
-fn another_that_makes_the_file_is_waited_for() {
+fn opening_waits_for_a_concurrent_creator() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("ledger.db");
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
         let opener = scope.spawn(|| begin(&path, "waited"));
-        // Time to find it locked: nothing tells when it has.
+        // Gives the opener time to find the file locked. Nothing reports that it has.
         std::thread::sleep(Duration::from_millis(100));
         other.execute_batch("ROLLBACK").unwrap();
         opener.join().unwrap().unwrap();
@@ -294,7 +294,7 @@ fn maker() {
 }
 
 #[test]
-fn processes_that_make_a_ledger_at_once_all_find_it_made() {
+fn processes_can_create_a_ledger_concurrently() {
     const PROCESSES: usize = 6;
     for is_old in [false, false, false, true, true] {
         let directory = tempfile::tempdir().unwrap();

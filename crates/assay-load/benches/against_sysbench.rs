@@ -18,7 +18,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 const DATABASE: &str = "sbtest";
 const DATA: DataSet = DataSet { tables: 1, rows: 500_000 };
-/// Data loaded, and sysbench's threads. The last one is what is queried.
+/// The data loaded, and sysbench's threads. The last data set is queried.
 const LOADS: [(DataSet, u32); 3] = [
     (DataSet { tables: 8, rows: 100_000 }, 1),
     (DataSet { tables: 8, rows: 100_000 }, 8),
@@ -101,7 +101,7 @@ fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     println!("{clients} clients: median ratio: QPS {qps:.3}, client CPU per query {cpu:.3}");
 }
 
-/// Rows per second of the whole preparation, sysbench's first: the tables left are ours.
+/// Compares rows per second of the whole preparation. sysbench comes first, so the tables that remain are assay's.
 fn compare_loads(options: &ConnectOptions) {
     for (data, threads) in LOADS {
         let mut ratios = Vec::new();
@@ -138,7 +138,7 @@ fn compare_loads(options: &ConnectOptions) {
     }
 }
 
-/// sysbench with the options that all its commands share.
+/// sysbench, with the options that all its commands share.
 fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
     let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
     let mut command = Command::new("sysbench");
@@ -211,8 +211,8 @@ fn children_cpu_us() -> f64 {
     ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64
 }
 
-/// Puts every thread of the server on the client's CPU: on two CPUs one would measure how fast an
-/// idle CPU wakes up.
+/// Puts every thread of the server on the client's CPU. On two CPUs, the benchmark would measure how fast an idle CPU
+/// wakes up.
 fn confine_server(pid: i32) {
     for task in fs_err::read_dir(format!("/proc/{pid}/task")).unwrap() {
         let tid: i32 = task.unwrap().file_name().to_string_lossy().parse().unwrap();

@@ -21,7 +21,7 @@ pub(crate) struct ClientThread {
     pub(crate) info: ClientInfo,
 }
 
-/// What a client counted in a run, and when its last event ended.
+/// The counters of a client in a run, and the time when its last event ended.
 pub(crate) type RunResult = (Tally, Result<Instant>);
 
 /// A command to a client thread.
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     RoundTrips(u32, Sender<Result<()>>),
 }
 
-/// What a client thread reports once it is connected.
+/// The facts that a client thread reports once it is connected.
 pub(crate) struct ClientInfo {
     pub(crate) connection_id: u64,
     pub(crate) tid: i32,

@@ -125,7 +125,7 @@ mod tests {
     use super::without_padding;
 
     #[test]
-    fn blanks_at_the_end_are_no_content() {
+    fn trailing_blanks_are_ignored() {
         assert_eq!(without_padding(b" a b  "), b" a b");
         assert_eq!((without_padding(b"   "), without_padding(b"")), (&b""[..], &b""[..]));
     }

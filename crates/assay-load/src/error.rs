@@ -8,10 +8,10 @@ use crate::unfit::UnfitReason;
 /// The result of a fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why data could not be loaded or work not be done.
+/// Why data could not be loaded, or work could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No connection.
+    /// A client could not connect.
     #[error("client {client} cannot connect")]
     Connect {
         /// Number of the client, from 0.
@@ -35,16 +35,16 @@ pub enum Error {
         /// The cause, with the server's code and text.
         cause: WireError,
     },
-    /// No tables are loaded into this database.
-    #[error("nothing is loaded into `{database}`: {}", unfit.words())]
+    /// This database takes no tables.
+    #[error("cannot load into `{database}`: {}", unfit.words())]
     Unfit {
-        /// Its name, with that of the schema where there is one.
+        /// The name of the database, with that of the schema if there is one.
         database: String,
         /// The reason.
         unfit: UnfitReason,
     },
     /// Tables or other objects that no earlier load has made, each with a description.
-    #[error("other objects in the database have the names of the tables: {}", some_of(.0))]
+    #[error("other objects in the database already have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
     /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
@@ -85,7 +85,7 @@ pub enum Error {
         cause: WireError,
     },
     /// A client thread could not be confined to its CPU.
-    #[error("cannot confine a client to CPU {cpu}")]
+    #[error("cannot pin a client to CPU {cpu}")]
     Pin {
         /// Number of the CPU.
         cpu: usize,
@@ -95,7 +95,7 @@ pub enum Error {
     /// A client thread could not be started.
     #[error("cannot start a client thread")]
     Thread(#[source] std::io::Error),
-    /// A test whose roles are not just one, of the setup's clients in a closed loop.
+    /// A test that has more than one role, or a role other than the setup's clients in a closed loop.
     #[error(
         "`{0}` has roles that assay cannot drive yet: it supports one role, with the setup's clients and no rate"
     )]
@@ -117,7 +117,7 @@ pub enum Error {
 /// The description of a table whose triggers cannot be seen.
 pub(crate) const UNSEEN: &str = "may have triggers, which this user may not see";
 
-/// Most objects listed in a message.
+/// Largest number of objects that a message lists.
 const LISTED: usize = 5;
 
 fn some_of(all: &[String]) -> String {
@@ -143,7 +143,7 @@ impl Error {
         matches!(self, Self::Query { cause: WireError::Timeout { .. }, .. })
     }
 
-    /// The server's error code, when the server refused something.
+    /// The server's error code, if the server refused something.
     #[must_use]
     pub fn server_code(&self) -> Option<u32> {
         match self {
@@ -179,10 +179,10 @@ impl Hint for Error {
             (Self::Unfit { unfit, .. }, _) => unfit.hint(),
             (Self::Foreign(objects), _) if objects.iter().any(|it| it.contains(UNSEEN)) => {
                 "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
-                 `assay load URL --replace` drops all of them, with their triggers and what they hold"
+                 `assay load URL --replace` drops all of them, with their triggers and contents"
             }
             (Self::Foreign(_), _) => {
-                "name another database in the URL; `assay load URL --replace` drops all of them, with what they hold"
+                "name another database in the URL; `assay load URL --replace` drops all of them, with their contents"
             }
             (Self::Blind { .. }, _) => "grant the user the TRIGGER privilege in the database",
             (Self::MayNotCreate { .. }, _) => {

@@ -51,7 +51,7 @@ pub struct Session {
     /// One for each client between runs; handed to the clients and back.
     tallies: Vec<Tally>,
     gauges: Vec<Arc<Gauge>>,
-    /// How long a run may go without the end of an event, or go on after its time, before it is cut off.
+    /// How long a run may go without the end of an event, or continue after its time, before it is cut off.
     stall_limit: Duration,
 }
 
@@ -95,8 +95,8 @@ impl Session {
         self.clients.iter().map(|client| client.info.tid).collect()
     }
 
-    /// Statements meant to be prepared that the server refuses to prepare (`BEGIN`, on some): they go as text each
-    /// time, which costs the server a parse.
+    /// Statements that should be prepared but that the server refuses to prepare (`BEGIN`, on some). They are sent as
+    /// text each time, which costs the server a parse.
     #[must_use]
     pub fn unprepared(&self) -> &[String] {
         self.clients.first().map_or(&[], |client| &client.info.unprepared)

@@ -19,7 +19,7 @@ impl UnfitReason {
             Self::System => "it belongs to the server itself",
             Self::Replica => "the server is a replica of another one",
             Self::ReadOnly => "the server is read-only (`read_only` is set)",
-            Self::NoSchema => "the search path of the user names no schema that exists",
+            Self::NoSchema => "the user's search path names no existing schema",
         }
     }
 
@@ -29,10 +29,10 @@ impl UnfitReason {
                 "create a database for the tables, such as `sbtest`, and name it in the URL"
             }
             Self::Replica | Self::ReadOnly => {
-                "name a server in the URL that takes writes, such as the primary"
+                "name a server that accepts writes, such as the primary, in the URL"
             }
             Self::NoSchema => {
-                "create the schema, or set `search_path` of the user to one that exists"
+                "create the schema, or set the user's `search_path` to an existing one"
             }
         }
     }

@@ -102,7 +102,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn a_run_by_time_is_cut_off_after_it_and_one_by_events_when_it_stands_still() {
+    fn timed_runs_are_cut_off_at_their_end_and_counted_runs_when_they_stall() {
         let start = Instant::now();
         let events = |events| RunProgress { events, ..RunProgress::default() };
         let mut timed = Watchdog::new(Bound::Time(10 * SECOND), 5 * SECOND, None, start);

@@ -106,8 +106,8 @@ impl Worker {
         Ok(now)
     }
 
-    /// Runs one event. It is retried with new random values while the server asks for that and the run goes on. Returns
-    /// whether it was carried out.
+    /// Runs one event. It is retried with new random values while the server asks for that and the run continues.
+    /// Returns whether it was carried out.
     fn run_event(&mut self, sequence: u64, run: &Run, tally: &mut Tally) -> Result<bool> {
         let mut attempt = 0;
         loop {

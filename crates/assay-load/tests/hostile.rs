@@ -1,4 +1,4 @@
-//! Servers that keep a run from ending by itself, as no real one can be made to: scripted peers.
+//! Scripted peers that keep a run from ending by itself. No real server can be made to do that.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use assay_wire::{ConnectOptions, Stop};
 use assay_workloads::test_by_name;
 use tempfile::TempDir;
 
-/// What a peer does with every statement; it ends when the client is gone.
+/// A peer's answer to every statement. It returns when the client is gone.
 type Answer = fn(&mut UnixStream) -> std::io::Result<()>;
 
 /// A peer that lets two clients in.
@@ -77,12 +77,12 @@ fn receive(stream: &mut UnixStream) -> std::io::Result<()> {
     stream.read_exact(&mut vec![0; parse_header(header).0])
 }
 
-/// A deadlock, whatever is asked.
+/// Answers every statement with a deadlock.
 fn deadlock(stream: &mut UnixStream) -> std::io::Result<()> {
     send(stream, b"\xff\xbd\x04#40001Deadlock found", 1)
 }
 
-/// The head of a result.
+/// Sends the head of a result.
 fn columns(stream: &mut UnixStream) -> std::io::Result<()> {
     let parts: [&[u8]; 3] = [&[1], b"\x03def\0\0\0\x01c\0", &[0xfe, 0, 0, 2, 0]];
     (1..).zip(parts).try_for_each(|(sequence, part)| send(stream, part, sequence))
@@ -93,7 +93,7 @@ fn rows_without_end(stream: &mut UnixStream) -> std::io::Result<()> {
     (4..=u8::MAX).chain((0..=u8::MAX).cycle()).try_for_each(|it| send(stream, b"\x01a", it))
 }
 
-/// Never silent for as long as the client allows, and never done.
+/// Sends bytes without end, so it is never silent for as long as the client allows.
 fn drip(stream: &mut UnixStream) -> std::io::Result<()> {
     columns(stream)?;
     stream.write_all(&[0xff, 0xff, 0xfe, 4])?;
@@ -116,7 +116,7 @@ fn monitored(peer: &Peer, bound: Bound, stop: Stop) -> Finished {
 const TIME: Duration = Duration::from_millis(100);
 
 #[test]
-fn errors_that_are_retried_end_with_the_time() {
+fn retries_stop_when_the_time_is_up() {
     let peer = Peer::new(deadlock);
     for bound in [Bound::Time(TIME), Bound::Rate { time: TIME, per_second: 100.0 }] {
         let finished = monitored(&Peer::new(deadlock), bound, Stop::default());
@@ -124,13 +124,13 @@ fn errors_that_are_retried_end_with_the_time() {
         assert!(matches!(finished.work.errors[..], [(1213, 1..)]), "{:?}", finished.work);
         assert_eq!(finished.backlog, matches!(bound, Bound::Rate { .. }).then_some(10));
     }
-    // Without a time it ends once no event has ended for long.
+    // A run without a time ends once no event has ended for a long time.
     let error = peer.session().run(0, Bound::Events(2)).unwrap_err();
     assert!(matches!(error, Error::CutOff { clients: CLIENTS }), "{error}");
 }
 
 #[test]
-fn replies_without_end_are_cut_off() {
+fn endless_replies_are_cut_off() {
     for answer in [rows_without_end as Answer, drip] {
         let finished = monitored(&Peer::new(answer), Bound::Time(TIME), Stop::default());
         assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
@@ -144,13 +144,13 @@ fn replies_without_end_are_cut_off() {
     }
 }
 
-/// Says nothing any more, though it stays.
+/// Stays connected, but sends nothing any more.
 fn silence(stream: &mut UnixStream) -> std::io::Result<()> {
     receive(stream)
 }
 
 #[test]
-fn what_was_done_before_a_server_fell_silent_is_kept() {
+fn work_done_before_a_server_went_silent_is_kept() {
     let peer = Peer::new(silence);
     let finished = monitored(&peer, Bound::Time(Duration::from_secs(3600)), Stop::default());
     assert_eq!((finished.work.events, finished.cut_off), (0, CLIENTS));
@@ -160,7 +160,7 @@ fn what_was_done_before_a_server_fell_silent_is_kept() {
 }
 
 #[test]
-fn who_asks_to_stop_gets_what_there_is() {
+fn a_stop_returns_partial_results() {
     let stop = Stop::default();
     stop.ask();
     let finished = monitored(&Peer::new(drip), Bound::Time(Duration::from_secs(3600)), stop);

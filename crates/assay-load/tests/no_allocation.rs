@@ -1,4 +1,4 @@
-//! The loop between start and end of a run does not allocate: more events, no more allocations.
+//! The loop between the start and the end of a run does not allocate: more events cause no more allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ fn more_events_take_no_more_allocations() {
             let few = if test.name() == "scan" { 5 } else { 50 };
             allocations_of(0, few);
             let (short, long) = (allocations_of(few, few), allocations_of(2 * few, 5 * few));
-            // A run itself allocates a little: its order, its answers, the written histogram.
+            // The run itself allocates a little: its command, its results and the serialised histogram.
             assert!(
                 long < short + 10 && long < 100,
                 "{test}, {statements:?}: {short} for {few} events, then {long}"

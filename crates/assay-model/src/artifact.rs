@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Prefix, Product};
 
-/// The thing whose speed the slices of a system tell.
+/// The thing that was measured as a system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[expect(clippy::large_enum_variant, reason = "a study has a few of them, and most are prefixes")]
@@ -38,7 +38,7 @@ pub struct RunningServer {
 /// A server known from published results only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportedServer {
-    /// Who reported it and where, such as a URL.
+    /// The author and place of the report, such as a URL.
     pub reported_in: String,
     /// The family.
     pub product: Product,
@@ -88,7 +88,7 @@ impl Artifact {
         }
     }
 
-    /// Where in the source: a suite, a URL.
+    /// The place in the source: a suite, a URL.
     #[must_use]
     pub fn channel(&self) -> &str {
         match self {

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_singular_and_thousands_are_set_off() {
+    fn one_is_singular_and_thousands_are_separated() {
         let words = [0_u64, 1, 2, 999, 1000, 4_200_000].map(|number| counted(number, "row"));
         let expected = ["0 rows", "1 row", "2 rows", "999 rows", "1,000 rows", "4,200,000 rows"];
         assert_eq!(words, expected);

@@ -1,8 +1,8 @@
-//! A number that never travels without its uncertainty, and what is concluded from it.
+//! A number that always carries its uncertainty, and the verdict that follows from it.
 
 use serde::{Deserialize, Serialize};
 
-/// A value with its 95 % interval. Where nothing is known of its uncertainty both ends are NaN.
+/// A value with its 95 % interval. If its uncertainty is unknown, both ends are NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate itself.
@@ -14,7 +14,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A value of whose uncertainty nothing is known, such as a single measurement.
+    /// A value whose uncertainty is unknown, such as a single measurement.
     #[must_use]
     pub fn without_interval(value: f64) -> Self {
         Self { value, low: f64::NAN, high: f64::NAN }

@@ -1,5 +1,4 @@
-//! Things that happen during a study and are no measurements: kinds with fields. Their texts are made when they are
-//! shown.
+//! Events of a study that are not measurements: kinds with fields. Their texts are made when they are shown.
 
 use std::fmt;
 
@@ -9,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
-    /// An interrupted study went on.
+    /// An interrupted study continued.
     Resumed,
-    /// A resumed study went on under other conditions on the same machine.
+    /// A resumed study continued under other conditions on the same machine.
     MachineChanged {
         /// The fact that changed.
         fact: MachineFact,
@@ -26,15 +25,15 @@ pub enum EventKind {
         option: String,
         /// The version's behaviour instead: a verb and what follows it.
         instead: String,
-        /// Whether that is what the option asks of the others.
+        /// Whether the version does by itself what the option asks of the others.
         is_as_asked: bool,
     },
-    /// The system would not prepare a statement, so it is sent as text.
+    /// The system refused to prepare a statement, so it is sent as text.
     Unprepared {
         /// The statement.
         sql: String,
     },
-    /// A server of a block did not start, and all of them were started once more.
+    /// A server of a block did not start, so all servers of the block were started once more.
     StartedAgain {
         /// Why it did not start.
         error: String,
@@ -46,21 +45,21 @@ pub enum EventKind {
         /// Why it did not start.
         error: String,
     },
-    /// A slice was broken off.
+    /// A slice was cut off.
     TestFailed {
         /// The test's name.
         test: String,
         /// Why.
         why: String,
     },
-    /// A resumed sequence did again what writes had done before, to find the data as they leave them.
+    /// A resumed sequence repeated earlier writes, so that it finds the data as they leave it.
     WritesRepeated,
-    /// Other processes troubled slices; the busiest of them.
+    /// Other processes disturbed slices.
     OtherProcesses {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
-    /// A text from a ledger that is older than event kinds. Nothing else has it.
+    /// A text from a ledger that is older than event kinds. New events never have this kind.
     Other {
         /// The text.
         text: String,
@@ -81,13 +80,30 @@ pub enum MachineFact {
     FileSystem,
 }
 
-/// A process that used CPUs meanwhile and has no part in the study.
+/// A process outside the study that used CPU time meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyProcess {
     /// Its name.
     pub name: String,
     /// CPU time it used on average, percent of one CPU.
     pub cpu_percent: u32,
+}
+
+/// The first words of [`EventKind::OtherProcesses`].
+const OTHERS_BUSY: &str = "other processes used the CPU: ";
+
+impl EventKind {
+    /// Whether it names this process as a busy one. A study that an older assay began has the text of such an event.
+    #[must_use]
+    pub fn names(&self, process: &str) -> bool {
+        match self {
+            Self::OtherProcesses { processes } => processes.iter().any(|busy| busy.name == process),
+            Self::Other { text } => {
+                text.starts_with(OTHERS_BUSY) && text.contains(&format!("`{process}` "))
+            }
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for EventKind {
@@ -99,7 +115,7 @@ impl fmt::Display for EventKind {
             }
             Self::OptionLeftOut { option, instead, is_as_asked } => {
                 write!(f, "has no `{option}`: this version {instead}")?;
-                f.write_str(if *is_as_asked { ", which is what was asked for" } else { "" })
+                f.write_str(if *is_as_asked { ", as requested" } else { "" })
             }
             Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
             Self::StartedAgain { error } => {
@@ -110,10 +126,10 @@ impl fmt::Display for EventKind {
             }
             Self::TestFailed { test, why } => write!(f, "{test} failed: {why}"),
             Self::WritesRepeated => f.write_str(
-                "the writes measured before the interruption are done again, unrecorded",
+                "the writes measured before the interruption are repeated without being recorded",
             ),
             Self::OtherProcesses { processes } => {
-                f.write_str("other processes used the CPU: ")?;
+                f.write_str(OTHERS_BUSY)?;
                 for (number, BusyProcess { name, cpu_percent }) in processes.iter().enumerate() {
                     let comma = if number == 0 { "" } else { ", " };
                     let (cpus, hundredths) = (cpu_percent / 100, cpu_percent % 100);
@@ -141,7 +157,20 @@ impl fmt::Display for MachineFact {
 mod tests {
     use super::*;
 
-    /// Scripts and people know these texts from earlier versions.
+    #[test]
+    fn a_busy_process_is_known_by_its_name_in_old_texts_too() {
+        let busy = |name: &str| BusyProcess { name: name.to_owned(), cpu_percent: 58 };
+        let event = EventKind::OtherProcesses { processes: vec![busy("cc1"), busy("ld")] };
+        let text = EventKind::Other { text: event.to_string() };
+        for event in [event, text] {
+            assert!(event.names("cc1") && event.names("ld"), "{event:?}");
+            assert!(!event.names("cc") && !event.names("used"), "{event:?}");
+        }
+        let failed = EventKind::Other { text: "`cc1` failed: `ld` is missing".to_owned() };
+        assert!(!failed.names("ld"));
+    }
+
+    /// Scripts and users know these texts from earlier versions.
     #[test]
     fn every_kind_has_its_text() {
         let text = || "x".to_owned();
@@ -160,10 +189,7 @@ mod tests {
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),
             (changed(MachineFact::FileSystem), "resumed on file system 2, began on 1"),
             (left_out(false), "has no `jit`: this version has no compiler"),
-            (
-                left_out(true),
-                "has no `jit`: this version has no compiler, which is what was asked for",
-            ),
+            (left_out(true), "has no `jit`: this version has no compiler, as requested"),
             (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),
             (EventKind::StartedAgain { error: text() }, "starting the servers of a block again: x"),
             (
@@ -173,7 +199,7 @@ mod tests {
             (EventKind::TestFailed { test: "scan".to_owned(), why: text() }, "scan failed: x"),
             (
                 EventKind::WritesRepeated,
-                "the writes measured before the interruption are done again, unrecorded",
+                "the writes measured before the interruption are repeated without being recorded",
             ),
             (
                 EventKind::OtherProcesses { processes: vec![busy("a", 58), busy("b", 205)] },

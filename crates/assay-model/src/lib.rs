@@ -1,4 +1,4 @@
-//! The nouns and units of assay: what every stage talks about. Types only, no input or output, no clock, no randomness.
+//! The types and units of assay, which all stages share. Types only: no input or output, no clock, no randomness.
 //!
 //! Units are in the names: `_us` microseconds, `_ns` nanoseconds, `_kb` kibibytes, `_per_op` divided by operations.
 //! An *operation* is one query as sysbench counts it (every executed statement, `BEGIN` and `COMMIT` included),
@@ -46,7 +46,7 @@ pub use study::{
 };
 pub use system::{Engine, Origin, Product, SystemSpec};
 pub use test::{
-    Class, Definition, Group, Habits, Pacing, Role, Schema, StartFrom, Test, TestSet, Unit,
+    Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,
 };
 
 /// Version of the workload definition (statements, parameters, data, order, counting).

@@ -52,8 +52,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A program beside the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it
-    /// directly.
+    /// A program next to the server, such as `initdb` or `pg_ctl`. It finds its loader by itself: start it directly.
     #[must_use]
     pub fn program(&self, name: &str) -> PathBuf {
         self.server.with_file_name(name)

@@ -71,7 +71,7 @@ pub fn shortened(input: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_long_input_is_told_by_its_beginning() {
+    fn long_input_is_shortened() {
         let whole = "é".repeat(80);
         assert_eq!(shortened(&whole), whole);
         assert_eq!(shortened(&format!("{whole}x")), format!("{whole}…"));
@@ -82,7 +82,7 @@ mod tests {
     const EVIL: &str = "a\x1b[2J\u{9b}1m\x07\u{202e}b\u{2067}\u{200f}\u{61c}\u{2028}\x7fc\r\nd\te";
 
     #[test]
-    fn nothing_harmful_is_left_and_the_rest_stays() {
+    fn harmful_characters_are_removed_and_others_kept() {
         assert_eq!(printable(EVIL), "a�[2J�1m��b�����c  d e");
         assert_eq!(printable_lines("a\nb\x1b"), "a\nb\u{fffd}");
         let plain = "größe 数 → ▲ 🐬 a\u{200b}b";

@@ -54,9 +54,9 @@ pub enum Table {
 pub enum Fill {
     /// This many draws of the script's distribution over the rows, as `id` or as `k`.
     Drawn(u32),
-    /// The last draw once more.
+    /// The last draw again.
     Again,
-    /// The last draw plus this.
+    /// The last draw plus this number.
     Plus(u32),
     /// This many consecutive ids just above the middle of the table.
     Hot(u32),

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Settings about passwords and the like that hold none.
+/// Settings whose names suggest a secret, but that hold none.
 const HARMLESS: [&str; 18] = [
     "validate_password",
     "password_check",
@@ -25,7 +25,8 @@ const HARMLESS: [&str; 18] = [
     "bypass",
 ];
 
-/// Whether a setting may hold a password or a key: those of others' servers are read too, and are kept and shown.
+/// Whether a setting may hold a password or a key. assay also reads, stores and shows the settings of servers that
+/// other people run.
 #[must_use]
 pub fn may_be_secret(name: &str) -> bool {
     let words = [
@@ -59,18 +60,18 @@ pub struct Login {
     pub address: String,
     /// The user as written in the address, where some characters are percent-encoded.
     pub user: String,
-    /// The same; empty where the user is a token that needs none.
+    /// The password as written in the address. It is empty if the user is a token that needs none.
     pub password: String,
 }
 
-/// Nothing of it is shown.
+/// Shows nothing of the login.
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Login({})", self.address)
     }
 }
 
-/// The login in an address such as `https://user:password@host/path`; none where there is none, or one without a
+/// The login in an address such as `https://user:password@host/path`. `None` if there is no login, or one without a
 /// secret, such as `ssh://git@host/path`.
 #[must_use]
 pub fn login(address: &str) -> Option<Login> {
@@ -87,7 +88,7 @@ pub fn without_logins(text: &str) -> String {
     replaced(text, &in_addresses(text, end_in_prose))
 }
 
-/// A word that is an address, or a system name with one, without the passwords and tokens in it: the address goes on to
+/// A word that is an address, or a system name with one, without the passwords and tokens in it. The address extends to
 /// the end of the word, whatever characters are in it.
 #[must_use]
 pub fn address_without_login(word: &str) -> String {
@@ -115,7 +116,7 @@ struct Secret {
     instead: &'static str,
 }
 
-/// The text with other words for its secrets; of those that overlap, the first counts.
+/// The text with its secrets replaced. Of secrets that overlap, the first counts.
 fn replaced(text: &str, secrets: &[Secret]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut done = 0;
@@ -129,7 +130,8 @@ fn replaced(text: &str, secrets: &[Secret]) -> String {
     clean + text.get(done..).unwrap_or_default()
 }
 
-/// Logins and parameters of all addresses in a text; `end` says where one ends that begins at a place.
+/// Finds the logins and secret parameters of all addresses in a text. `end` returns where the address that begins at a
+/// position ends.
 fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = Vec::new();
     for Start { scheme, at } in starts(text) {
@@ -141,7 +143,8 @@ fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
         let mut rest = 0;
         if let Some(login) = login_in(scheme, address) {
             rest = login.len() + 1;
-            // Elsewhere than on the web, the user is a name, without which there is no access.
+            // With schemes other than those of the web, the user is only a name. Without the password it gives no
+            // access.
             let (from, to) = match login.find(':') {
                 Some(colon) if !is_web(scheme) => (colon, login.len()),
                 _ => (0, rest),
@@ -156,7 +159,7 @@ fn in_addresses(text: &str, end: impl Fn(&str, usize) -> usize) -> Vec<Secret> {
     secrets
 }
 
-/// The values of parameters whose names `hides` tells, in the query of an address that begins after its login.
+/// The values of the parameters that `hides` selects, in the query of an address. The search begins after its login.
 fn parameters(
     address: &str,
     from: usize,
@@ -185,11 +188,11 @@ struct Start<'a> {
     at: usize,
 }
 
-/// Schemes that are known also where what follows them is misspelt.
+/// Schemes that are recognised even if the characters after them are misspelt.
 const SCHEMES: [&str; 8] =
     ["http", "https", "ftp", "ssh", "mysql", "mariadb", "postgres", "postgresql"];
 
-/// All addresses of a text: behind `://`, and behind what may be meant for it.
+/// All addresses of a text: after `://`, and after likely misspellings of it.
 fn starts(text: &str) -> Vec<Start<'_>> {
     let mut starts = Vec::new();
     let mut next = 0;
@@ -249,20 +252,20 @@ fn login_in<'a>(scheme: &str, address: &'a str) -> Option<&'a str> {
     (is_web(scheme) || login.contains(':')).then_some(login)
 }
 
-/// The login of an address whose password holds a slash, as it should not.
+/// The login of an address whose password contains a slash, although it should not.
 fn login_with_slash<'a>(address: &'a str, authority: &str) -> Option<&'a str> {
     let (name, port) = authority.split_once(':').filter(|_| !authority.starts_with('['))?;
     if !port.bytes().all(|byte| byte.is_ascii_digit()) {
         return address.rsplit_once('@').map(|(login, _)| login);
     }
-    // A number is rather the port of what has the name of a host.
+    // A number is more likely a port, if it follows what looks like a host.
     let is_host = name.contains('.') || name.eq_ignore_ascii_case("localhost");
     let place = address.split('#').next().unwrap_or(address);
     place.rsplit_once('@').map(|(login, _)| login).filter(|_| !is_host && !port.is_empty())
 }
 
-/// A file, or a part of one, with `*` for each byte that may be of a password or token: all places stay where they are.
-/// Rather too much is hidden than too little.
+/// A file, or a part of one, with `*` for each byte that may belong to a password or token. All positions stay the
+/// same. It hides too much rather than too little.
 #[must_use]
 pub fn masked(text: &str) -> String {
     let mut spans = Vec::new();

@@ -20,9 +20,9 @@ pub struct SliceId {
     pub system: usize,
     /// The cell that was measured.
     pub cell: CellId,
-    /// Which set of fresh instances, from 0.
+    /// Number of the set of fresh instances, from 0.
     pub block: u32,
-    /// Which round within the block and cell, from 0.
+    /// Number of the round within the block and cell, from 0.
     pub round: u32,
 }
 
@@ -171,9 +171,9 @@ pub struct Slice {
     pub cell: CellId,
     /// Index into [`crate::StudyRecord::runs`]: when and where it was measured.
     pub run: usize,
-    /// Which set of fresh instances, from 0.
+    /// Number of the set of fresh instances, from 0.
     pub block: u32,
-    /// Which round within the block and cell, from 0. Slices of one round are one pair (or tuple).
+    /// Number of the round within the block and cell, from 0. Slices of one round are one pair (or tuple).
     pub round: u32,
     /// Place within the round, from 0: the order in which the systems took their turn.
     pub position: u32,
@@ -185,11 +185,11 @@ pub struct Slice {
     pub trouble: Vec<Trouble>,
     /// The clients' counters.
     pub work: WorkCounters,
-    /// The clients' CPU; none when it was not read.
+    /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
-    /// The server's counters; none when they were not read, as of a server elsewhere.
+    /// The server's counters; `None` if they were not read, such as those of a server on another machine.
     pub server: Option<ServerCounters>,
-    /// The machine's counters; none when they were not read.
+    /// The machine's counters; `None` if they were not read.
     pub host: Option<HostCounters>,
 }
 
@@ -200,7 +200,7 @@ impl Slice {
         SliceId { system: self.system, cell: self.cell, block: self.block, round: self.round }
     }
 
-    /// Operations per second of the measured part, none when nothing was measured.
+    /// Operations per second of the measured part; `None` if nothing was measured.
     ///
     /// The test's [`Unit`] defines an operation.
     #[must_use]
@@ -228,7 +228,7 @@ impl Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, Definition, Group, Habits, Schema, StartFrom};
+    use crate::{Class, Definition, Group, PlanningFacts, Schema, StartFrom};
 
     fn slice(unit: Unit, clients: u32, work: WorkCounters) -> Slice {
         let setup = Setup { clients, tables: 1, rows: 100_000 };
@@ -243,7 +243,7 @@ mod tests {
             unit,
             schema: Schema::Sbtest,
             roles: Vec::new(),
-            habits: Habits::default(),
+            planning: PlanningFacts::default(),
             digest: String::new(),
         });
         Slice {
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn scan_is_the_rate_of_one_client_whatever_their_number() {
-        // Every scan takes half a second; of three clients the last ends long after the others.
+        // Each scan takes half a second. Of three clients, the last one ends long after the others.
         let work = |events, elapsed_ms: u64| WorkCounters {
             events,
             read: events,

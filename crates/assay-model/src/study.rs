@@ -7,7 +7,7 @@ use crate::{
     StatementMode, SystemSpec, TestSet,
 };
 
-/// Which CPUs clients and server may use, chosen per study and shown in the report.
+/// The CPUs that clients and server may use, chosen per study and shown in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuPlacement {
@@ -38,7 +38,8 @@ pub enum Experiment {
     /// In short slices, round by round, on fresh instances block by block: noise and drift of the machine cancel out.
     #[default]
     Interleaved,
-    /// One system after the other, each test once and long, on one instance: as the posts ran it (preset published).
+    /// One system after the other, each test once and long, on one instance, as in the published posts (preset
+    /// published).
     Sequential,
 }
 
@@ -77,7 +78,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A machine of which nothing is known.
+    /// A machine about which nothing is known.
     const fn unknown() -> Self {
         Self {
             cpu: String::new(),
@@ -117,9 +118,9 @@ pub struct PlannedCell {
     pub id: CellId,
     /// Warm-up of each slice, which is discarded, milliseconds. Write tests: part of the events, see `events`.
     pub warm_ms: u32,
-    /// Measured part of each slice, milliseconds: the bound for reads, the aim of calibration for writes.
+    /// Measured part of each slice, milliseconds. It bounds reads; the calibration of writes aims at it.
     pub slice_ms: u32,
-    /// Events of a write slice, the same for all systems; none for reads, and for writes until calibrated.
+    /// Events of a write slice, the same for all systems; `None` for reads, and for writes before the calibration.
     pub events: Option<u64>,
     /// CPUs of clients and server.
     pub placement: CpuPlacement,
@@ -142,9 +143,9 @@ pub struct Study {
     pub threshold: f64,
     /// Time the study may take, seconds.
     pub budget_s: f64,
-    /// Blocks at most; the budget is shared out over them.
+    /// Maximum number of blocks, among which the budget is divided.
     pub blocks: u32,
-    /// Rounds of every cell per block at most.
+    /// Maximum number of rounds of every cell per block.
     pub rounds: u32,
     /// Cells in the order in which they run.
     pub cells: Vec<PlannedCell>,
@@ -186,23 +187,22 @@ pub struct Instance {
 /// A block as it was planned, from which an interrupted study continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Block {
-    /// Which, from 0.
+    /// Its number, from 0.
     pub number: u32,
     /// Index into [`StudyRecord::runs`]: the run in which it began.
     pub run: usize,
-    /// Good rounds wanted of every cell.
+    /// Number of good rounds that every cell should get.
     pub rounds: u32,
     /// The cells that take part, in order.
     pub cells: Vec<CellId>,
 }
 
-/// One stretch of time on one machine during which a study was measured: the first, and one more for each time it was
-/// resumed.
+/// A period on one machine in which a study was measured: the first one, and another for each time it was resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// Its last sign of life, milliseconds since the Unix epoch.
+    /// When its last row was written, milliseconds since the Unix epoch.
     pub updated_ms: i64,
     /// The machine.
     pub host: Host,
@@ -233,11 +233,11 @@ pub struct StudyEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditClass {
-    /// Asked for.
+    /// Asked for, or inherent in the versions.
     Expected,
-    /// Known not to matter for what is measured.
+    /// Known not to matter, or not known to matter.
     Harmless,
-    /// Known to matter: spoils the comparison unless asked for.
+    /// Known to decide comparisons by itself, and not asked for.
     Suspicious,
 }
 
@@ -246,7 +246,7 @@ pub enum AuditClass {
 pub struct AuditFinding {
     /// The setting.
     pub setting: String,
-    /// Its value by system index; none where the system has no such setting.
+    /// Its value by system index; `None` if the system has no such setting.
     pub values: Vec<Option<String>>,
     /// Its class.
     pub class: AuditClass,
@@ -265,7 +265,7 @@ pub struct StudyRecord {
     pub systems: Vec<System>,
     /// Content of the data that instances started from.
     pub data: Vec<DataContent>,
-    /// The stretches of time during which it was measured; at least one.
+    /// The periods in which it was measured; at least one.
     pub runs: Vec<Run>,
     /// Blocks that were started.
     pub blocks: Vec<Block>,
@@ -285,7 +285,7 @@ pub struct StudyRecord {
 }
 
 impl StudyRecord {
-    /// A study of which nothing is measured yet.
+    /// A study without any measurement yet.
     #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
         let run = Run {
@@ -332,7 +332,7 @@ pub struct StudySummary {
     pub started_ms: i64,
     /// Level of effort.
     pub preset: Preset,
-    /// Which selection.
+    /// The selection of tests.
     pub set: TestSet,
     /// Names of the systems; the base first.
     pub systems: Vec<String>,

@@ -31,7 +31,7 @@ pub enum StartFrom {
     Aged,
 }
 
-/// A published selection of microbenchmarks.
+/// A published selection of tests.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -124,7 +124,7 @@ pub struct Role {
 /// Properties of a test's events that the planner needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Habits {
+pub struct PlanningFacts {
     /// Its slices are longer than those of other tests, because an event takes tens of milliseconds.
     pub is_long: bool,
     /// Rows that an event changes.
@@ -161,8 +161,9 @@ pub struct Definition {
     pub schema: Schema,
     /// The roles that work at the same time. The first one is measured.
     pub roles: Vec<Role>,
-    /// Properties that the planner needs.
-    pub habits: Habits,
+    /// Properties that the planner needs. Ledgers keep them under their former name.
+    #[serde(rename = "habits")]
+    pub planning: PlanningFacts,
     /// Digest of what it sends: slices of tests with different digests are different work and are never mixed.
     pub digest: String,
 }

@@ -31,7 +31,7 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
         [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
     {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > f64::from(SLICE_MS) / 1000.0) {
-            let why = "a slice lasts a day at most".to_owned();
+            let why = "a slice lasts at most a day".to_owned();
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
         }
     }

@@ -169,7 +169,7 @@ fn told(why: &Refusal) -> String {
             )
         }
         Refusal::LeadsAway(value) => {
-            format!("`{}` leads out of the server's own directory", shortened(value))
+            format!("`{}` lies outside the server's own directory", shortened(value))
         }
     }
 }
@@ -200,7 +200,7 @@ impl Hint for Error {
                 hint.iter().cloned().chain([all]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
-                "a plain name, such as `binlog` or `slow.log`, lies in the server's own directory"
+                "use a plain name, such as `binlog` or `slow.log`: it lies in the server's own directory"
                     .to_owned(),
             ],
             Self::ReservedOption { why: Refusal::ShortFor(_), .. } => {

@@ -1,4 +1,4 @@
-//! Whether the machine is large enough, before anything is loaded.
+//! Checks that the machine is large enough, before anything is loaded.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -26,8 +26,8 @@ pub fn largest(setups: &[Setup]) -> Setup {
     setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
 }
 
-/// Checks that a study that was planned before, perhaps elsewhere, fits into the memory of this machine; what it needs
-/// on disk may be there already.
+/// Checks that a study that was planned earlier, perhaps elsewhere, fits into the memory of this machine. It does not
+/// check the disk, where the data may be already.
 ///
 /// # Errors
 /// [`Error::TooLittle`].
@@ -74,7 +74,8 @@ pub fn check_audit(
     needs(DISK, disk, machine.disk_mb)
 }
 
-/// Buffer pools of the resident servers within 70 % of memory; templates and copies of all systems on disk.
+/// Checks that the buffer pools of all running servers fit into 70 % of the memory, and the templates and copies of all
+/// systems onto the disk.
 pub(crate) fn check_machine(
     largest: Setup,
     setups: &[Setup],
@@ -83,7 +84,7 @@ pub(crate) fn check_machine(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let memory_have = machine.memory_mb * 7 / 10;
-    // A server that runs already has its memory, and its data are elsewhere.
+    // A server that runs already has its memory, and its data is elsewhere.
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches_mb = |setup| {
         let each = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(setup)));
@@ -133,7 +134,7 @@ pub(crate) fn check_machine(
     Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit })
 }
 
-/// The size of the data cache that a system asks for, MB; none if the plan decides it.
+/// The size of the data cache that a system asks for, MB; `None` if the plan decides it.
 fn cache_mb(spec: &SystemSpec) -> Option<u64> {
     let (option, unit) = match spec.engine {
         Engine::InnoDb => ("innodb_buffer_pool_size", 1),
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_what_frees_it() {
+    fn missing_space_comes_with_advice() {
         let disk = plan(&request(), MachineFacts { disk_mb: 500, ..SMALL }).unwrap_err();
         assert!(
             disk.is_of_disk() && disk.hints().concat().contains("`assay cache clean --unused 1h`")

@@ -9,9 +9,9 @@ use assay_model::thousands;
 use crate::error::Error;
 
 /// The advice for too many systems.
-pub(crate) const FEWER_SYSTEMS: &str = "compare in several studies";
+pub(crate) const FEWER_SYSTEMS: &str = "split the comparison into several studies";
 
-/// The value itself when it lies in the range.
+/// Returns the value if it lies in the range.
 pub(crate) fn in_range(
     option: &'static str,
     value: u32,
@@ -29,7 +29,7 @@ pub(crate) fn in_range(
     }
 }
 
-/// Fails when there are more of something than a study may have; `fewer` says how to have less.
+/// Fails if there are more of something than a study may have. `fewer` is advice on how to have less.
 pub(crate) fn at_most(
     what: &'static str,
     count: usize,

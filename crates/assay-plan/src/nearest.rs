@@ -1,6 +1,6 @@
 //! Guesses the word that a mistyped one stands for.
 
-/// The candidate most like `word`; none when all are quite different.
+/// The candidate most similar to `word`; `None` if all are quite different.
 pub(crate) fn nearest<T: AsRef<str>>(
     word: &str,
     candidates: impl IntoIterator<Item = T>,
@@ -9,7 +9,7 @@ pub(crate) fn nearest<T: AsRef<str>>(
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
         .filter(|(likeness, candidate)| {
-            // Short words are never much alike, even one typo apart.
+            // Short words are never very similar, even if they are one typo apart.
             *likeness > ALIKE || strsim::osa_distance(candidate.as_ref(), word) <= 1
         })
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_the_nearest_word() {
         let words = ["preset", "placement", "rows", "one-cpu"];
         assert_eq!(nearest("prset", words), Some("preset"));
         assert_eq!(nearest("placment", words), Some("placement"));

@@ -13,10 +13,12 @@ pub const ROUNDS_MIN: u32 = 2;
 /// An interleaved study measures so many blocks even if its budget is too short.
 const BLOCKS_MIN: u32 = 2;
 
-/// Milliseconds per system and round beside the warm and the measured part, assumed until the first round was measured.
+/// Milliseconds per system and round in addition to the warm-up and the measured part, assumed until the first round
+/// was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
-/// Assumed time to start an instance, plus its data copied and read at the assumed rate, until one was started.
+/// Assumed time to start an instance, in addition to copying and reading its data at the assumed rate, until one was
+/// started.
 const START_S: f64 = 0.5;
 const START_MB_PER_S: f64 = 200.0;
 
@@ -27,8 +29,8 @@ const OF_BLOCKS: f64 = 36.0;
 const OF_PAIRS: f64 = 3500.0;
 const PAIR_MS: f64 = 50.0;
 
-/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: how uncertain the spread of so few is.
-/// The fit was made at 4 blocks.
+/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: it shows how uncertain the spread of so few
+/// blocks is. The fit was made at 4 blocks.
 const STUDENT: [f64; 3] = [12.706, 4.303, 3.182];
 
 /// The needs of verdicts, which the crate that judges decides.
@@ -60,7 +62,7 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
-/// How long a study takes and what it can decide in the time that is left, in one sentence for the user.
+/// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left.
 #[must_use]
 pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> String {
     let start_s = start_s(&study.cells, systems);
@@ -72,7 +74,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         about(start_s + once_s),
     );
     if study.experiment == Experiment::Sequential {
-        return format!("{what}, and only one is made, so a change cannot be told from chance");
+        return format!("{what}, and there is only one, so changes cannot be told from chance");
     }
     let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
@@ -85,11 +87,11 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()
         } else if left_s < start_s + once_s {
-            format!("more than the {} left for all", about(left_s))
+            format!("more than the {} left", about(left_s))
         } else {
             format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
         };
-        return format!("{what}, {why}: little will be decided; use {remedy}");
+        return format!("{what}, {why}: few tests will be decided; use {remedy}");
     }
     if study.preset == Preset::Smoke && blocks < needs.blocks {
         let only = if blocks == 1 { "shows" } else { "show" };
@@ -110,7 +112,7 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
     )
 }
 
-/// Says before a study starts that it takes longer than its budget; nothing where the budget may be enough.
+/// Says before a study starts that it takes longer than its budget; `None` if the budget may be enough.
 #[must_use]
 pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment == Experiment::Sequential {
@@ -122,8 +124,8 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     let least_s = f64::from(blocks) * block_s;
     (least_s > study.budget_s).then(|| {
         format!(
-            "the budget of {} is too short: {} of {} on {} take about {}, besides loading the data, and are measured \
-             in any case; use a longer `--budget`, fewer `--tests` or fewer systems",
+            "the budget of {} is too short: {} of {} on {} take about {}, not counting loading, and are measured \
+             anyway; use a longer `--budget`, fewer `--tests` or fewer systems",
             about(study.budget_s),
             counted(blocks, "block"),
             counted(study.cells.len() as u64, "test"),
@@ -170,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_study_says_what_a_pass_takes_and_what_the_budget_decides() {
+    fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
         let told = outlook(&study, 2, 600.0, NEEDS);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
@@ -184,20 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_holds_no_pass_or_too_few_blocks_is_told_with_the_way_out() {
+    fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
         study.budget_s = 20.0;
         let none = outlook(&study, 2, 2.0, NEEDS);
-        assert!(none.contains("more than the 2 s left for all"), "{none}");
+        assert!(none.contains("more than the 2 s left"), "{none}");
         let few = outlook(&study, 2, 20.0, NEEDS);
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
         let late = outlook(&study, 2, -30.0, NEEDS);
         assert!(late.contains("nothing is left of the budget"), "{late}");
         for told in [&none, &few] {
-            assert!(told.contains("little will be decided"), "{told}");
+            assert!(told.contains("few tests will be decided"), "{told}");
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
-            // The time that was used counts again.
+            // The time used so far counts too.
             let used_s = if *told == none { 18.0 } else { 0.0 };
             assert!(
                 outlook(&study, 2, seconds - used_s, NEEDS).contains("on a quiet machine"),
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_cannot_be_kept_is_named_before_the_study_starts() {
+    fn an_unattainable_budget_is_reported_before_the_study_starts() {
         let smoke = planned(Preset::Smoke, &[]);
         assert_eq!(overrun(&smoke, 2), None);
         let told = overrun(&smoke, 12).unwrap();
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn more_measuring_decides_smaller_changes_as_simulated() {
+    fn longer_studies_detect_smaller_changes_as_simulated() {
         let study = planned(Preset::Quick, &["point-query"]);
         for (rounds, simulated) in [(10, 0.107), (40, 0.049), (160, 0.036)] {
             let change = smallest_change(&study, 4, rounds);
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_decide_large_changes_only() {
+    fn few_blocks_detect_only_large_changes() {
         let study = planned(Preset::Quick, &["point-query"]);
         let [two, three, four, five] =
             [2, 3, 4, 5].map(|blocks| smallest_change(&study, blocks, 40));
@@ -254,6 +256,6 @@ mod tests {
     #[test]
     fn a_single_pass_promises_nothing() {
         let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS);
-        assert!(told.contains("only one is made"), "{told}");
+        assert!(told.contains("there is only one"), "{told}");
     }
 }

@@ -40,7 +40,7 @@ pub struct PlannedSystem {
     pub spec: SystemSpec,
     /// The base a second time, to count false alarms.
     pub is_twin: bool,
-    /// The address and login of a server that runs already, with its password; none for a server that assay starts.
+    /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
     pub url: Option<ServerUrl>,
     /// The login of the repository that it is built from, if one was given.
     pub login: Option<Login>,
@@ -64,7 +64,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let fewer = "fewer client counts in `--clients`, or fewer tests by `--tests`";
+    let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let largest = largest(&setups);
     check_running(&systems, effort.experiment, request.placement)?;
@@ -72,13 +72,13 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     if let Some(system) = pooled
         && request.placement == Some(CpuPlacement::ConnectionsOnOneCpu)
     {
-        let why = "its connections share threads, which cannot be confined for one of them";
+        let why = "its connections share threads, which cannot be pinned for a single connection";
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     check_machine(largest, &setups, &specs, effort.experiment, machine)?;
 
-    // A server that others use is not pinned, and the rest is treated alike.
+    // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
     let request = &Request {
         placement: if is_attached { Some(CpuPlacement::Free) } else { request.placement },
@@ -123,7 +123,7 @@ fn without_password(system: &SystemRequest) -> SystemRequest {
     SystemRequest { words, ..system.clone() }
 }
 
-/// Reads the systems; the same given twice gets ` #2`, ` #3`, ..., the base's twin ` (twin)`.
+/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`.
 fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
     // Checked first, because each of them is read.
     at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -160,7 +160,7 @@ fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>
     Ok(systems)
 }
 
-/// Refuses what servers that run already cannot do.
+/// Refuses requests that servers that run already cannot fulfil.
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
@@ -169,11 +169,11 @@ fn check_running(
     let mut seen = HashSet::new();
     for system in systems.iter().filter(|system| system.url.is_some()) {
         let why = if experiment == Experiment::Sequential {
-            "preset published starts its servers itself"
+            "preset published works only with servers that assay starts"
         } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
-            "a server that already runs is not confined to a CPU"
+            "a running server cannot be pinned to a CPU"
         } else if !system.spec.overrides.is_empty() {
-            "a server that already runs has its options"
+            "the options of a running server cannot be set"
         } else if system.is_twin {
             "`--twin` works only for systems that assay starts"
         } else if !seen.insert(&system.spec.origin) {
@@ -186,7 +186,7 @@ fn check_running(
     Ok(())
 }
 
-/// Whether it asks for a pool of threads that serve all connections together.
+/// Whether the system asks for a pool of threads that serve all connections together.
 fn shares_threads(spec: &SystemSpec) -> bool {
     let own = ["one-thread-per-connection", "0"];
     asked(spec, "thread_handling")
@@ -203,7 +203,12 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
             let setup = Setup { clients, tables, rows };
             if !setups.contains(&setup) {
                 // Each of them is compared with all before it.
-                at_most("setups", setups.len() + 1, CELLS, "measure in several studies")?;
+                at_most(
+                    "setups",
+                    setups.len() + 1,
+                    CELLS,
+                    "split the measurement into several studies",
+                )?;
                 setups.push(setup);
             }
         }
@@ -215,8 +220,8 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
     Ok(setups)
 }
 
-/// One data set after the other; on each, every test at all client counts in turn, as published: writes come after all
-/// reads that precede them.
+/// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes
+/// come after all reads that precede them.
 fn cells(request: &Request, effort: &Effort, tests: &[Test], setups: &[Setup]) -> Vec<PlannedCell> {
     let mut data: Vec<DataSet> = Vec::new();
     for setup in setups {
@@ -241,12 +246,13 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
 }
 
 fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
-    let as_read = effort.experiment == Experiment::Sequential && test.habits.is_timed_as_published;
+    let as_read =
+        effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
     let is_write = test.class == Class::Write && !as_read;
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
         (false, Experiment::Interleaved) => {
-            effort.slice_ms * if test.habits.is_long { LONG } else { 1 }
+            effort.slice_ms * if test.planning.is_long { LONG } else { 1 }
         }
         (false, Experiment::Sequential) => effort.slice_ms,
     };
@@ -258,7 +264,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         events: None,
         placement: request.placement.unwrap_or(match effort.experiment {
             Experiment::Interleaved => default_placement(test, setup),
-            // Nothing is pinned in the posts.
+            // The posts pinned nothing.
             Experiment::Sequential => CpuPlacement::Free,
         }),
     }
@@ -267,7 +273,8 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
 /// Reads whose single event takes tens of milliseconds need longer slices than the rest.
 const LONG: u32 = 3;
 
-/// One connection on two CPUs measures the wake-up of an idle CPU, so one client shares a CPU with its server.
+/// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its
+/// server.
 fn default_placement(test: Test, setup: Setup) -> CpuPlacement {
     match (setup.clients, test.class) {
         (1, Class::Read) => CpuPlacement::OneCpu,

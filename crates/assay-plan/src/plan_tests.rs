@@ -24,7 +24,7 @@ fn quick_is_the_published_set_on_one_small_table() {
 }
 
 #[test]
-fn servers_that_run_already_keep_their_password_out_of_what_is_kept() {
+fn passwords_of_running_servers_are_not_stored() {
     let mut request = request();
     let url = "mysql://me:secret@db.example/sbtest";
     request.systems = vec![SystemRequest::of(url), SystemRequest::of("mysql@8.0")];
@@ -39,7 +39,7 @@ fn servers_that_run_already_keep_their_password_out_of_what_is_kept() {
 }
 
 #[test]
-fn what_runs_already_cannot_do_everything() {
+fn running_servers_are_refused_where_they_cannot_take_part() {
     let url = SystemRequest::of("postgres://me@db.example/sbtest");
     let other = SystemRequest::of("postgres@16");
     let refused = |change: &dyn Fn(&mut Request)| {
@@ -68,7 +68,7 @@ fn the_same_system_twice_gets_a_number() {
 }
 
 #[test]
-fn the_twin_is_the_base_once_more() {
+fn the_twin_repeats_the_base() {
     let mut request = request();
     request.twin = Some(true);
     let all = ["mariadb@10.11", "mariadb@11.8", "mariadb@10.11 (twin)"];
@@ -76,7 +76,7 @@ fn the_twin_is_the_base_once_more() {
     let plan = plan(&request, MACHINE).unwrap();
     assert_eq!(plan.systems[0].spec, plan.systems[2].spec);
     assert_eq!(plan.systems.iter().filter(|system| system.is_twin).count(), 1);
-    // A system against nothing but its twin is an A/A test.
+    // A system that is compared only with its twin is an A/A test.
     request.systems.truncate(1);
     assert_eq!(names(&request), ["mariadb@10.11", "mariadb@10.11 (twin)"]);
 }
@@ -150,7 +150,7 @@ fn every_test_runs_at_all_client_counts_before_the_next() {
 }
 
 #[test]
-fn refuses_what_makes_no_sense() {
+fn refuses_invalid_requests() {
     for change in [
         (|r: &mut Request| r.systems.truncate(1)) as fn(&mut Request),
         |r| r.setups[0].rows = Some(0),
@@ -168,7 +168,7 @@ fn refuses_what_makes_no_sense() {
 }
 
 #[test]
-fn threads_that_connections_share_are_not_confined() {
+fn shared_connection_threads_are_not_pinned() {
     let mut request = request();
     request.systems[1].words = "mariadb@11.8+loose-thread-handling=pool-of-threads".to_owned();
     let cells = plan(&request, MACHINE).unwrap().study.cells;
@@ -179,7 +179,7 @@ fn threads_that_connections_share_are_not_confined() {
 }
 
 #[test]
-fn a_cache_that_a_system_asks_for_counts() {
+fn a_requested_cache_size_counts() {
     for (words, fits) in [
         ("mariadb@11.8+innodb_buffer_pool_size=8G", true),
         ("mariadb@11.8+innodb_buffer_pool_size=12G", false),
@@ -195,7 +195,7 @@ fn a_cache_that_a_system_asks_for_counts() {
 }
 
 #[test]
-fn says_what_would_fit() {
+fn names_the_size_that_fits() {
     let mut request = request();
     request.setups[0].rows = Some(50_000_000);
     let error = plan(&request, MACHINE).unwrap_err();

@@ -1,10 +1,10 @@
-//! The names that products have elsewhere, and the system name that somebody meant.
+//! Other names of products, and the system name that a user probably meant.
 
 use assay_model::Product;
 
 use crate::nearest::nearest;
 
-/// Names that products have elsewhere.
+/// Other names of products.
 const PRODUCTS: [(&str, Product); 9] = [
     ("maria", Product::MariaDb),
     ("mariadb-server", Product::MariaDb),
@@ -35,7 +35,7 @@ pub(crate) fn system_hint(name: &str, is_system_name: fn(&str) -> bool) -> Optio
         ));
     }
     let known = Product::ALL.into_iter().find(|product| product.word() == lower);
-    // A path where the version belongs; an engine alone is none.
+    // A path in place of the version. A `/` with only an engine after it is not a path.
     let path = rest.strip_prefix('@').filter(|it| it.starts_with(['/', '.']));
     let is_engine = |it: &str| ["/innodb", "/rocksdb", "/heap"].contains(&it);
     if let (Some(product), Some(path)) = (known, path.filter(|it| !is_engine(it))) {
@@ -74,7 +74,7 @@ mod tests {
     use crate::system_name::parse_system;
 
     #[test]
-    fn names_of_other_tools_are_answered_with_the_right_form() {
+    fn names_in_the_form_of_other_tools_get_a_suggestion() {
         for (typed, meant) in [
             ("mariadb:10.11", "`mariadb@10.11`"),
             ("mariadb-10.11", "`mariadb@10.11`"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_anything_is_not_guessed() {
+    fn ambiguous_names_get_no_suggestion() {
         for typed in ["oracle@19c", "mariadb@10.11+x", "", "@", "é@1"] {
             let hints = parse_system(typed).unwrap_err().hints();
             assert!(!hints[0].contains("did you mean"), "{typed}: {hints:?}");

@@ -60,13 +60,13 @@ pub struct Request {
     pub source: Option<String>,
 }
 
-/// Smallest change of interest, unless told otherwise.
+/// Smallest change of interest, unless the user sets another.
 pub const THRESHOLD: f64 = 0.02;
 
-/// Seed, unless told otherwise.
+/// Seed, unless the user sets another.
 const SEED: u64 = 1;
 
-/// The usual study, of no systems yet.
+/// A request with all defaults and no systems yet.
 pub(crate) fn usual() -> Request {
     Request { setups: vec![SetupRequest::default()], seed: SEED, ..Request::default() }
 }
@@ -95,17 +95,17 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Request {
-    /// The usual study of these systems.
+    /// A request for these systems, with all defaults.
     #[must_use]
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
     }
 }
 
-/// A system as asked for.
+/// A system as the user asked for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemRequest {
-    /// Such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
+    /// The words, such as `mariadb@10.11/rocksdb+innodb_doublewrite=OFF`.
     pub words: String,
     /// Its name in reports, if that is not its words.
     pub name: Option<String>,
@@ -124,7 +124,7 @@ impl SystemRequest {
     }
 }
 
-/// Tables, rows and client counts as asked for: one setup for each client count.
+/// Tables, rows and client counts as the user asked for them: one setup for each client count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRequest {

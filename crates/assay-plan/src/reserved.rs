@@ -1,11 +1,11 @@
-//! Server options that only assay sets: those that say where a server is and who it is. One rule serves system names,
-//! study files, config files and ledgers.
+//! Server options that only assay sets: those that determine a server's location and identity. One rule serves system
+//! names, study files, config files and ledgers.
 
 use assay_model::{Product, may_be_secret};
 
 use crate::error::{Error, Refusal};
 
-/// Checks that an option may be passed to a server: that the server stays where assay puts it.
+/// Checks that an option may be passed to a server, so that the server stays where assay puts it.
 ///
 /// # Errors
 /// [`Error::ReservedOption`].
@@ -28,8 +28,8 @@ pub(crate) fn refusal(product: Product, name: &str, value: &str) -> Option<Refus
     by_name.or_else(|| leads_away(value).then(|| Refusal::LeadsAway(shown.to_owned())))
 }
 
-/// The name that counts: the servers take either line, any case, words in front that say how an option is given, and,
-/// before a dot, the name of a cache to which nearly no option belongs.
+/// The canonical name of an option. Servers accept `-` and `_`, any case, prefixes that say how an option is given,
+/// and, before a dot, the name of a cache to which nearly no option belongs.
 fn plain(name: &str) -> String {
     let name = name.replace('-', "_").to_ascii_lowercase();
     let mut name = name.rsplit_once('.').map_or(name.as_str(), |(_, option)| option);
@@ -40,7 +40,8 @@ fn plain(name: &str) -> String {
     name.to_owned()
 }
 
-/// Whether all plugins that a value names are storage engines, by the names of their files. Others may listen.
+/// Whether all plugins in a value are storage engines, according to the names of their files. Other plugins may listen
+/// on a port.
 ///
 /// The servers separate plugins by semicolons, colons or commas, and take a name before each file.
 fn are_engines(value: &str) -> bool {
@@ -57,7 +58,7 @@ fn mysql(name: &str) -> Option<Refusal> {
     if RESERVED_MYSQL.iter().any(|reserved| is_named(reserved, name)) {
         return Some(Refusal::Reserved);
     }
-    // The servers take any beginning of a name that no other one has, which one letter never is.
+    // Servers accept any unambiguous beginning of a name. A single letter is never unambiguous.
     let long = RESERVED_MYSQL.iter().find(|it| name.len() > 1 && it.starts_with(name));
     let long = long.filter(|_| !COMPLETE_MYSQL.contains(&name));
     long.map(|reserved| Refusal::ShortFor(reserved))
@@ -67,7 +68,7 @@ fn postgres(name: &str) -> Option<Refusal> {
     RESERVED_POSTGRES.iter().any(|reserved| is_named(reserved, name)).then_some(Refusal::Reserved)
 }
 
-/// Whether an entry of the tables means a name.
+/// Whether an entry of the tables covers a name.
 fn is_named(reserved: &str, name: &str) -> bool {
     match (reserved.strip_suffix('_'), reserved.strip_prefix('_')) {
         (Some(_), _) => name.starts_with(reserved),
@@ -85,9 +86,9 @@ fn leads_away(value: &str) -> bool {
     })
 }
 
-/// Directories, sockets, ports, users, logs, and what makes another program of the server: plugins too, as some of them
-/// listen. An entry with `_` at its end
-/// stands for all names that begin so. Files whose names may be relative are not here: they lie in the data directory.
+/// Options for directories, sockets, ports, users and logs, and options that turn the server into another program.
+/// Plugins are among them, because some listen. An entry that ends in `_` stands for all names that begin with it.
+/// Files with relative names are not listed: they lie in the data directory.
 const RESERVED_MYSQL: &[&str] = &[
     "admin_",
     "basedir",
@@ -130,10 +131,10 @@ const RESERVED_MYSQL: &[&str] = &[
     "wsrep_",
 ];
 
-/// Beginnings of these names that are options of their own.
+/// Beginnings of these names that are options by themselves.
 const COMPLETE_MYSQL: &[&str] = &["lc_messages"];
 
-/// The same for Postgres. An entry with `_` in front stands for all names that end so: commands that the server
+/// The same for Postgres. An entry that begins with `_` stands for all names that end with it: commands that the server
 /// executes, and code that its procedural languages run, such as `plperl.on_init`.
 const RESERVED_POSTGRES: &[&str] = &[
     "_command",
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_says_where_a_server_is_or_who_it_is_is_refused() {
+    fn options_for_location_and_identity_are_refused() {
         for (name, value) in [
             ("datadir", "x"),
             ("DataDir", "x"),
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_leads_out_of_the_servers_directory_is_refused() {
+    fn values_outside_the_servers_directory_are_refused() {
         for value in [
             "/x",
             "~/x",
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_within_the_servers_directory_and_all_else_may_be_given() {
+    fn names_within_the_servers_directory_and_other_options_are_allowed() {
         for (name, value) in [
             ("log_bin", "binlog"),
             ("skip_log_bin", "1"),

@@ -6,7 +6,7 @@ use assay_workloads::{WARMS_LOAD, WARMS_READS, test_by_name};
 /// One step on an instance whose tables are loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Run a test that is not reported, so that the ones after it find their data in memory.
+    /// Run a test that is not reported, so that later tests find their data in memory.
     Warm {
         /// The test.
         test: Test,
@@ -26,9 +26,9 @@ pub enum Step {
 
 /// The steps that measure `cells`, all of one data set, in their order.
 ///
-/// Warm-ups and maintenance stand where the sequence of April 2025 has them; those of tests that are not among the
-/// cells are left out. What was published differs in steps that are not reported: that sequence also ran
-/// `point-query.pre` and `range-notcovered-si.pre` for set 32; earlier ones had only the warm-up after the load.
+/// Warm-ups and maintenance come where the sequence of April 2025 has them. Those of tests that are not among the cells
+/// are left out. The published sequences differ in steps that are not reported: that of April 2025 also ran
+/// `point-query.pre` and `range-notcovered-si.pre` for set 32, and earlier ones had only the warm-up after the load.
 #[must_use]
 pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     let Some(first) = cells.first() else { return Vec::new() };
@@ -36,13 +36,13 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
         let is_wanted = |test: Test| test.class == Class::Read && test.start_from == data;
         cells.iter().position(|cell| is_wanted(cell.id.test))
     });
-    let first_warmed = cells.iter().position(|cell| cell.id.test.habits.warms_itself);
+    let first_warmed = cells.iter().position(|cell| cell.id.test.planning.warms_itself);
     let last_early_write = cells.iter().rposition(|cell| is_early_write(cell.id.test));
 
     let read_s = read_seconds(cells);
     let maintain = Step::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    // There are as many clients as tables, whatever the setup's: each reads one table.
+    // Each client reads one table, so there are as many clients as tables, whatever the setup says.
     let tables = first.id.setup.tables;
     let load_warm = test_by_name(WARMS_LOAD).into_iter();
     let mut steps: Vec<Step> = load_warm
@@ -65,7 +65,7 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<Step> {
     steps
 }
 
-/// The test once with every number of clients.
+/// Warm-up steps: the test once with every number of clients.
 fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
     let once = |test| move |&clients| Step::Warm { test, clients, seconds };
     test.into_iter().flat_map(|test| clients.iter().map(once(test))).collect()
@@ -74,14 +74,14 @@ fn warm(test: Option<Test>, clients: &[u32], seconds: u32) -> Vec<Step> {
 /// The longest warm-up by `scan`, seconds.
 const SCAN_WARM_S: u32 = 60;
 
-/// Maintenance: at least, and at most, seconds; between, a second for each million rows more.
+/// Shortest and longest maintenance, seconds. In between, it takes a second more for each million rows.
 const MAINTENANCE_S: (u64, u64) = (60, 1200);
 
 fn is_early_write(test: Test) -> bool {
     test.class == Class::Write && test.start_from == StartFrom::Fresh
 }
 
-/// Seconds of a read; where none is selected, of the shortest test.
+/// Duration of a read, seconds; if no read is selected, the duration of the shortest test.
 fn read_seconds(cells: &[PlannedCell]) -> u32 {
     let is_read = |cell: &&PlannedCell| cell.id.test.class == Class::Read;
     let read_ms = cells.iter().find(is_read).map(|cell| cell.slice_ms);
@@ -121,7 +121,7 @@ mod tests {
             id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
             warm_ms: 5000,
             slice_ms: match test.class {
-                Class::Write if !test.habits.is_timed_as_published => 1_800_000,
+                Class::Write if !test.planning.is_timed_as_published => 1_800_000,
                 _ => 600_000,
             },
             events: None,
@@ -130,7 +130,7 @@ mod tests {
         tests.iter().flat_map(|&t| clients.iter().map(move |&c| cell(t, c))).collect()
     }
 
-    /// One line a step: measured tests by name, the others with clients and seconds.
+    /// Describes the steps, one per line: measured tests by name, the others with clients and seconds.
     fn told(cells: &[PlannedCell]) -> Vec<String> {
         let tell = |step| match step {
             Step::Warm { test, clients, seconds } => format!("({test} {clients} {seconds})"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_selected_needs_no_warm_up() {
+    fn unselected_tests_need_no_warm_up() {
         let by_name = |name| test_by_name(name).unwrap();
         let only = |name| told(&cells(&[by_name(name)], &[1], (1, 100_000)));
         assert_eq!(only("insert"), ["(point-query 1 1800)", "(maintain 60)", "insert"]);

@@ -1,6 +1,6 @@
-//! The scripts of sysbench, and the microbenchmarks that do the same work.
+//! sysbench's scripts, and the tests that do the same work.
 
-/// Scripts that do the work of a microbenchmark, with sysbench's defaults.
+/// Scripts that do the work of a test, with sysbench's defaults.
 const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_point_select", "point-query"),
     ("oltp_read_only", "read-only_range=100"),
@@ -12,7 +12,7 @@ const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_insert", "insert"),
 ];
 
-/// Scripts that no microbenchmark corresponds to, and what comes near.
+/// Scripts without a corresponding test, and the nearest alternative.
 const OTHERS: [(&str, &str); 3] = [
     (
         "select_random_points",
@@ -28,23 +28,23 @@ const OTHERS: [(&str, &str); 3] = [
     ),
 ];
 
-/// The script as sysbench calls it: without `.lua`, and `-` as good as `_`.
+/// The script as sysbench calls it, without `.lua`. `-` means the same as `_`.
 fn script(word: &str) -> String {
     word.strip_suffix(".lua").unwrap_or(word).replace('-', "_").to_ascii_lowercase()
 }
 
-/// The test that does what a script of sysbench's does.
+/// The test that does the same work as a script of sysbench.
 pub(crate) fn test_of_script(word: &str) -> Option<&'static str> {
     let script = script(word);
     SCRIPTS.into_iter().find(|(name, _)| *name == script).map(|(_, test)| test)
 }
 
-/// The names of the scripts that a test stands for, and those of assay's tests that they are.
+/// The names of sysbench's scripts, each with the corresponding test.
 pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
     SCRIPTS.into_iter()
 }
 
-/// Advice for a script that no test stands for.
+/// Advice for a script without a corresponding test.
 pub(crate) fn script_hint(word: &str) -> Option<String> {
     let script = script(word);
     OTHERS.into_iter().find(|(name, _)| *name == script).map(|(_, hint)| hint.to_owned())

@@ -32,7 +32,7 @@ fn is_system_name(name: &str) -> bool {
     read(name).is_ok()
 }
 
-/// Checks a system that was not read from its name, such as one from a ledger: a name must be able to express it.
+/// Checks a system that was not read from its name, such as one from a ledger. A name must be able to express it.
 ///
 /// # Errors
 /// The same as [`parse_system`].
@@ -72,7 +72,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
         let why = NO_SCHEME.to_owned();
         return Err(Error::Url { url: shown(name), why });
     }
-    // It is kept and shown.
+    // The name is stored and shown.
     let name = &address_without_login(name);
     let fail = |part: &str, why: String| Error::SystemName {
         name: without_secret_options(name),
@@ -107,7 +107,7 @@ fn read(name: &str) -> Result<SystemSpec, Error> {
             return Err(fail(origin_word, "`git:` needs a path and a ref".to_owned()));
         }
         if reference.contains("=...") {
-            let why = "the ledger would keep the token in the query of its address; \
+            let why = "the ledger would store the token in the query of its address; \
                        use `https://TOKEN@host/path` instead";
             return Err(fail(origin_word, why.to_owned()));
         }
@@ -144,7 +144,7 @@ fn is_url(name: &str) -> bool {
     scheme.is_some_and(|it| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
-/// Whether a name may be meant as a URL, or as another tool's words for a server, with a password in it.
+/// Whether a name may be meant as a URL, or is another tool's form of a server's address with a password.
 fn is_like_url(name: &str) -> bool {
     let words = name.split('+').next().unwrap_or(name);
     match name.split_once('@') {
@@ -162,7 +162,7 @@ fn is_like_url(name: &str) -> bool {
     }
 }
 
-/// A name whose options that may be secret have no value: `*` stand for it, so that all parts stay in their places.
+/// A name without the values of options that may be secret. `*` stand for them, so that all parts keep their positions.
 fn without_secret_options(name: &str) -> String {
     let mut at = 0;
     for part in name.split('+') {
@@ -228,7 +228,7 @@ fn parse_override(word: &str) -> Option<(String, String)> {
     server_option(option, value)
 }
 
-/// A server option as assay writes it; none if it cannot be an option.
+/// A server option as assay writes it; `None` if it cannot be an option.
 ///
 /// Option names are restricted so that no override can become another kind of server argument.
 pub(crate) fn server_option(option: &str, value: &str) -> Option<(String, String)> {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_repositories_are_no_servers() {
+    fn repository_addresses_are_not_servers() {
         let spec = parse_system("postgres@git:https://h/postgres.git#REL_17_5").unwrap();
         assert_eq!(spec.origin, Origin::Git("https://h/postgres.git#REL_17_5".to_owned()));
         // The text behind a `+` is no address either.
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_name_could_say_is_refused() {
+    fn specs_that_no_name_can_express_are_refused() {
         let spec = parse_system("mariadb@10.11+innodb_doublewrite=OFF").unwrap();
         assert_eq!(check_system(&spec), Ok(()));
         let changed = |change: fn(&mut SystemSpec)| {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_with_a_slip_shows_no_password() {
+    fn a_malformed_url_shows_no_password() {
         for name in [
             "mysql:/me:secret@h/db",
             "mysql//me:secret@h/db",

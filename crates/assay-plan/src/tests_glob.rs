@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_is_too_much_is_refused() {
+    fn an_overlong_pattern_is_refused() {
         let refused = |glob: String| {
             let error = select_tests(TestSet::Set32, &[glob]).unwrap_err();
             assert!(matches!(error, Error::Glob { .. }), "{error}");

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_users_write() {
+    fn reads_common_spellings() {
         assert_eq!(parse_duration_s("90s"), Ok(90.0));
         assert_eq!(parse_duration_s("10m"), Ok(600.0));
         assert_eq!(parse_duration_s("10"), Ok(10.0));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_told_as_that() {
+    fn out_of_range_values_have_their_own_error() {
         for text in ["0", "0s", "-5", "-5m", "-1d", "1e400", "9e9"] {
             let told = parse_duration_s(text).unwrap_err().to_string();
             assert!(told.starts_with("a time must be "), "{text}: {told}");

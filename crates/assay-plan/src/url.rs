@@ -75,8 +75,8 @@ impl fmt::Display for ServerUrl {
 }
 
 impl ServerUrl {
-    /// The URL without its password as the product's own programs take it: those of Postgres want the directory and
-    /// the number of a socket.
+    /// The URL without its password as the product's own programs take it. Those of Postgres need the directory and the
+    /// number of a socket.
     #[must_use]
     pub fn for_programs(&self) -> String {
         let own = match (self.product, &self.place) {
@@ -111,8 +111,8 @@ pub fn parse_url(text: &str) -> Result<ServerUrl, Error> {
     read(text).map_err(|why| Error::Url { url: shown(text), why })
 }
 
-/// The crate `url` would bring tables of Unicode for the names of hosts, and [`shown`], which has to read what is no
-/// URL at all, would stay.
+/// The crate `url` would bring tables of Unicode for host names. It would not replace [`shown`], which must also handle
+/// texts that are not URLs.
 fn read(text: &str) -> Result<ServerUrl, String> {
     let (scheme, rest) = text.split_once("://").ok_or(NO_SCHEME)?;
     let (product, default_port) = match scheme {
@@ -151,7 +151,7 @@ fn read(text: &str) -> Result<ServerUrl, String> {
     Ok(ServerUrl { product, place, user: decoded(user)?, password, database: decoded(database)? })
 }
 
-/// A part of a query by its name alone: its value may be a password, and so may what has no name.
+/// The name of a part of a query. Its value may be a password, and so may a part without a name.
 fn named(part: &str) -> &str {
     part.split_once('=').map_or("...", |(name, _)| name)
 }
@@ -235,7 +235,7 @@ pub(crate) fn shown(text: &str) -> String {
         }
         None => is_plain(host),
     };
-    // An `@` further on may be the one before the host, and what stands between belong to the password.
+    // A later `@` may be the one before the host. The text in between would then belong to the password.
     let is_clear = is_host
         && !host.contains('@')
         && user.is_none_or(is_plain)
@@ -308,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_back(
+        fn displayed_urls_parse_back(
             user in "\\PC{1,8}", database in "\\PC{1,8}", path in "(/\\PC{1,8}){1,3}", port: u16,
             is_socket: bool,
         ) {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_is_wrong_but_no_password() {
+    fn errors_name_the_mistake_but_no_password() {
         for (text, why) in [
             ("root@localhost/db", "mysql://"),
             ("oracle://me:secret@host/db", "neither"),
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_shown_as_far_as_it_can_be_no_password() {
+    fn unreadable_urls_are_shown_without_possible_passwords() {
         for (text, expected) in [
             ("root@localhost/db", "root@localhost/db"),
             ("oracle://me:secret@host/db", "oracle://me:...@host/db"),

@@ -10,7 +10,7 @@ use assay_plan::{MachineFacts, Plan, plan, read_study, write_study};
 /// Large enough for every published study.
 const LARGE: MachineFacts = MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000 };
 
-/// What the scaled studies are for.
+/// The machine that the scaled studies are made for.
 const LAPTOP: MachineFacts = MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000 };
 
 fn root() -> PathBuf {
@@ -58,7 +58,7 @@ fn each_post_has_an_exact_study_and_a_laptop_study() {
     }
 }
 
-/// Systems, set, setups, and seconds of reads and of writes, as the posts give them.
+/// Checks systems, set, setups, and seconds of reads and writes against those of the posts.
 #[test]
 fn exact_studies_are_those_of_the_posts() {
     let studies = studies();

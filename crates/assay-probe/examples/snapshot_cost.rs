@@ -1,6 +1,6 @@
-//! What a snapshot of a running process costs, beside one read of one file under `/proc`.
+//! Prints the cost of a snapshot of a running process, compared with one read of one file under `/proc`.
 //!
-//! Takes the id of a server's process; without one, a server of 30 idle threads is this process.
+//! Takes the process id of a server. Without one, this process itself plays a server of 30 idle threads.
 
 #![expect(clippy::print_stdout, reason = "prints its result")]
 

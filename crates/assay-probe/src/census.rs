@@ -64,7 +64,7 @@ impl Census {
         }
         let seconds = self.taken.duration_since(earlier.taken).as_secs_f64();
         let ticks = seconds * rustix::param::clock_ticks_per_second() as f64;
-        // Processes are read one after the other, so that a sum may be a little more than there was time for.
+        // Processes are read one after the other, so a sum may be slightly larger than the time that passed.
         let cpus_max = f64::from(online_cpus());
         let mut busy: Vec<Busy> = by_name
             .into_iter()
@@ -93,7 +93,7 @@ impl Census {
             let ancestors = std::iter::successors(by_pid.get(&ended.parent), |id| {
                 by_pid.get(&earlier.processes.get(*id)?.parent)
             });
-            // Not all were read at one moment: a circle is possible.
+            // Not all processes were read at the same moment, so a circle is possible.
             for ancestor in ancestors.take(by_pid.len()) {
                 if let Some(of_ancestor) = used.get_mut(ancestor) {
                     let taken = left.min(*of_ancestor);
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_come_first_and_ours_not_at_all() {
+    fn the_busiest_come_first_and_own_processes_are_excluded() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(
             began,
             &[(1, 0, "init", 5), (2, 1, "make", 10), (3, 2, "cc", 4 * hz), (9, 1, "assay", 0)],
         );
-        // The compiler has ended, another has come; the server is a grandchild of assay.
+        // One compiler has ended and another has started. The server is a grandchild of assay.
         let after = census(
             began + Duration::from_secs(2),
             &[
@@ -158,10 +158,10 @@ mod tests {
     }
 
     #[test]
-    fn what_grandchildren_used_before_is_not_counted_when_their_parent_ends() {
+    fn cpu_time_of_grandchildren_is_not_counted_twice() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
-        // A shell runs a script, that a long computation, and an orphan is left to `init`.
+        // A shell runs a script, the script runs a long computation, and an orphan becomes a child of `init`.
         let before = census(
             began,
             &[
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_uses_more_than_all_cpus() {
+    fn no_process_uses_more_than_all_cpus() {
         let began = Instant::now();
         let hz = rustix::param::clock_ticks_per_second();
         let before = census(began, &[]);
@@ -190,9 +190,10 @@ mod tests {
         assert_eq!(told[0].cpus, f64::from(online_cpus()));
     }
 
-    /// A shell starts a shell that starts one which computes: when both have ended, the first has waited for all of it.
+    /// A shell starts a shell that starts a third one, which computes. When both have ended, the first has waited for
+    /// all of that.
     #[test]
-    fn a_shell_does_not_inherit_the_past_of_its_grandchildren() {
+    fn a_shell_does_not_inherit_earlier_cpu_time_of_grandchildren() {
         let directory = tempfile::tempdir().unwrap();
         let [outer, middle, spin] = ["census-outer", "census-middle", "census-spin"].map(|name| {
             let path = directory.path().join(name);
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_computes_is_found() {
+    fn a_busy_process_is_found() {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         let before = Census::take().unwrap();
         let spent = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap();

@@ -15,11 +15,11 @@ pub(crate) fn mount_of(path: &Path) -> Result<Option<MountInfo>, Error> {
     Ok(above.max_by_key(|mount| mount.mount_point.components().count()))
 }
 
-/// The statistics of the block device below `directory`; none for memory, network and layers.
+/// The statistics of the block device below `directory`; `None` for memory, network and layered file systems.
 pub(crate) fn block_device(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let mut device = fs_err::metadata(directory)?.dev();
     if rustix::fs::major(device) == 0 {
-        // File systems with subvolumes number their parts themselves but name what they lie on.
+        // File systems with subvolumes have their own device numbers, but name the device that they lie on.
         let source = mount_of(directory)?.and_then(|mount| mount.mount_source);
         match source.and_then(|source| fs_err::metadata(source).ok()) {
             Some(source) => device = source.rdev(),
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_without_a_block_device_is_no_error() {
+    fn a_directory_without_a_block_device_is_accepted() {
         assert_eq!(block_device(Path::new("/proc/self")).unwrap(), None);
     }
 }

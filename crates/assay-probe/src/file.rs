@@ -33,7 +33,7 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// Opens a file; none when there is no such file.
+    /// Opens a file; `None` if there is no such file.
     pub(crate) fn open(path: PathBuf) -> Result<Option<Self>, Error> {
         Ok(open(&path, OFlags::empty())?.map(|file| Self { path, file }))
     }
@@ -64,7 +64,7 @@ impl KernelFile {
             match pread(&self.file, bytes.as_mut_slice(), 0) {
                 Ok(length) if length < bytes.len() => return Ok(Some(&bytes[..length])),
                 Ok(_) => bytes.resize(bytes.len() * 2, 0),
-                // Opened once, it is refused when its process is about to be gone: newer kernels do so.
+                // Newer kernels refuse to read a file whose process is about to end, even if it was opened before.
                 Err(error) if is_gone(error) || error == Errno::ACCESS => return Ok(None),
                 Err(error) => return Err(io_error("read", &self.path, error)),
             }
@@ -72,7 +72,7 @@ impl KernelFile {
     }
 }
 
-/// Opens a directory to be listed; none when there is no such directory.
+/// Opens a directory to be listed; `None` if there is no such directory.
 pub(crate) fn open_directory(path: &Path) -> Result<Option<OwnedFd>, Error> {
     open(path, OFlags::DIRECTORY)
 }
@@ -85,12 +85,12 @@ fn open(path: &Path, flags: OFlags) -> Result<Option<OwnedFd>, Error> {
     }
 }
 
-/// Whether an error says that what a file belongs to is gone.
+/// Whether an error says that the owner of a file is gone.
 pub(crate) fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::SRCH | Errno::NOENT)
 }
 
-/// Names what was done, and to which file.
+/// Adds the action and the file to an error.
 pub(crate) fn io_error(doing: impl Display, path: &Path, error: Errno) -> Error {
     let cause = io::Error::from(error);
     Error::Io(io::Error::new(cause.kind(), format!("cannot {doing} `{}`: {cause}", path.display())))

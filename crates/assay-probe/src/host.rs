@@ -132,7 +132,7 @@ fn os_name() -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
-/// The first line of a small file; none when it is missing or empty.
+/// The first line of a small file; `None` if it is missing or empty.
 fn first_line(path: &str) -> Option<String> {
     let text: io::Result<String> = fs_err::read_to_string(path);
     text.ok()?.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)

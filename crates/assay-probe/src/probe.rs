@@ -44,10 +44,11 @@ pub struct WatchedServer {
 ///
 /// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact, that of one
 /// running elsewhere at this moment is behind by a tick at most; user, system and disk time come in
-/// ticks of 10 ms, right on average over many slices only. Disk time is none where the kernel does
-/// not account it. Calls are `read` and `write` and their kin:
-/// asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is
-/// missed, as are children beyond the first page of a thread's list (some 600).
+/// Accuracy of the numbers: CPU and run-queue time of a waiting thread are exact; those of a thread that is running at
+/// this moment are behind by at most a tick. User, system and disk time come in ticks of 10 ms, and are right only on
+/// average over many slices. Disk time is `None` if the kernel does not account it. Calls are `read` and `write` and
+/// their kin: asynchronous I/O shows in bytes only. A thread that begins and ends between two snapshots is missed, as
+/// are children beyond the first page of a thread's list (some 600).
 #[derive(Debug)]
 pub struct Probe {
     clients: Vec<Task>,

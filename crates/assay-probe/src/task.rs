@@ -41,7 +41,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// Opens the thread with that `/proc/PID/task/TID`; none when it has ended meanwhile.
+    /// Opens the thread with that `/proc/PID/task/TID`; `None` if it has ended meanwhile.
     ///
     /// Its counters are still zero: call [`Self::update`].
     pub(crate) fn open(directory: PathBuf) -> Result<Option<Self>, Error> {
@@ -87,7 +87,7 @@ impl Task {
         Ok(ids.unwrap_or_default())
     }
 
-    /// Opens, reads and parses one more file of the thread; none when the thread has ended.
+    /// Opens, reads and parses one more file of the thread; `None` if the thread has ended.
     fn read<T>(
         &self,
         buffer: &mut Buffer,

@@ -118,7 +118,7 @@ fn add_io(counters: &mut ServerCounters, io: Io) {
 }
 
 impl Process {
-    /// Opens a process; none when it has ended.
+    /// Opens a process; `None` if it has ended.
     fn open(pid: i32) -> Result<Option<Self>, Error> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         let Some(io_file) = KernelFile::open(directory.join("io"))? else { return Ok(None) };

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_machine_is_no_trouble() {
+    fn a_quiet_machine_has_no_trouble() {
         for accounting in [EXACT, SAMPLED] {
             assert_eq!(trouble(&host(50, 1, 0), &interval(50, accounting)), []);
             assert_eq!(trouble(&HostCounters::default(), &interval(0, accounting)), []);

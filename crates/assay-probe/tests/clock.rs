@@ -1,4 +1,4 @@
-//! The clock of the machine set during a measurement, for a moment.
+//! Sets the clock of the machine during a measurement, for a moment.
 
 use assay_model::Trouble;
 use assay_probe::{Probe, ProbeConfig};
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 
 const JUMP_NS: i64 = 80_000_000;
 
-/// Sets the time of day by that many nanoseconds.
+/// Changes the time of day by this many nanoseconds.
 fn jump(by: i64) -> Result<(), Errno> {
     const SECOND: i64 = 1_000_000_000;
     let now = clock_gettime(ClockId::Realtime);
@@ -38,7 +38,7 @@ fn a_clock_that_is_set_is_trouble() {
     jump(-JUMP_NS).unwrap();
     let after = after.unwrap();
     assert!(after.since(&still).trouble().contains(&Trouble::ClockJump));
-    // Set back within the interval, nothing has happened to it.
+    // The clock was set back within the interval, so the interval as a whole is sound.
     let back = probe.snapshot().unwrap();
     assert!(!back.since(&still).trouble().contains(&Trouble::ClockJump));
 }

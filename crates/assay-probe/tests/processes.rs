@@ -1,5 +1,4 @@
-//! Counters of real threads and processes: what is busy counts, what sleeps does not, what ends
-//! stays counted.
+//! Counters of real threads and processes: busy ones count, sleeping ones do not, and ended ones stay counted.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
@@ -12,7 +11,7 @@ use assay_model::Hint;
 use assay_probe::{Error, Probe, ProbeConfig, WatchedServer};
 use rustix::thread::gettid;
 
-/// A shell that does what it is told line by line, killed with all it started when dropped.
+/// A shell that executes commands line by line. Dropping it kills it and everything that it has started.
 struct Shell {
     process: Child,
     input: ChildStdin,
@@ -68,7 +67,7 @@ fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
     }
 }
 
-/// Of a server with these threads for its connections.
+/// The probe's configuration for a server with these threads for its connections.
 fn serving(pid: i32, tids: Vec<i32>) -> ProbeConfig {
     let connection_tids = Some(tids);
     let server = WatchedServer { pid, connection_tids, data_dir: here() };
@@ -123,7 +122,7 @@ fn a_sleeping_server_uses_nothing() {
     let shell = Shell::start();
     let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
     let mut before = probe.snapshot().unwrap();
-    // It is about to wait for its next line; from then on nothing may change.
+    // The shell is about to wait for its next line. From then on, nothing may change.
     let settled = (0..10_000).any(|_| {
         std::thread::yield_now();
         let now = probe.snapshot().unwrap();
@@ -157,7 +156,7 @@ fn children_are_found_and_counted_after_they_end() {
     let mut shell = Shell::start();
     let mut probe = Probe::new(config(shell.pid(), &here())).unwrap();
     let before = probe.snapshot().unwrap();
-    // A subshell in the background, ready once it has worked; then it waits on its own pipe.
+    // A subshell in the background. It reports when it has worked, and then waits on its own pipe.
     shell.run(&format!("coproc {{ {WORK}; echo ready; read line; }}; read -u ${{COPROC[0]}} word"));
     let alive = probe.snapshot().unwrap();
     let with_child = alive.since(&before).server.unwrap().connections.cpu_ns;
@@ -244,7 +243,7 @@ fn data_without_a_block_device_counts_nothing() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_at_once() {
+fn missing_processes_are_an_immediate_error() {
     let shell = Shell::start();
     let tid = i32::MAX;
     let client = ProbeConfig { client_tids: vec![tid], ..config(shell.pid(), &here()) };
@@ -254,7 +253,7 @@ fn what_is_not_there_is_an_error_at_once() {
 }
 
 #[test]
-fn a_server_elsewhere_has_no_counters_and_clients_have_theirs() {
+fn a_remote_server_has_no_counters_but_its_clients_do() {
     let client_tids = vec![gettid().as_raw_nonzero().get()];
     let mut probe = Probe::new(ProbeConfig { client_tids, server: None }).unwrap();
     let before = probe.snapshot().unwrap();

@@ -225,7 +225,7 @@ impl Provisioner {
     pub fn why(&self, spec: &SystemSpec, prefix: &Prefix, agreed: Option<&str>) -> Option<String> {
         let Origin::Version(wanted) = &spec.origin else { return None };
         if prefix.version == *wanted {
-            return Some("the version asked for".to_owned());
+            return Some("the requested version".to_owned());
         }
         let build = &prefix.build;
         let reason = match (&self.source, agreed) {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_has_all_is_preferred_to_newer_versions_of_several() {
+    fn one_source_with_all_versions_is_preferred_to_newer_versions() {
         let all: Vec<Held> = [
             held("a", 1, &["8.0.12", "5.7.22"]),
             held("b", 1, &["8.0.33"]),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_with_a_checksum_is_told_beside_the_newest() {
+    fn the_newest_verified_version_is_named_beside_the_newest() {
         let elsewhere = |version: &str, place: &str, has_checksum| Elsewhere {
             version: version.to_owned(),
             place: place.to_owned(),
@@ -392,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn two_words_for_one_version_are_not_agreed_on() {
+    fn two_specs_of_one_version_are_resolved_independently() {
         let all = held("a", 1, &["10.11.5", "11.4.5"]);
         assert_eq!(agreed(&all, &["10.11.5", "10.11"]), None);
         assert_eq!(agreed(&all, &["10.11", "11.4"]).unwrap(), "a");
     }
 
     #[test]
-    fn postgres_of_all_versions_is_had_from_one_artifact() {
+    fn all_postgres_versions_come_from_one_artifact() {
         let catalog = Catalog::built_in().unwrap();
         let held: Vec<_> = catalog.packaged(Product::Postgres).map(Held::of).collect();
         let wants = ["13", "17", "18"].map(|wanted| (wanted, Engine::Heap));

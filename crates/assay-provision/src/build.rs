@@ -138,7 +138,7 @@ impl Provisioner {
         unpack_debs(&debs, &mut Tree::new(&below, Limits::SERVER), progress)?;
         let notes = match &runtime {
             Some((_, read)) => read.refreshed.notes.clone(),
-            None => vec!["runs on the libraries of this machine".to_owned()],
+            None => vec!["uses the libraries of this machine".to_owned()],
         };
         let build = build_of(packaged, &file, notes);
         let libraries = runtime.map_or(Libraries::Host, |_| Libraries::Beside(RUNTIME));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_is_not_the_signed_one_is_refused() {
+    fn an_archive_that_differs_from_the_signed_one_is_refused() {
         let downloads = tempfile::tempdir().unwrap();
         fs::write(downloads.path().join("one.deb"), "good").unwrap();
         let good = record("good", "good");

@@ -127,7 +127,7 @@ pub(crate) struct Tarballs {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Part {
-    /// The archive inside the package; none: the package itself.
+    /// The archive inside the package; `None` for the package itself.
     pub(crate) archive: Option<String>,
     #[serde(default)]
     pub(crate) from: PathBuf,
@@ -193,7 +193,7 @@ pub(crate) struct Candidates {
     /// Directory of the character sets below `share`, if the product has any.
     pub(crate) charsets: Option<PathBuf>,
     pub(crate) plugins: Vec<String>,
-    /// Programs beside the server that run each other.
+    /// Programs next to the server that run each other.
     #[serde(default)]
     pub(crate) programs: Vec<String>,
 }
@@ -420,7 +420,7 @@ impl Server {
         engine == SystemSpec::default_engine(self.product) || self.engines.contains_key(&engine)
     }
 
-    /// Packages that a storage engine needs beside the roots.
+    /// Packages that a storage engine needs in addition to the roots.
     pub(crate) fn engine_packages(&self, engine: Engine) -> &[String] {
         self.engines.get(&engine).map_or(&[], Vec::as_slice)
     }

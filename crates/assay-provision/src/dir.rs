@@ -52,7 +52,7 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
             channel: path.display().to_string(),
             package_version: said,
             released: true,
-            notes: vec!["runs on the libraries of this machine".to_owned()],
+            notes: vec!["uses the libraries of this machine".to_owned()],
         },
         version,
         packages: Vec::new(),
@@ -64,8 +64,8 @@ pub(crate) fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result
 /// Location of the server in a build directory of MySQL.
 const BUILT: &str = "runtime_output_directory/mysqld";
 
-const NOT_INSTALLED: &str = "is a build directory in which not everything is that a server needs: install it \
-     (`cmake --install DIRECTORY --prefix PREFIX`) and give the prefix";
+const NOT_INSTALLED: &str = "is a build directory that lacks parts of a server: install it \
+     (`cmake --install DIRECTORY --prefix PREFIX`) and name the prefix";
 
 /// The source tree that a directory is the build directory of, if it is one.
 fn source_of(path: &Path) -> Result<Option<PathBuf>, Error> {
@@ -104,7 +104,7 @@ fn said_version(program: &Path) -> Result<String, Error> {
     let line = text.lines().next().unwrap_or_default().trim().to_owned();
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let detail = format!("cannot say its version ({}): {complaint}", output.status);
+        let detail = format!("cannot report its version ({}): {complaint}", output.status);
         return Err(Error::NotAServer { path: program.to_owned(), detail });
     }
     // MySQL and MariaDB begin with the path they were started by.
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn family_and_version_are_understood() {
+    fn product_and_version_are_recognised() {
         let version = |said: &str| parse(said).unwrap();
         assert_eq!(
             version("postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_looked_at_and_left_as_it_is() {
+    fn a_directory_is_inspected_but_not_changed() {
         let root = tempfile::tempdir().unwrap();
         let program = root.path().join("bin/mysqld");
         fs::create_dir_all(root.path().join("share/charsets")).unwrap();
@@ -203,7 +203,7 @@ mod tests {
         assert!(error.to_string().ends_with("has a server of mysql, not of mariadb"), "{error}");
         fs::write(&program, "#!/bin/sh\necho broken >&2; exit 1\n").unwrap();
         let error = prefix(&catalog, Product::MySql, root.path()).unwrap_err();
-        assert!(error.to_string().contains("cannot say its version"), "{error}");
+        assert!(error.to_string().contains("cannot report its version"), "{error}");
         let error = prefix(&catalog, Product::Postgres, root.path()).unwrap_err();
         assert!(error.to_string().ends_with("has no server program of postgres"), "{error}");
     }

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) path: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ArchiveEntryKind,
     /// Unix permissions; 0 where the archive has none.
     pub(crate) mode: u32,
 }
 
-/// The type of an entry; links have their targets as stored.
+/// The kind of an entry; links have their targets as stored.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ArchiveEntryKind {
     File,
     Directory,
     Symlink(PathBuf),

@@ -125,7 +125,7 @@ pub enum Error {
     /// An index or archive is malformed.
     #[error("malformed {what}: {detail}")]
     Malformed {
-        /// Which index or archive.
+        /// The index or archive.
         what: String,
         /// Description of the fault.
         detail: String,
@@ -201,11 +201,11 @@ pub enum Error {
         archive: String,
         /// The entry's path as stored.
         entry: String,
-        /// Which rule it breaks.
+        /// The rule that it breaks.
         why: &'static str,
     },
     /// An unpacked tree lacks a part every server has.
-    #[error("unpacked tree has no {0}")]
+    #[error("the unpacked tree has no {0}")]
     Incomplete(String),
     /// Not enough disk space for the download and the unpacked tree.
     #[error("not enough disk space under `{}`: {needed_mb} MB needed, {free_mb} MB free", path.display())]
@@ -416,7 +416,7 @@ impl Hint for Error {
                 return percona.into_iter().chain(where_else(*product, unread)).collect();
             }
             Self::NoSource { .. } => {
-                "the name of a package works too; `assay server list --available PRODUCT` shows them"
+                "a package name works too; `assay server list --available PRODUCT` shows them"
             }
             Self::NotCached { .. } => "run once without `--offline` to fetch it",
             Self::ExpiredIndex { .. } => {
@@ -424,13 +424,13 @@ impl Hint for Error {
                  `--accept-expired-index`, assay uses the index anyway, and the report says so"
             }
             Self::UnverifiedIndex { .. } => {
-                "update the package `debian-archive-keyring`, which has the keys of Debian's releases"
+                "update the package `debian-archive-keyring`, which contains the keys of Debian's releases"
             }
             Self::Network { .. } => {
                 "check the network and the proxy; `--offline` uses only what is in the cache"
             }
             Self::Gone { .. } => {
-                "the mirror is incomplete or being updated: try later, or another exact version"
+                "the mirror is incomplete or being updated: try again later, or use another exact version"
             }
             Self::Altered { .. } | Self::Checksum { .. } => {
                 "a proxy or mirror changed the archive; try again or change the mirror"
@@ -451,17 +451,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_by_other_names_are_understood() {
+    fn other_names_of_sources_are_understood() {
         let of = |word: &str| {
             let known = vec!["apt".to_owned(), "maven".to_owned()];
             Error::NoSource { word: word.to_owned(), known }.hints().concat()
         };
         assert_eq!(of("mvn"), "did you mean `maven`");
-        assert!(of("pypi").contains("name of a package"));
+        assert!(of("pypi").contains("package name"));
     }
 
     #[test]
-    fn an_engine_that_no_source_has_is_what_the_error_names() {
+    fn the_error_names_an_engine_that_no_source_has() {
         let error = Error::NoVersion {
             product: Product::MySql,
             wanted: "8.0".to_owned(),

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use tar::{EntryType, PaxExtensions};
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{ArchiveEntryKind, Entry};
 
 /// Longest name of an entry or target of a link, with the zero at its end, bytes.
 const NAME: u64 = 4097;
@@ -67,11 +67,11 @@ impl Extensions {
         let link = self.link.map(|name| until_zero(&name)).or(records.link);
         let link = || as_path(&link.unwrap_or_else(in_header));
         let kind = match header.entry_type() {
-            EntryType::Regular => Kind::File,
-            EntryType::Directory => Kind::Directory,
-            EntryType::Symlink => Kind::Symlink(link()),
-            EntryType::Link => Kind::HardLink(link()),
-            _ => Kind::Special,
+            EntryType::Regular => ArchiveEntryKind::File,
+            EntryType::Directory => ArchiveEntryKind::Directory,
+            EntryType::Symlink => ArchiveEntryKind::Symlink(link()),
+            EntryType::Link => ArchiveEntryKind::HardLink(link()),
+            _ => ArchiveEntryKind::Special,
         };
         Ok(Entry { path: as_path(&path), kind, mode: header.mode()? })
     }
@@ -80,7 +80,7 @@ impl Extensions {
     pub(crate) fn none_is_left(&self) -> io::Result<()> {
         match *self == Self::default() {
             true => Ok(()),
-            false => Err(io::Error::other("it ends before an entry that it announces")),
+            false => Err(io::Error::other("it ends before an announced entry")),
         }
     }
 }

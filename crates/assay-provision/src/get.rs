@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_vendor_lacks_is_told_with_what_there_is() {
+    fn a_missing_vendor_version_is_reported_with_the_available_ones() {
         let lack = || Error::Download { url: "u".to_owned(), detail: "d".to_owned() };
         let none = || {
             let unread = vec![Error::Network { release: "sid".to_owned(), detail: "d".to_owned() }];

@@ -196,13 +196,15 @@ impl Part<'_> {
                 let total = range.and_then(|range| rest_of(range, length));
                 if total.is_none() || promised.is_some_and(|it| Some(it + length) != total) {
                     self.discard();
-                    return Err(End::Passing("resumed at another place than asked for".to_owned()));
+                    return Err(End::Passing("resumed at the wrong position".to_owned()));
                 }
                 (length, total)
             }
             (206 | 416, _) => {
                 self.discard();
-                return Err(End::Passing("has no such part of the file".to_owned()));
+                return Err(End::Passing(
+                    "does not have the requested part of the file".to_owned(),
+                ));
             }
             (403 | 404 | 410, _) => return Err(End::Final(Failure::Absent)),
             (status @ (408 | 429 | 500..), _) => {

@@ -57,7 +57,7 @@ impl Download {
 }
 
 #[test]
-fn a_file_comes_whole_and_alone() {
+fn a_file_is_downloaded_completely() {
     let download = Download::from(|request, _| file(request, "\"1\"", CONTENT));
     assert_eq!(download.get().unwrap(), CONTENT);
     assert_eq!(download.left(), ["file.tar.gz"]);
@@ -65,7 +65,7 @@ fn a_file_comes_whole_and_alone() {
 }
 
 #[test]
-fn a_broken_download_goes_on_where_it_ended() {
+fn an_interrupted_download_continues() {
     let download = Download::from(|request, before| match before {
         0 => broken_off(file(request, "\"1\"", CONTENT), 5),
         1 => broken_off(file(request, "\"1\"", CONTENT), 4),
@@ -77,7 +77,7 @@ fn a_broken_download_goes_on_where_it_ended() {
 }
 
 #[test]
-fn wherever_it_breaks_off_the_file_is_the_same() {
+fn an_interruption_at_any_byte_gives_the_same_file() {
     for at in 0..CONTENT.len() {
         let download = Download::from(move |request, before| {
             let whole = file(request, "\"1\"", CONTENT);
@@ -88,7 +88,7 @@ fn wherever_it_breaks_off_the_file_is_the_same() {
 }
 
 #[test]
-fn another_process_goes_on_with_what_came() {
+fn another_process_continues_a_download() {
     let download = Download::from(|request, before| match before {
         0..=2 => broken_off(file(request, "\"1\"", CONTENT), 2),
         _ => file(request, "\"1\"", CONTENT),
@@ -100,7 +100,7 @@ fn another_process_goes_on_with_what_came() {
 }
 
 #[test]
-fn a_file_that_changed_meanwhile_is_begun_anew() {
+fn a_changed_file_is_downloaded_from_the_start() {
     let download = Download::from(|request, before| match before {
         0 => broken_off(file(request, "\"1\"", CONTENT), 5),
         _ => file(request, "\"2\"", b"another one"),
@@ -110,7 +110,7 @@ fn a_file_that_changed_meanwhile_is_begun_anew() {
 }
 
 #[test]
-fn nothing_is_resumed_that_cannot_be_held_to_anything() {
+fn downloads_without_a_validator_are_not_resumed() {
     for tag in ["W/\"1\"", ""] {
         let download = Download::from(move |_, before| {
             let length = format!("Content-Length: {}", CONTENT.len());
@@ -124,7 +124,7 @@ fn nothing_is_resumed_that_cannot_be_held_to_anything() {
 }
 
 #[test]
-fn a_server_that_resumes_elsewhere_is_asked_for_the_whole() {
+fn a_wrong_range_leads_to_a_full_download() {
     for range in
         ["bytes 4-19/20", "bytes 5-18/20", "bytes 5-19/*", "bytes 5-19/21", "lines 5-19/20"]
     {
@@ -141,7 +141,7 @@ fn a_server_that_resumes_elsewhere_is_asked_for_the_whole() {
 }
 
 #[test]
-fn passing_faults_are_tried_again_and_others_are_not() {
+fn only_transient_errors_are_retried() {
     for status in ["500 Oh", "503 Busy", "429 Slowly"] {
         let download = Download::from(move |request, before| match before {
             0 => reply(status, &["Content-Length: 0"], b""),
@@ -164,7 +164,7 @@ fn passing_faults_are_tried_again_and_others_are_not() {
 }
 
 #[test]
-fn redirects_are_followed_but_not_round_and_round() {
+fn redirects_are_followed_but_not_in_a_loop() {
     let download = Download::from(|request, _| match request.path.as_str() {
         "/a/file.tar.gz" => redirect("/b"),
         "/b" => redirect("c/d"),
@@ -176,7 +176,7 @@ fn redirects_are_followed_but_not_round_and_round() {
 }
 
 #[test]
-fn tls_is_never_left() {
+fn redirects_never_downgrade_tls() {
     let error = ureq::Error::RequireHttpsOnly("http://x/".to_owned());
     let part = Part { url: "https://x/", path: PathBuf::new(), limits: LIMITS };
     let End::Final(Failure::Other(detail)) = part.judged(error) else { panic!("passing") };
@@ -187,7 +187,7 @@ fn tls_is_never_left() {
 }
 
 #[test]
-fn a_dead_server_is_given_up() {
+fn a_dead_server_times_out() {
     let silent = Download::from(|_, _| Reply { bytes: Vec::new(), hangs: true });
     silent.fails_with("no answer for 300ms");
     assert_eq!(silent.web.requests().len(), 3);
@@ -205,7 +205,7 @@ fn a_dead_server_is_given_up() {
 }
 
 #[test]
-fn a_server_that_drips_is_too_slow() {
+fn a_dripping_server_times_out() {
     // One byte comes before each wait for one is over.
     let limits = Limits { idle: Duration::ZERO, ..LIMITS };
     let part = Part { url: "x", path: PathBuf::new(), limits };
@@ -218,7 +218,7 @@ fn a_server_that_drips_is_too_slow() {
 }
 
 #[test]
-fn no_more_is_taken_than_was_promised_or_is_allowed() {
+fn downloads_are_limited_to_the_announced_and_allowed_size() {
     let longer = Download::from(|_, _| reply("200 OK", &["Content-Length: 5"], CONTENT));
     assert_eq!(longer.get().unwrap(), b"01234");
     let endless = Download::from(|_, _| reply("200 OK", &[], &vec![b'x'; 3 << 20]));
@@ -229,7 +229,7 @@ fn no_more_is_taken_than_was_promised_or_is_allowed() {
 }
 
 #[test]
-fn rests_are_understood() {
+fn content_ranges_are_parsed() {
     assert_eq!(rest_of("bytes 5-9/10", 5), Some(10));
     for wrong in
         ["bytes 5-8/10", "bytes 4-9/10", "bytes 5-9/*", "5-9/10", "bytes 5/10", "", "bytes */10"]

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hosts_loader_is_never_taken() {
+    fn the_hosts_loader_is_never_used() {
         let root = tree(&["usr/sbin/mysqld", "usr/share/mysql/charsets/Index.xml"]);
         for directory in ["lib64", "lib/x86_64-linux-gnu"] {
             fs::create_dir_all(root.path().join(directory)).unwrap();
@@ -200,7 +200,7 @@ mod tests {
             std::os::unix::fs::symlink("/bin/true", link).unwrap();
         }
         let error = find(root.path(), &candidates(), "11.8.9", Libraries::Own).unwrap_err();
-        assert_eq!(error.to_string(), "unpacked tree has no dynamic loader");
+        assert_eq!(error.to_string(), "the unpacked tree has no dynamic loader");
     }
 
     #[test]

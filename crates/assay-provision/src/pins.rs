@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_but_one_checksum_each_in_a_file_counts() {
+    fn a_pin_file_has_one_checksum_per_name() {
         let home = tempfile::tempdir().unwrap();
         let pins = Pins::new(home.path().join(PINS));
         let refused = |told: &str| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_error_and_not_an_empty_one() {
+    fn a_damaged_file_is_an_error_rather_than_empty() {
         let home = tempfile::tempdir().unwrap();
         let pins = Pins::new(home.path().join(PINS));
         assert_eq!(pins.get("a").unwrap(), None);

@@ -130,7 +130,7 @@ impl Store {
         };
         let lost = lost || !layout.server.exists();
         if lost {
-            log::warn!("`{}` is damaged: files are missing or of another length", path.display());
+            log::warn!("`{}` is damaged: files are missing or have another length", path.display());
         }
         (!lost).then_some(Prefix { layout, path, ..stored })
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_crash_left_is_collected_and_is_never_taken_for_a_prefix() {
+    fn leftovers_of_a_crash_are_collected_and_never_used() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(home.path()).unwrap();
         let left = store.new_tree().unwrap().keep();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_keeps_others_out_and_says_that_it_waits() {
+    fn the_lock_excludes_others_and_reports_waiting() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(home.path()).unwrap();
         let lock = store.lock(|| {}).unwrap();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_remembered_side_by_side() {
+    fn remembered_answers_do_not_overwrite_each_other() {
         let home = tempfile::tempdir().unwrap();
         let store = Store::open(home.path()).unwrap();
         for name in ["a", "b"] {

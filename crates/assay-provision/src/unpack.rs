@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use fs_err as fs;
 use tar::Archive;
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{ArchiveEntryKind, Entry};
 use crate::error::Error;
 use crate::extensions::Extensions;
 
@@ -140,27 +140,29 @@ impl Tree {
             return Ok(());
         }
         let Some(parent) = path.parent() else {
-            let is_root = matches!(entry.kind, Kind::Directory);
+            let is_root = matches!(entry.kind, ArchiveEntryKind::Directory);
             return if is_root { Ok(()) } else { Err(Refusal::Rule("it has no name")) };
         };
         match &entry.kind {
-            Kind::Directory => self.directory(&path),
-            Kind::File => {
+            ArchiveEntryKind::Directory => self.directory(&path),
+            ArchiveEntryKind::File => {
                 self.directory(parent)?;
                 self.file(entry.mode, content, &path)
             }
-            Kind::Symlink(target) => {
+            ArchiveEntryKind::Symlink(target) => {
                 self.directory(parent)?;
                 let target =
                     rerooted(parent, target).ok_or(Refusal::Rule("it links out of the archive"))?;
                 new(symlink(target, self.root.join(&path)))
             }
-            Kind::HardLink(target) => {
+            ArchiveEntryKind::HardLink(target) => {
                 self.directory(parent)?;
                 let target = inside(target).and_then(|target| selection.place(&target));
                 self.hard_link(&target.ok_or(Refusal::Rule("it links out of the archive"))?, &path)
             }
-            Kind::Special => Err(Refusal::Rule("it is a device or another special file")),
+            ArchiveEntryKind::Special => {
+                Err(Refusal::Rule("it is a device or another special file"))
+            }
         }
     }
 

@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn a_vendors_own_build_answers_to_its_number_alone() {
+    fn a_vendors_own_build_needs_its_full_version() {
         assert!(answers("8.0.36", "8.0") && answers("8.0.36-28", "8.0.36-28"));
         assert!(!answers("8.0.36-28", "8.0.36") && !answers("8.0.36-28", "8"));
         assert!(!answers("8.0.36", "8.0.36-28") && !answers("8.0.36-28", "8.0.36-2"));
     }
 
     #[test]
-    fn order_is_debians() {
+    fn versions_are_ordered_as_in_debian() {
         let ascending = [
             "1.0~~",
             "1.0~~a",

@@ -1,4 +1,4 @@
-//! Servers built from source: trees so small that they are built in a moment, by the real tools.
+//! Servers built from source: trees so small that the real tools build them in a moment.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -13,7 +13,7 @@ use fs_err as fs;
 use tempfile::TempDir;
 use web::{Web, reply};
 
-/// A Postgres as far as a prefix needs one; it says how it was configured.
+/// A Postgres with only the parts that a prefix needs. It reports how it was configured.
 const CONFIGURE: &str = r#"#!/bin/sh
 PACKAGE_VERSION='16.9'
 source=$(dirname "$0")
@@ -50,7 +50,7 @@ struct Home {
 }
 
 impl Home {
-    /// With one commit, tagged `v1`, of these files.
+    /// A home with a repository of one commit, tagged `v1`, with these files.
     fn new(files: &[(&str, &str)]) -> Self {
         let home = Self { directory: tempfile::tempdir().unwrap() };
         git(home.directory.path(), &["init", "-q", "tree"]);
@@ -168,7 +168,7 @@ fn a_commit_is_built_once_and_the_repository_left_as_it_is() {
 }
 
 #[test]
-fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
+fn a_failed_build_shows_why_and_can_continue() {
     let home = Home::new(&[
         ("configure", CONFIGURE),
         (
@@ -191,7 +191,7 @@ fn a_build_that_fails_shows_why_and_goes_on_where_it_was() {
     );
     assert!(text.contains("\n    x.c:1: error: no uint8_t\n"), "{text}");
     assert!(error.hints()[0].contains("[[build]]"));
-    // Whatever it was is mended outside.
+    // Fixes the cause of the failure outside of the tree.
     fs::write(log.with_file_name("fixed"), "").unwrap();
     let (prefix, told) = home.build(Product::Postgres, &format!("{place}#v1"));
     assert!(prefix.is_ok() && !told.iter().any(|it| it.starts_with("checking out")), "{told:?}");
@@ -291,7 +291,7 @@ fn a_repository_elsewhere_is_fetched_without_its_history() {
 }
 
 #[test]
-fn what_cannot_be_built_says_why() {
+fn unbuildable_trees_report_the_reason() {
     let home = Home::postgres();
     let place = home.tree().display().to_string();
     let says = |product, place: &str| home.build(product, place).0.unwrap_err().to_string();
@@ -300,7 +300,7 @@ fn what_cannot_be_built_says_why() {
     let error = says(Product::Postgres, &format!("{place}#--help"));
     assert_eq!(error, format!("repository `{place}`: has no commit `--help`"));
     let error = says(Product::MySql, &place);
-    assert_eq!(error, format!("repository `{place}`: has no source of mysql: no version in it"));
+    assert_eq!(error, format!("repository `{place}`: has no source of mysql: it names no version"));
     let empty = Home::new(&[("README", "")]);
     let there = empty.tree().display().to_string();
     let error = says(Product::MySql, &there);
@@ -312,7 +312,7 @@ fn what_cannot_be_built_says_why() {
 }
 
 #[test]
-fn what_failed_is_listed_and_cleaned() {
+fn failed_builds_are_listed_and_cleaned() {
     let home = Home::new(&[("configure", CONFIGURE), ("compile", "exit 1\n")]);
     home.get("").unwrap_err();
     let provisioner = home.provisioner(Options::default());
@@ -351,7 +351,7 @@ fn command_lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_login_reaches_its_host_and_nothing_else() {
+fn a_login_is_sent_only_to_its_host() {
     let token = format!("canary{}", std::process::id());
     let seen = token.clone();
     let web = Web::new(move |request, _| {

@@ -1,6 +1,5 @@
-//! Everything that can go wrong on the way to a server, provoked for real: the machine's apt is pointed at
-//! a mirror on loopback. Each fault gives a clear message and a hint, leaves nothing half done, and the
-//! next try works.
+//! Every fault on the way to a server, provoked for real: the machine's apt is pointed at a mirror on loopback. Each
+//! fault gives a clear message and a hint, leaves nothing half done, and the next attempt works.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 #![expect(clippy::print_stdout, reason = "how a process tells the test what it got")]
@@ -71,7 +70,7 @@ impl Machine {
         result(&checked(self.command().output().unwrap()).stdout)
     }
 
-    /// The mirror fails: that is said, nothing is left of it, and without the fault it works.
+    /// Gets a server while the mirror fails: the error says so, nothing is left behind, and without the fault it works.
     #[track_caller]
     fn fails(&self, fault: Fault, message: &str, hint: &str) {
         self.mirror.set(fault);
@@ -150,7 +149,11 @@ fn a_package_that_is_not_the_signed_one() {
 }
 
 fn a_package_that_is_gone() {
-    Machine::new(CONTENT).fails(Fault::Gone, "lacks a file that its index names", "try later");
+    Machine::new(CONTENT).fails(
+        Fault::Gone,
+        "lacks a file that its index names",
+        "try again later",
+    );
 }
 
 fn an_index_that_is_not_the_signed_one() {

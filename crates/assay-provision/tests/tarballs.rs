@@ -32,13 +32,13 @@ fn system(product: Product, version: &str) -> SystemSpec {
     SystemSpec { product, origin, engine: Engine::InnoDb, overrides: Vec::new() }
 }
 
-/// A real MySQL in the cache that all tests share, and with it the indexes that they need.
+/// A real MySQL in the cache that all tests share, together with the indexes that they need.
 fn server() -> Prefix {
     let provisioner = Provisioner::new(cache(), Options::default()).unwrap();
     provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
 }
 
-/// A real MySQL in a tarball as its vendor makes them; all of it, and what is beside a server.
+/// A real MySQL in a tarball like its vendor's: all of it, and files that no server needs.
 fn tarball(name: &str) -> Vec<u8> {
     let prefix = server();
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -68,7 +68,7 @@ impl Vendor {
     fn new(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
         let web = Web::new(answer);
         let home = tempfile::tempdir().unwrap();
-        // The indexes of Debian's releases are the user's: they are not fetched for every test.
+        // The indexes of Debian's releases come from the user's cache, so that not every test fetches them.
         server();
         copy_indexes(&cache().join("apt"), &home.path().join("cache/apt"));
         let catalog = home.path().join("catalog.toml");
@@ -96,7 +96,7 @@ impl Vendor {
         self.web.requests().into_iter().map(|request| request.path).collect()
     }
 
-    /// Makes the cache forget the servers, not what it has noted of their tarballs.
+    /// Makes the cache forget the servers, but not the checksums of their tarballs.
     fn forget(&self) {
         let cache = self.home.path().join("cache");
         fs::remove_file(cache.join("resolved.json")).unwrap();
@@ -171,7 +171,7 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
 }
 
 #[test]
-fn another_file_under_the_same_name_is_refused_later() {
+fn a_changed_file_of_the_same_name_is_refused() {
     let content = Arc::new(Mutex::new(tarball(MYSQL)));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
@@ -184,11 +184,11 @@ fn another_file_under_the_same_name_is_refused_later() {
     assert!(matches!(error, Error::PackageChecksum { pinned: Some(_), .. }), "{error}");
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
-    // It is not kept: the right one is downloaded again.
+    // The wrong file is not kept: the right one is downloaded again.
     content.lock().unwrap().truncate(0);
     content.lock().unwrap().extend(tarball(MYSQL));
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
-    // The way out.
+    // Follows the hint.
     content.lock().unwrap().write_all(b"more").unwrap();
     vendor.provisioner.clean(Cleaning::Everything, || {}).unwrap();
     copy_indexes(&cache().join("apt"), &vendor.home.path().join("cache/apt"));
@@ -196,7 +196,7 @@ fn another_file_under_the_same_name_is_refused_later() {
 }
 
 #[test]
-fn a_first_download_that_is_no_server_is_not_held_to() {
+fn a_first_download_without_a_server_is_not_pinned() {
     let content = Arc::new(Mutex::new(b"<html>log in first</html>".to_vec()));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
@@ -219,7 +219,7 @@ fn a_first_download_that_is_no_server_is_not_held_to() {
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_is_known() {
+fn a_missing_tarball_is_reported_with_the_known_versions() {
     let vendor = Vendor::new(|_, _| reply("404 Not Found", &[], b""));
     let error = vendor.get("5.8.99").unwrap_err();
     let name = "mysql-5.8.99-linux-glibc2.12-x86_64.tar.gz";
@@ -234,7 +234,7 @@ fn what_is_not_there_is_said_with_what_is_known() {
 }
 
 #[test]
-fn a_server_that_is_busy_or_gives_no_archive_is_named_with_its_file() {
+fn an_unusable_reply_is_reported_with_its_address() {
     let vendor = Vendor::new(|_, _| reply("401 Unauthorized", &["Content-Length: 0"], b""));
     let error = vendor.get("5.7.23").unwrap_err();
     let address = vendor.web.url(&format!("/old/5.7/{MYSQL}.tar.gz"));
@@ -248,7 +248,7 @@ fn a_server_that_is_busy_or_gives_no_archive_is_named_with_its_file() {
 }
 
 #[test]
-fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
+fn a_vendors_own_builds_need_their_full_version() {
     let content = tarball("own-5.8.1-9");
     let vendor = Vendor::new(move |request, _| match request.path.as_str() {
         "/own/own-5.8.1-9.tar.gz" => file(request, "\"a\"", &content),
@@ -256,7 +256,7 @@ fn builds_of_a_vendors_own_are_had_by_their_full_name_alone() {
     });
     let prefix = vendor.get("5.8.1-9").unwrap();
     assert_eq!((prefix.version.as_str(), prefix.build.source.as_str()), ("5.8.1-9", "own builds"));
-    // The same version without the build, and the series, are somebody else's.
+    // The same version without the build number, and the series, belong to other builders.
     assert!(matches!(vendor.get("5.8.1").unwrap_err(), Error::NotPublished { .. }));
     let offline = Options { offline: true, accept_expired_index: false };
     let offline = Provisioner::new(vendor.home.path().join("cache"), offline).unwrap();
@@ -281,7 +281,7 @@ fn verified_sources_come_first_and_tarballs_are_listed_as_not_verified() {
 }
 
 #[test]
-fn a_catalog_that_is_none_is_named_with_the_place() {
+fn an_invalid_catalog_is_named_with_the_position() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("own.toml");
     let refused = |text: &str| {

@@ -38,7 +38,7 @@ pub fn audit_json(systems: &[System], findings: &[AuditFinding], compared: Compa
     json::text(&document)
 }
 
-/// The differences in words: suspicious ones first, each with its values and why it matters, and what to do.
+/// The differences in words, suspicious ones first. Each has its values, the reason why it matters, and a remedy.
 #[must_use]
 pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compared) -> String {
     let names: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
@@ -62,7 +62,7 @@ pub fn audit_text(systems: &[System], findings: &[AuditFinding], compared: Compa
             }
         }
         if let Some(remedy) = group.remedy() {
-            text += &format!("  to do: {remedy}\n");
+            text += &format!("  remedy: {remedy}\n");
         }
     }
     text

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_urls_stay() {
+    fn names_that_are_not_urls_are_kept() {
         let names = ["mariadb@11.8", "mysql@git:https://me@example.org/a#b", "mariadb@11.8 #2"];
         assert_labels(&names, &names);
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_shorter_tells_apart_keeps_its_name() {
+    fn ambiguous_labels_keep_the_whole_name() {
         let names = ["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://b@h:3306/d #2"];
         assert_labels(&names, &["mysql://a@h:3306/d", "mysql://b@h:3306/d", "mysql://h:3306/d #2"]);
         let sockets = ["mysql://a@/d?socket=/s", "mysql://a@/e?socket=/s"];

@@ -51,7 +51,7 @@ fn system(system: &SystemFacts) -> Vec<Line> {
     );
     let mut lines = vec![Line { depth: 1, text }];
     if !system.is_released {
-        lines.push(detail(format!("warning: {origin} is no released channel")));
+        lines.push(detail(format!("warning: {origin} is not a release channel")));
     }
     lines.extend(system.notes.iter().map(|note| detail(format!("note: {note}"))));
     lines
@@ -64,7 +64,7 @@ fn study(study: &StudyFacts) -> String {
         format!("{} (clients × tables × rows)", setups.join(", ")),
     ];
     if study.id_key != IdKey::default() {
-        parts.push("a secondary index on id in place of the primary key".to_owned());
+        parts.push("a secondary index on id instead of the primary key".to_owned());
     }
     parts.push(match study.statements {
         StatementMode::Prepared => "prepared statements".to_owned(),
@@ -100,7 +100,7 @@ fn audit(audit: &Audit) -> Vec<Line> {
         for finding in &group.findings {
             let what = format!("{}{} = {}", of(group), finding.name(), finding.values());
             lines.push(detail(match finding.is_asked() {
-                true => format!("asked for: {what}"),
+                true => format!("requested: {what}"),
                 false => format!("expected: {what}: {}", finding.why()),
             }));
         }
@@ -112,7 +112,7 @@ fn audit(audit: &Audit) -> Vec<Line> {
         }
         let remedy = group
             .remedy()
-            .map(|remedy| detail(format!("to do about {}: {remedy}", group.topic.title())));
+            .map(|remedy| detail(format!("remedy for {}: {remedy}", group.topic.title())));
         lines.extend(remedy);
     }
     lines

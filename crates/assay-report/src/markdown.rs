@@ -1,4 +1,4 @@
-//! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to do it again.
+//! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to reproduce it.
 
 use crate::lines;
 use crate::view::Report;
@@ -105,11 +105,7 @@ fn again(again: &Again) -> String {
         Some(command) => ("", command),
         None => ("With this as `study.toml`, run `assay run study.toml`:\n\n", again.recipe),
     };
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("### Do it again\n\n{what}{}", fenced(text))
-    }
+    if text.is_empty() { String::new() } else { format!("### Reproduce\n\n{what}{}", fenced(text)) }
 }
 
 /// A code block whose fence is longer than any in the text.
@@ -167,7 +163,7 @@ fn escaped(text: &str) -> String {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
-            // It would mention somebody; within a word, as in names of systems, it does not.
+            // An `@` would mention a user. Within a word, as in names of systems, it does not.
             '@' if !before.is_alphanumeric() => safe.push_str("@\u{200b}"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' | '$' => {
                 safe.push('\\');

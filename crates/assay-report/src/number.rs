@@ -49,7 +49,7 @@ impl fmt::Display for Digits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(value) => value.fmt(f),
-            // As JSON writes it, so that all formats have the same digits.
+            // JSON writes it like this, so all formats have the same digits.
             Self::Fraction(value) => {
                 serde_json::Number::from_f64(*value).map_or(Ok(()), |number| number.fmt(f))
             }
@@ -153,7 +153,7 @@ pub(crate) fn figure(value: Option<f64>) -> String {
 
 /// An interval of a ratio: `[0.91, 0.95]`, `[<0.01, 43]`.
 fn interval(estimate: Estimate) -> String {
-    // Where nothing is known to a factor of ten, decimals would be noise, and zero wrong.
+    // If a number is known only to a factor of ten, decimals would be noise, and zero would be wrong.
     let end = |value: f64| match value {
         v if v < 0.005 => "<0.01".to_owned(),
         v if v >= 999.5 => ">1000".to_owned(),
@@ -197,8 +197,8 @@ fn change(ratio: f64, digits: usize) -> String {
     if is_none { "0 %".to_owned() } else { text.replace('-', "−") }
 }
 
-/// A ratio for a sentence, never without its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or in
-/// words alone where the interval is too wide for a number. None where nothing is known of the uncertainty.
+/// A ratio for a sentence, always with its uncertainty: `−4 % [−5 %, −3 %]`, `less than half [0.20, 0.31]`, or only
+/// words if the interval is too wide for a number. `None` if its uncertainty is unknown.
 pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
     if !estimate.has_interval() {
@@ -207,12 +207,12 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     let is_too_wide = high > TOO_WIDE * low;
     Some(match (low, high) {
         (low, high) if low <= 1.0 && high >= 1.0 && is_too_wide => {
-            "not known even roughly".to_owned()
+            "too uncertain to state".to_owned()
         }
         (low, _) if low > 2.0 => format!("more than doubled {}", interval(estimate)),
         (_, high) if high < 0.5 => format!("less than half {}", interval(estimate)),
-        (low, _) if is_too_wide && low > 1.0 => "faster, by how much is not known".to_owned(),
-        _ if is_too_wide => "slower, by how much is not known".to_owned(),
+        (low, _) if is_too_wide && low > 1.0 => "faster by an unknown amount".to_owned(),
+        _ if is_too_wide => "slower by an unknown amount".to_owned(),
         _ => {
             let digits = usize::from(high - low < 0.02);
             let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
@@ -288,11 +288,11 @@ mod tests {
         let of = |value, low, high| change_in_words(Estimate { value, low, high }).unwrap();
         assert_eq!(of(0.96, 0.949, 0.971), "−4 % [−5 %, −3 %]");
         assert_eq!(of(0.99, 0.989, 0.991), "−1.0 % [−1.1 %, −0.9 %]");
-        assert_eq!(of(0.20, 0.001, 9.91), "not known even roughly");
+        assert_eq!(of(0.20, 0.001, 9.91), "too uncertain to state");
         assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
         assert_eq!(of(3.0, 2.5, 3.5), "more than doubled [2.50, 3.50]");
-        assert_eq!(of(0.4, 0.15, 0.8), "slower, by how much is not known");
-        assert_eq!(of(2.4, 1.1, 5.0), "faster, by how much is not known");
+        assert_eq!(of(0.4, 0.15, 0.8), "slower by an unknown amount");
+        assert_eq!(of(2.4, 1.1, 5.0), "faster by an unknown amount");
         assert_eq!(change_in_words(Estimate::without_interval(0.96)), None);
     }
 }

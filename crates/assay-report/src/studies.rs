@@ -84,8 +84,8 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// Lists studies, the newest first; `list` has the oldest first, as the ledger, and `running` the ids of those that
-/// are being measured. HTML has no list of its own: it is that of a terminal, as text.
+/// Lists studies, the newest first. `list` has the oldest first, as the ledger does. `running` has the ids of the
+/// studies that are being measured. In HTML, the list is the terminal's text.
 #[must_use]
 pub fn studies(
     list: &[StudySummary],
@@ -119,7 +119,7 @@ fn is_running(study: &StudySummary, running: &BTreeSet<String>) -> bool {
 /// The columns for people, and whether they hold numbers. The systems come last: they may be long.
 const COLUMNS: [(&str, bool); 8] = [
     ("study", false),
-    ("began (UTC)", false),
+    ("started (UTC)", false),
     ("preset", false),
     ("cells", true),
     ("slices", true),
@@ -145,7 +145,7 @@ fn row(listed: Listed) -> Vec<String> {
 fn text<'a>(list: impl Iterator<Item = Listed<'a>>, options: &TextOptions) -> String {
     let list: Vec<Listed> = list.collect();
     if list.is_empty() {
-        return "no study yet: `assay compare BASE OTHER` makes one\n".to_owned();
+        return "no studies yet: run `assay compare BASE OTHER`\n".to_owned();
     }
     let mut table = plain_table();
     let aligned = |is_number: bool, text: String| if is_number { right(text) } else { left(text) };

@@ -1,4 +1,4 @@
-//! The microbenchmarks of a set: `assay tests`.
+//! The tests of a set: `assay tests`.
 
 use assay_model::{Class, StartFrom, Test, TestSet};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use crate::text::table::{left, plain_table, trimmed};
 /// Raised when the shape below changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// A microbenchmark and a description of its work.
+/// A test and a description of its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedTest {
-    /// The microbenchmark.
+    /// The test.
     pub test: Test,
     /// The work of one event, in a line.
     pub does: String,
@@ -74,7 +74,7 @@ pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> S
     let mut lines = trimmed(&table);
     lines.push(String::new());
     lines.push(format!(
-        "{} of the {} tests of `--set {}`, in the order in which they run",
+        "{} of the {} tests of `--set {}`, in the order they run",
         list.len(),
         set.len(),
         set.len()
@@ -82,7 +82,8 @@ pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> S
     if list.iter().any(|listed| is_pre(listed.test)) {
         lines.push("  .pre: on tables as loaded, before any write".to_owned());
     }
-    lines.push("  some of them: `assay compare BASE OTHER --tests 'point*,scan'`".to_owned());
+    lines
+        .push("  to run some of them: `assay compare BASE OTHER --tests 'point*,scan'`".to_owned());
     if options.color {
         paint::paint(&mut lines);
     }

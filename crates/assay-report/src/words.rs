@@ -40,7 +40,7 @@ pub(crate) fn title(group: &Group) -> String {
     if word == title { word.clone() } else { format!("{word}: {title}") }
 }
 
-/// Where a build comes from: `apt bookworm-security`.
+/// The source of a build: `apt bookworm-security`.
 pub(crate) fn source(system: &System) -> String {
     let artifact = &system.artifact;
     format!("{} {}", artifact.source(), artifact.channel()).trim().to_owned()

@@ -1,4 +1,4 @@
-//! What a report says first: the answer with its uncertainty, then why, then the tables.
+//! A report begins with the answer and its uncertainty. The causes follow, and then the tables.
 
 #![expect(clippy::unwrap_used, reason = "the fixtures are shared")]
 
@@ -28,21 +28,21 @@ fn the_headline_has_no_median_without_its_interval() {
 }
 
 #[test]
-fn a_median_of_which_nothing_is_known_is_words() {
+fn an_unknown_median_is_stated_in_words() {
     let mut wild = record(&["11.8"]);
     for slice in wild.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.work.elapsed_ns *= [1, 40, 3, 9][slice.block as usize % 4];
     }
     for format in ALL {
         let text = in_format(&wild, format);
-        assert!(text.contains("median over tests: not known even roughly"), "{text}");
-        assert!(text.contains("this study could not have seen even a doubling"), "{text}");
+        assert!(text.contains("median over tests: too uncertain to state"), "{text}");
+        assert!(text.contains("minimum detectable effect over a factor of 2"), "{text}");
         assert!(!text.contains("100 %"), "{text}");
     }
 }
 
 #[test]
-fn one_of_anything_is_one() {
+fn a_count_of_one_is_singular() {
     let mut one = record(&["11.8"]);
     one.study.cells.truncate(1);
     let id = one.study.cells[0].id;
@@ -64,19 +64,19 @@ fn servers_that_run_already_are_not_fresh() {
     running.systems[1].spec.origin = url("b");
     let text = in_format(&running, Format::Text);
     assert!(
-        text.contains("4 blocks of fresh servers, or fresh data where one runs already"),
+        text.contains("4 blocks of fresh servers, or of fresh data on running servers"),
         "{text}"
     );
     running.systems[0].spec.origin = url("a");
     for format in ALL {
         let text = in_format(&running, format);
-        assert!(text.contains("4 blocks of fresh data on servers that run already"), "{text}");
+        assert!(text.contains("4 blocks of fresh data on running servers"), "{text}");
         assert!(!text.contains("blocks of fresh servers"), "{text}");
     }
 }
 
 #[test]
-fn the_why_stands_between_the_answer_and_the_tables() {
+fn the_causes_stand_between_the_answer_and_the_tables() {
     for (format, table) in
         [(Format::Text, "rQPS by group"), (Format::Markdown, "Relative QPS by group")]
     {
@@ -90,21 +90,20 @@ fn the_why_stands_between_the_answer_and_the_tables() {
 }
 
 #[test]
-fn columns_in_which_nothing_differs_are_left_out_by_name() {
+fn columns_without_differences_are_omitted_and_named() {
     let mut study = record(&["11.8"]);
     let text = in_format(&study, Format::Text);
-    assert!(text.contains("left out, as no test differs by 2 %: client µs/op, cs/op"), "{text}");
+    assert!(text.contains("omitted because no test differs by 2 %: client µs/op, cs/op"), "{text}");
     for slice in study.slices.iter_mut().filter(|slice| slice.system == 1) {
         slice.server.as_mut().unwrap().connections.context_switches *= 2;
     }
     let text = in_format(&study, Format::Text);
-    assert!(text.contains("left out, as no test differs by 2 %: client µs/op\n"), "{text}");
+    assert!(text.contains("omitted because no test differs by 2 %: client µs/op\n"), "{text}");
     assert!(text.contains("2.00 → 4.00"), "{text}");
 }
 
-/// No alarm, but nobody misses it.
 #[test]
-fn what_comes_with_the_versions_is_noted_and_no_alarm() {
+fn differences_inherent_in_versions_are_noted_but_not_suspicious() {
     let mut study = record(&["11.8"]);
     let finding = |setting: &str, is_asked: bool, why: &str| AuditFinding {
         setting: setting.into(),
@@ -114,28 +113,16 @@ fn what_comes_with_the_versions_is_noted_and_no_alarm() {
         is_asked,
     };
     study.audit = vec![
-        finding(
-            "plan.scan",
-            false,
-            "`S`: carried out in another way by the planner of another version",
-        ),
-        finding(
-            "plan.point-query",
-            true,
-            "`S`: planned for another storage engine, which was asked for",
-        ),
-        finding(
-            "innodb_doublewrite",
-            true,
-            "asked for, in a system's name, options or config file",
-        ),
-        finding("build.pie", false, "position independent code costs some CPU in every function"),
+        finding("plan.scan", false, "`S`: executed with another plan by another version's planner"),
+        finding("plan.point-query", true, "`S`: planned for another storage engine, as requested"),
+        finding("innodb_doublewrite", true, "requested in a system's name, options or config file"),
+        finding("build.pie", false, "position-independent code costs some CPU in every function"),
     ];
     for format in ALL {
         let text = in_format(&study, format).replace('\\', "");
         assert!(
             text.contains(
-                "iffers between the versions, and no option changes it: the plan of scan"
+                "ifferences between the versions that no option can remove: the plan of scan"
             ),
             "{text}"
         );
@@ -144,9 +131,9 @@ fn what_comes_with_the_versions_is_noted_and_no_alarm() {
     assert!(in_format(&suspicious(study.clone()), Format::Text).starts_with("[suspicious audit]"));
     let text = in_format(&study, Format::Text);
     for told in [
-        "expected: plan of scan = a → b: `S`: carried out",
+        "expected: plan of scan = a → b: `S`: executed with",
         "expected: build.pie = a → b: position",
-        "asked for: innodb_doublewrite = a → b\n",
+        "requested: innodb_doublewrite = a → b\n",
     ] {
         assert!(text.contains(told), "no `{told}` in {text}");
     }

@@ -12,7 +12,7 @@ use common::{prefix_of, record, suspicious, text_event};
 const EVIL: &str =
     "=1+1\u{1b}[2J\u{9b}31m\u{7}\r\n\nhint: run this\u{202e}txt\u{2066}\u{200f}\u{61c}\u{2028}x";
 
-/// A study of which every text is hostile.
+/// A study in which every text is hostile.
 fn hostile() -> StudyRecord {
     let mut record = suspicious(record(&["11.8"]));
     for system in &mut record.systems {
@@ -45,7 +45,7 @@ fn hostile() -> StudyRecord {
     record
 }
 
-/// The characters that are in no output, beyond what ends lines.
+/// Characters that no output may contain, apart from line ends.
 fn harmful(c: char) -> bool {
     c != '\n' && (c.is_control() || "\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}".contains(c))
 }
@@ -58,7 +58,7 @@ fn assert_harmless(text: &str) {
 }
 
 #[test]
-fn no_format_passes_on_what_commands_a_terminal() {
+fn no_format_passes_on_terminal_control_characters() {
     let record = hostile();
     let judgement = judge(&record);
     let options = TextOptions { width: 120, color: false };
@@ -67,7 +67,7 @@ fn no_format_passes_on_what_commands_a_terminal() {
     }
     let csv = render(&record, &judgement, Format::Csv, &options);
     assert_harmless(&csv.replace("\r\n", "\n"));
-    // Colours are added after, and only those.
+    // Colours are added afterwards, and nothing else is.
     let colored =
         render(&record, &judgement, Format::Text, &TextOptions { color: true, ..options });
     let is_style = |rest: &str| {
@@ -85,7 +85,7 @@ fn no_format_passes_on_what_commands_a_terminal() {
 }
 
 #[test]
-fn no_line_of_text_is_made_by_a_name() {
+fn names_cannot_add_lines() {
     let record = hostile();
     let judgement = judge(&record);
     let options = TextOptions { width: 200, color: false };
@@ -98,7 +98,7 @@ fn no_line_of_text_is_made_by_a_name() {
 }
 
 #[test]
-fn json_loses_nothing() {
+fn json_keeps_all_content() {
     let record = hostile();
     let options = TextOptions { width: 120, color: false };
     let json = render(&record, &judge(&record), Format::Json, &options);

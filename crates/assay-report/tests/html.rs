@@ -1,4 +1,4 @@
-//! What must hold for every page: one whole file, nothing from outside, and no text that becomes markup.
+//! Properties of every page: it is one whole file, loads nothing from outside, and no text becomes markup.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -58,7 +58,7 @@ fn tags(page: &str) -> Vec<(bool, &str, &str)> {
         let (closes, tag) = tag.strip_prefix('/').map_or((false, tag), |tag| (true, tag));
         let (name, attributes) = tag.split_once([' ', '\n']).unwrap_or((tag, ""));
         tags.push((closes, name, attributes));
-        // What is in these is no markup.
+        // The content of these elements is not markup.
         if !closes && ["style", "script"].contains(&name) {
             rest = &rest[rest.find(&format!("</{name}")).unwrap()..];
         }
@@ -106,7 +106,7 @@ fn the_answer_stands_above_the_warnings_and_these_above_the_tables() {
 }
 
 #[test]
-fn nothing_comes_from_outside() {
+fn the_page_loads_nothing_from_outside() {
     for study in studies() {
         let page = page(&study);
         for word in [
@@ -135,7 +135,7 @@ fn the_same_study_gives_the_same_bytes() {
 }
 
 #[test]
-fn text_of_users_and_servers_stays_text() {
+fn text_of_users_and_servers_is_escaped() {
     const EVIL: &str = "\"'><script>alert(1)</script><!--{{x}}";
     let mut record = study(&["11.8"], TestSet::Set32, &FOUR, true);
     for system in &mut record.systems {
@@ -177,14 +177,14 @@ fn text_of_users_and_servers_stays_text() {
 }
 
 #[test]
-fn a_suspicious_audit_is_said_first() {
+fn a_suspicious_audit_is_reported_first() {
     let page = page(&suspicious(record(&["11.8"])));
     assert!(text(&page).starts_with("✗ Suspicious audit\n"), "{}", text(&page));
     assert!(text(&self::page(&record(&["11.8"]))).starts_with("assay\n"));
 }
 
 #[test]
-fn a_twin_is_a_line_and_no_column() {
+fn a_twin_is_a_line_rather_than_a_column() {
     let record = study(&["11.8"], TestSet::Set32, &[ONE], true);
     let page = page(&record);
     assert!(page.contains("A/A twin: 0 false calls in 32 tests of mariadb@10.11 against itself;"));
@@ -194,10 +194,10 @@ fn a_twin_is_a_line_and_no_column() {
 }
 
 #[test]
-fn a_command_is_told_only_where_one_asks_for_the_same() {
+fn a_command_is_shown_only_if_it_repeats_the_study() {
     let mut record = study(&["11.8"], TestSet::Set27, &[ONE], false);
     record.study.recipe = "# assay compare a@1 b@2\ncompare = [\"a@1\", \"b@2\"]\n".into();
-    let told = "The same study on your machine";
+    let told = "To repeat this study on your machine";
     assert!(page(&record).contains(told) && page(&record).contains("<pre>assay compare a@1 b@2"));
     record.study.recipe = "compare = [\"old\", \"new\"]\n".into();
     assert!(!page(&record).contains(told) && page(&record).contains("assay run study.toml"));
@@ -221,7 +221,7 @@ fn a_large_study_is_a_small_file() {
 }
 
 #[test]
-fn what_is_not_known_is_not_shown_as_a_number() {
+fn unknown_values_are_not_shown_as_numbers() {
     let record = study(&["11.8"], TestSet::Set27, &[ONE], false);
     let mut judgement = judge(&record);
     for cell in &mut judgement.cells {

@@ -1,4 +1,4 @@
-//! What people and scripts see of a small study.
+//! The output for people and scripts, for a small study.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its own result has failed")]
 
@@ -65,7 +65,7 @@ fn csv_lines(text: &str) -> Vec<Vec<String>> {
     reader.records().map(|line| fields(line.unwrap())).collect()
 }
 
-/// Where the field of a CSV column stands in a cell of JSON.
+/// The path of a CSV column's field in a cell of JSON.
 fn json_path(column: &str) -> String {
     let interval = |name: &str| match name.rsplit_once('_') {
         Some((name, end @ ("low" | "high"))) => format!("/{name}/{end}"),
@@ -97,7 +97,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
     let document = json(&study);
     let cells = document["cells"].as_array().unwrap();
     assert_eq!(lines.len(), cells.len());
-    // Of the study and the system; all other columns are of the cell.
+    // These columns belong to the study and the system. All others belong to the cell.
     let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version"];
     let mut told = 0;
     for (line, cell) in lines.iter().zip(cells) {
@@ -127,7 +127,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
 }
 
 #[test]
-fn markdown_lets_no_name_be_markup() {
+fn names_cannot_inject_markdown() {
     let mut study = record(&["11.8"]);
     study.systems[1].name = "a|b`c`*d*<script>_e_[f](g) @h#1".into();
     let markdown = in_format(&study, Format::Markdown);
@@ -139,9 +139,9 @@ fn markdown_lets_no_name_be_markup() {
     assert!(table.chunk_by(|a, b| a == b).count() <= 2, "{table:?}");
 }
 
-/// One pair only, as in preset published: a value, and that nothing is known of its uncertainty.
+/// A single pair, as in preset published, gives a value, and the report says that its uncertainty is unknown.
 #[test]
-fn a_single_pair_has_no_interval_and_says_so() {
+fn a_single_pair_is_marked_as_having_no_interval() {
     let mut study = record(&["11.8"]);
     study.slices.retain(|slice| slice.block == 0 && slice.round == 0);
     study.study.experiment = assay_model::Experiment::Sequential;
@@ -156,7 +156,7 @@ fn a_single_pair_has_no_interval_and_says_so() {
     assert!(!in_format(&study, Format::Csv).contains("NaN"));
 }
 
-/// The twin counts false alarms; it is no column.
+/// The twin counts false alarms. It has no column.
 #[test]
 fn a_twin_is_a_line() {
     let mut study = record(&["11.8", "10.11"]);
@@ -168,7 +168,7 @@ fn a_twin_is_a_line() {
     }
     let text = in_format(&study, Format::Text);
     assert!(text.contains("A/A twin:"), "{text}");
-    assert!(text.contains("smallest change this study could have seen"), "{text}");
+    assert!(text.contains("minimum detectable effect"), "{text}");
     for format in [Format::Text, Format::Markdown] {
         assert!(!in_format(&study, format).contains("(twin)"));
     }
@@ -185,9 +185,9 @@ fn a_twin_is_a_line() {
     assert!(twin["detectable_max"].as_f64() >= twin["detectable_median"].as_f64());
 }
 
-/// What a user can act on: which trouble, how much of it, what to do.
+/// Users need to know which trouble occurred, how much of it, and what to do.
 #[test]
-fn machine_trouble_is_told_by_its_kind() {
+fn machine_trouble_is_reported_by_kind() {
     let mut study = record(&["11.8"]);
     for (number, slice) in study.slices.iter_mut().enumerate() {
         slice.outcome = SliceOutcome::Troubled;
@@ -198,13 +198,13 @@ fn machine_trouble_is_told_by_its_kind() {
         };
     }
     let busy =
-        "other processes used the CPU in 60 % of the slices: stop what else runs on this machine";
-    let steal = "the hypervisor took CPU time in 60 % of the slices";
-    let counts = "other processes 240, steal by the hypervisor 240";
+        "other processes used the CPU in 60 % of the slices: stop other programs on this machine";
+    let steal = "the hypervisor stole CPU time in 60 % of the slices";
+    let counts = "other processes 240, CPU steal 240";
     for format in [Format::Text, Format::Markdown, Format::Html] {
         let unbroken = in_format(&study, format).replace("\n  ", " ").replace('\u{a0}', " ");
         let text = unbroken.replace("Other", "other").replace("The hyper", "the hyper");
-        for told in [busy, steal, counts, "all slices were disturbed, so disturbed slices count"] {
+        for told in [busy, steal, counts, "too few slices were undisturbed"] {
             assert!(text.contains(told), "no `{told}` in {format:?}:\n{text}");
         }
     }
@@ -216,7 +216,7 @@ fn machine_trouble_is_told_by_its_kind() {
     assert!(!in_format(&record(&["11.8"]), Format::Text).contains("warning: the hypervisor"));
 }
 
-/// A reason for caution is only what no upgrade of one maker's packages brings with it.
+/// Only differences that do not come with an upgrade of one maker's packages call for caution.
 #[test]
 fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
     let mut study = record(&["11.8"]);
@@ -250,16 +250,15 @@ fn few_blocks_give_no_median_and_an_unfinished_study_is_resumed() {
 }
 
 #[test]
-fn smoke_does_not_say_what_it_would_see() {
+fn smoke_suggests_preset_quick() {
     let mut study = record(&["11.8"]);
     study.study.preset = assay_model::Preset::Smoke;
     let text = in_format(&study, Format::Text).replace("\n   ", "");
-    assert!(text.contains("preset smoke calls no change under 10 %"), "{text}");
-    assert!(!text.contains("sees changes over"), "{text}");
+    assert!(text.contains("preset smoke calls no changes below 10 %"), "{text}");
 }
 
 #[test]
-fn one_row_is_no_rows() {
+fn one_row_is_singular() {
     let mut study = record(&["11.8"]);
     let data = study.study.setups[0].data();
     study.data = [(0, 1), (1, 2)]
@@ -275,25 +274,24 @@ fn one_row_is_no_rows() {
     assert!(text.contains("has 1 row, checksum") && text.contains("has 2 rows,"), "{text}");
 }
 
-/// One number is not told twice.
 #[test]
-fn the_smallest_change_of_one_test_is_one_number() {
+fn the_detectable_effect_of_one_test_is_shown_once() {
     let mut study = record(&["11.8"]);
     study.study.cells.truncate(1);
     let text = in_format(&study, Format::Text).replace("\n  ", " ");
-    assert!(text.contains("the smallest change this study could have seen is "), "{text}");
+    assert!(text.contains("minimum detectable effect "), "{text}");
     assert!(!text.contains("in half of the tests"), "{text}");
 }
 
 #[test]
-fn undecided_tests_say_what_would_help() {
+fn undecided_tests_have_a_remedy() {
     let mut study = record(&["11.8"]);
     for (number, slice) in study.slices.iter_mut().enumerate() {
         slice.work.elapsed_ns += (number as u64 * 7919 % 97) * 400_000;
     }
     let text = in_format(&study, Format::Text).replace("\n   ", "");
     assert!(text.contains("undecided, and what would help"), "{text}");
-    assert!(text.contains("times the measuring would"), "{text}");
+    assert!(text.contains(" times as "), "{text}");
     let document = json(&study);
     for cell in document["cells"].as_array().unwrap() {
         if cell["verdict"] == "undecided" {
@@ -309,7 +307,7 @@ fn undecided_tests_say_what_would_help() {
     for format in [Format::Text, Format::Html, Format::Csv] {
         assert!(three(format).contains("measured in 3 of the 4 blocks that a verdict needs"));
     }
-    // One line tells all of them.
+    // One line covers all of them.
     let first = study.study.cells[0].id;
     study.slices.retain(|slice| slice.block < if slice.cell == first { 2 } else { 3 });
     let text = in_format(&study, Format::Text).replace("\n   ", "");
@@ -346,9 +344,9 @@ fn several_setups_in_80_columns() {
     insta::assert_snapshot!(text(&study, 80, false));
 }
 
-/// Whatever the width, no figure is lost without a word.
+/// Whatever the width is, no figure is left out without a word.
 #[test]
-fn columns_that_find_no_room_are_named() {
+fn columns_omitted_for_lack_of_space_are_named() {
     for width in [80, 100, 120, 160] {
         for others in [&["11.8"][..], &["11.4", "11.8"]] {
             let text = text(&study(others, TestSet::Set32, &[ONE], false), width, false);
@@ -361,7 +359,7 @@ fn columns_that_find_no_room_are_named() {
 }
 
 #[test]
-fn what_a_server_says_does_not_steer_the_terminal() {
+fn server_messages_cannot_control_the_terminal() {
     let mut study = record(&["11.8"]);
     study.events[0].what = text_event("\u{1b}[2J\u{7}gone\nsecond");
     let text = in_format(&study, Format::Text);
@@ -394,8 +392,8 @@ fn studies_are_listed_newest_first_in_every_format() {
     assert_eq!(json["studies"][0]["id"], "new");
     assert_eq!(json["studies"][0]["running"], false);
     let none = assay_report::studies(&[], &none, Format::Text, &options);
-    assert!(none.contains("no study yet"));
-    // One that is being measured is not to be resumed.
+    assert!(none.contains("no studies yet"));
+    // A study that is being measured must not be resumed.
     let running = ["new".to_owned(), "old".to_owned()].into();
     let all = |format| assay_report::studies(&list, &running, format, &options);
     let text = all(Format::Text);

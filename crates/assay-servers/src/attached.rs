@@ -12,9 +12,9 @@ use procfs::process::{FDTarget, Process, all_processes};
 use crate::error::Error;
 use crate::threads;
 
-/// The limits of its part in a comparison, for reports.
+/// The limits on its part in a comparison, for reports.
 const LIMITS: [&str; 2] = [
-    "runs already: not started afresh for each block, not frozen while others are measured, not confined to a CPU",
+    "was already running: not restarted for each block, not frozen while others are measured, not pinned to a CPU",
     "its tables are dropped and loaded again for each block",
 ];
 
@@ -115,7 +115,7 @@ impl Attached {
 
     fn notes(&self) -> Vec<String> {
         let unseen = self.pid.is_none().then_some(
-            "its process is not on this machine or may not be watched: nothing is known of its CPU time and its disk",
+            "its process is not on this machine or cannot be watched: its CPU time and disk use are unknown",
         );
         LIMITS.into_iter().chain(unseen).map(str::to_owned).collect()
     }
@@ -194,7 +194,7 @@ mod tests {
     use super::number;
 
     #[test]
-    fn versions_are_numbers_without_what_surrounds_them() {
+    fn versions_are_extracted_from_server_strings() {
         for (said, version) in [
             ("10.11.19-MariaDB-log", "10.11.19"),
             ("5.5.5-10.1.23-MariaDB", "10.1.23"),

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_elf_file_is_nothing_and_a_cut_one_does_no_harm() {
+    fn non_elf_and_truncated_files_are_ignored() {
         assert_eq!(read(b"#!/bin/sh\n"), None);
         let own = fs_err::read(std::env::current_exe().unwrap()).unwrap();
         let whole = read(&own).unwrap();

@@ -23,8 +23,8 @@ const TRANSPARENT_HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage/enable
 /// The beginning of the C library's version text.
 const C_LIBRARY: &[u8] = b"GNU C Library (";
 
-/// The build of a running server, each fact below `build.`: what its catalog, its files and its memory say. Who built a
-/// server that was running already, and what came with it, is not known.
+/// The build of a running server. Each fact has the prefix `build.`, and comes from the server's catalog, its files or
+/// its memory. For a server that was running already, the builder and its packages are not known.
 ///
 /// # Errors
 /// When the process or a file it uses cannot be read.

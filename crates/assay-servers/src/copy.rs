@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_ends_it_before_the_next_part() {
+    fn a_stop_ends_a_copy_before_the_next_part() {
         let dir = tempfile::tempdir().unwrap();
         let (from, stop) = (dir.path().join("from"), Stop::default());
         fs::create_dir(&from).unwrap();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn data_can_go_through_memory() {
+    fn copies_can_go_through_memory() {
         let dir = tempfile::tempdir().unwrap();
         let content: Vec<u8> = (0..3_000_000_u32).map(|it| it as u8).collect();
         fs::write(dir.path().join("source"), &content).unwrap();

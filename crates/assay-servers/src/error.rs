@@ -92,12 +92,12 @@ pub enum Error {
     },
     /// Root cannot become another user here, because it lacks these capabilities.
     #[error(
-        "a server on a port must not run as root, and this root lacks {0}, which switching the user needs"
+        "a server on a port must not run as root, and this root user lacks {0}, which switching users needs"
     )]
     CapabilitiesMissing(String),
     /// The files that a server writes to could not be handed over to its user.
     #[error(
-        "a server on a port must not run as root, and this root cannot give its files to another user"
+        "a server on a port must not run as root, and this root user cannot give its files to another user"
     )]
     LeaveRoot(#[source] io::Error),
     /// The supervisor process could not be started.
@@ -109,7 +109,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The supervisor process is gone or does not answer.
-    #[error("the supervisor process of a server is gone")]
+    #[error("the supervisor process of a server has ended")]
     SupervisorGone(#[source] io::Error),
     /// The supervisor could not carry out a request.
     #[error("the supervisor of a server failed: {0}")]
@@ -131,8 +131,8 @@ fn tail(log: &str) -> String {
 }
 
 /// A server that is left running is among the user's state, all others are in the cache.
-const NO_ROOM: &str = "free some space on that disk, or use another one: `--cache-dir` sets the place of servers and \
-                       their data, and `XDG_STATE_HOME` that of servers from `assay server start`";
+const NO_ROOM: &str = "free some space on that disk, or use another one: `--cache-dir` names the directory of servers \
+                       and their data, and `XDG_STATE_HOME` that of servers from `assay server start`";
 
 impl Error {
     /// The same error with the directory, if the error is a full disk.
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_told_with_its_directory_and_what_moves_it() {
+    fn a_full_disk_is_reported_with_its_directory_and_a_remedy() {
         let full = Error::from(io::Error::from(io::ErrorKind::StorageFull));
         let told = full.in_dir(Path::new("/state/assay"));
         assert!(told.to_string().contains("`/state/assay`"), "{told}");

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_for_its_owner_alone() {
+    fn records_of_kept_servers_are_private() {
         let run_dir = tempfile::tempdir().unwrap();
         let kept = KeptServer {
             name: "a".to_owned(),

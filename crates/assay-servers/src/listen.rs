@@ -7,7 +7,7 @@ use fs_err as fs;
 
 use crate::error::Error;
 
-/// Where a server listens besides its unix socket.
+/// The addresses on which a server listens besides its unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listen {
     /// Nowhere.
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_a_server_cannot_have_is_found_in_its_log() {
+    fn an_unavailable_port_is_found_in_the_log() {
         for (line, expected) in [
             (
                 "[ERROR] Can't start server: Bind on TCP/IP port: Address already in use",

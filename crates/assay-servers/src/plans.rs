@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_that_tell_more_of_the_same_plan_tell_the_same() {
+    fn verbose_and_terse_plans_of_versions_are_equal() {
         let old = ["id", "select_type", "table", "type", "key", "key_len", "rows", "Extra"];
         let new = [
             "id",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_made_on_the_way_are_named_and_those_of_no_rows_left_out() {
+    fn derived_tables_are_named_and_empty_ones_omitted() {
         let columns = ["select_type", "table", "type", "key", "Extra"];
         let found = table(
             &columns,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_and_estimates_are_no_part_of_a_plan_of_postgres() {
+    fn plans_of_postgres_omit_conditions_and_estimates() {
         let lines = [
             "Aggregate",
             "  ->  Index Only Scan using k_1 on sbtest1",

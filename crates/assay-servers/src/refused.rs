@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_refused_is_told_in_the_servers_words() {
+    fn a_refused_value_is_reported_with_the_servers_message() {
         for (line, said) in [
             (
                 "2026-01-01T01:00:00Z 0 [ERROR] [MY-000077] [Server] /p/mysqld: Error while setting value 'x' to 'y'.",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_name_is_meant() {
+    fn the_nearest_option_is_suggested() {
         let known = || ["innodb_buffer_pool_size", "sort_buffer_size"].map(str::to_owned).to_vec();
         let found = nearest("innodb_bufer_pool_size", known());
         assert_eq!(found.as_deref(), Some("innodb_buffer_pool_size"));

@@ -221,7 +221,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_character_set_alone_means_its_own_collation() {
+    fn a_character_set_without_a_collation_uses_its_default() {
         let with = |overrides: &[(&str, &str)]| options("10.11.19", overrides).options;
         let charset = "--character-set-server=utf8mb4".to_owned();
         let collation = "--collation-server=utf8mb4_bin".to_owned();
@@ -244,7 +244,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn blocks_and_memtables_of_rocksdb_share_what_the_buffer_pool_of_innodb_has() {
+    fn rocksdb_caches_share_the_size_of_the_buffer_pool() {
         for (pool_mb, blocks, memtable) in [(1024, 896, 64), (256, 192, 32), (8, 6, 1), (1, 1, 1)] {
             let intent = Intent { buffer_pool_mb: pool_mb, ..INTENT };
             let options = render(&intent, &prefix("10.11.19"), Engine::RocksDb, &[]).options;
@@ -261,7 +261,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn points_of_a_list_are_looked_up_alike_where_versions_can_be_told_to() {
+    fn index_dive_limits_are_equal_where_versions_have_them() {
         let dives = "--eq-range-index-dive-limit=200".to_owned();
         for version in ["5.6.14", "5.7.22", "9.7.4"] {
             assert!(mysql(version, &[]).options.contains(&dives), "{version}");
@@ -298,13 +298,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_another_option_says_is_not_left_out() {
+    fn options_implied_by_others_are_not_reported_as_missing() {
         let left_out: Vec<_> = mysql("9.7.4", &[]).left_out.iter().map(|it| it.setting).collect();
         assert_eq!(left_out, ["query-cache-type", "default-authentication-plugin"]);
     }
 
     #[test]
-    fn switches_of_the_oldest_versions_are_digits() {
+    fn the_oldest_versions_get_digits_for_switches() {
         let given = |version| mysql(version, &[("innodb_doublewrite", "off")]).options;
         assert_eq!(given("5.5.9").last().map(String::as_str), Some("--innodb-doublewrite=0"));
         assert_eq!(given("5.6.14").last().map(String::as_str), Some("--innodb-doublewrite=off"));
@@ -312,7 +312,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_override_replaces_an_option_however_either_is_spelt() {
+    fn an_override_replaces_an_option_in_any_spelling() {
         for (name, gone) in [("log_bin", "--skip-log-bin=1"), ("ssl", "--loose-ssl=0")] {
             assert!(mysql("5.7.22", &[]).options.contains(&gone.to_owned()));
             let options = mysql("5.7.22", &[(name, "ON")]).options;

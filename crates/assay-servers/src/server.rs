@@ -27,7 +27,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 /// How long a server may take for a clean shutdown, in which it writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
 
-/// Between two attempts to connect to a server that starts.
+/// Interval between two attempts to connect to a server that starts.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(5);
 
 /// A server process under its supervisor. Dropping it kills the process and removes its data.

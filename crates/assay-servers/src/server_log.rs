@@ -29,7 +29,7 @@ mod tests {
     use super::tail_of;
 
     #[test]
-    fn a_log_is_told_by_its_errors() {
+    fn a_log_is_summarised_by_its_errors() {
         let noise = "[Note] tidying up\n".repeat(20);
         let text = format!("[ERROR] no memory\n{noise}[ERROR] aborting\n");
         assert_eq!(tail_of(&text), "  [ERROR] no memory\n  [ERROR] aborting");

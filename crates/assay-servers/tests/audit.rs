@@ -1,4 +1,5 @@
-//! The audit of real servers: one intent leaves nothing suspicious, and each trap is found where servers differ in it.
+//! The audit of real servers: one intent leaves nothing suspicious, and the audit finds each trap in which servers
+//! differ.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
@@ -86,7 +87,7 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
-/// Settings of a server that is on its own, of a product that has no `seq_` tables.
+/// Settings of a single server, of a product without `seq_` tables.
 fn settings_of(product: Product, version: &str) -> Facts {
     let server = start(product, version, &[]);
     let mut control = server.connect();
@@ -122,7 +123,7 @@ fn one_intent_leaves_nothing_suspicious_between_products_and_versions() {
 }
 
 #[test]
-fn another_default_charset_is_found_in_server_schema_and_table() {
+fn a_different_default_charset_is_found_in_server_schema_and_table() {
     let found =
         trap("10.11", &["--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci"]);
     for setting in [
@@ -138,19 +139,19 @@ fn another_default_charset_is_found_in_server_schema_and_table() {
 }
 
 #[test]
-fn a_server_that_encrypts_is_found() {
+fn an_encrypting_server_is_found() {
     // Versions that make their own certificate offer encryption by default.
     assert_eq!(trap("11.8", &["--ssl=ON"]), ["have_ssl"]);
 }
 
 #[test]
-fn another_block_size_of_the_log_is_found() {
+fn a_different_block_size_of_the_log_is_found() {
     let found = trap("10.5", &["--innodb-log-write-ahead-size=8192"]);
     assert_eq!(found, ["innodb_log_write_ahead_size"]);
 }
 
 #[test]
-fn a_doublewrite_that_is_off_is_found() {
+fn a_disabled_doublewrite_is_found() {
     assert_eq!(trap("10.11", &["--innodb-doublewrite=OFF"]), ["innodb_doublewrite"]);
 }
 
@@ -160,7 +161,7 @@ fn a_binary_log_is_found() {
 }
 
 #[test]
-fn a_commit_that_waits_for_the_disk_is_found() {
+fn a_durable_commit_is_found() {
     let found = trap("10.11", &["--innodb-flush-log-at-trx-commit=1"]);
     assert_eq!(found, ["innodb_flush_log_at_trx_commit"]);
 }
@@ -184,7 +185,7 @@ fn a_lost_index_is_found_by_its_plan() {
 }
 
 #[test]
-fn what_follows_from_what_was_asked_for_is_suspicious_all_the_same() {
+fn consequences_of_requested_settings_are_suspicious() {
     let asked = [("character_set_server", "utf8mb4")];
     let other =
         facts("10.11", &["--character-set-server=utf8mb4", "--collation-server=utf8mb4_bin"]);
@@ -195,7 +196,7 @@ fn what_follows_from_what_was_asked_for_is_suspicious_all_the_same() {
 }
 
 #[test]
-fn builds_of_different_people_are_told_apart_by_their_files() {
+fn builds_of_different_builders_are_distinguished_by_their_files() {
     let (vendor, debian) = (facts("10.11.5", &[]), facts("10.11", &[]));
     let of = |facts: &Facts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
     assert_eq!(of(&vendor, "build.compiler"), "GCC 4.8.5");

@@ -1,4 +1,4 @@
-//! Nothing outlives whoever started it: not when it is killed, not when the supervisors are killed too.
+//! Nothing outlives the process that started it, even if that is killed, and even if the supervisors are killed too.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::{BufRead as _, BufReader};
@@ -134,7 +134,7 @@ fn kill_of_the_holder_at_any_moment_leaves_no_process_and_no_directory() {
 }
 
 #[test]
-fn what_is_left_when_supervisors_are_killed_too_is_collected() {
+fn leftovers_of_killed_supervisors_are_collected() {
     let dir = tempfile::tempdir().unwrap();
     let mut holder = hold(dir.path());
     wait_until_frozen(holder.stdout.take().unwrap());
@@ -154,9 +154,9 @@ fn what_is_left_when_supervisors_are_killed_too_is_collected() {
     assert_eq!(collect_garbage(&dir.path().join("r")).unwrap(), 0);
 }
 
-/// Like two containers that share a cache and nothing else.
+/// Like two containers that share only a cache.
 #[test]
-fn what_runs_below_another_run_root_is_no_garbage() {
+fn servers_of_another_run_root_are_not_garbage() {
     let dir = tempfile::tempdir().unwrap();
     let (here, prefix) = (site(dir.path()), prefix("10.11"));
     let there = Site { run_root: dir.path().join("other"), ..here.clone() };
@@ -166,7 +166,7 @@ fn what_runs_below_another_run_root_is_no_garbage() {
         collect_unheld(&there.data_root, |_| true).unwrap()
     };
     assert_eq!(collect(), 0);
-    // The locks beside the directories say the same as the directories themselves, which cannot be lost.
+    // The locks next to the directories have the same effect as those on the directories, which cannot be lost.
     for entry in fs::read_dir(&here.data_root).unwrap().flatten() {
         if entry.path().extension().is_some_and(|it| it == "lock") {
             fs::remove_file(entry.path()).unwrap();

@@ -1,4 +1,4 @@
-//! Postgres run by a root that may make no user namespaces, as in many containers.
+//! Postgres, run by a root that cannot create user namespaces, as in many containers.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Write as _;
@@ -10,9 +10,9 @@ use fs_err as fs;
 /// Names the part of the test that runs inside.
 const INSIDE: &str = "ASSAY_TEST_INSIDE";
 
-/// A namespace in which root and `nobody` are themselves, and in which no other can be made.
+/// In this namespace, root and `nobody` map to themselves, and no further namespace can be created.
 fn postgres_runs_as_nobody_where_root_can_make_no_namespace() {
-    // What is executed after the user has got a name has what that user may do.
+    // A program that is executed after the user was mapped has that user's rights.
     let wait = "read go && exec sh -c \"$@\"";
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let mut inside = Command::new("unshare")
@@ -52,7 +52,7 @@ fn inside_it_is_nobody() {
     test.server().freeze().unwrap();
     test.server().thaw().unwrap();
     assert_eq!(control.query("SELECT a FROM t").unwrap().first_string().as_deref(), Some("42"));
-    // On a port it does not even have root's access to files, but to read.
+    // A server on a port does not even keep root's access to files, except for reading.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let listen = assay_servers::Listen::Loopback(port);
     let test = assay_testkit::start_listening(assay_model::Product::Postgres, "16", &[], listen);

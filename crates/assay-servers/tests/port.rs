@@ -1,4 +1,4 @@
-//! Servers on a port: nobody gets in without the password, at no moment, and whoever does is not root.
+//! Servers on a port: nobody ever gets in without the password, and a client that gets in is not root.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::net::TcpListener;
@@ -13,7 +13,7 @@ use assay_testkit::{options, product_prefix, run_tests, site, start_listening, t
 use assay_wire::{Address, ConnectOptions, Connection};
 use fs_err as fs;
 
-/// One that makes its system tables itself, two that get them from scripts, and one with accounts in the data.
+/// A server that creates its system tables itself, two that get them from scripts, and one with accounts in the data.
 const SYSTEMS: [(Product, &str); 4] = [
     (Product::MariaDb, "10.11"),
     (Product::MySql, "5.6"),
@@ -39,13 +39,12 @@ fn knocking(product: Product, port: u16, user: &str) -> ConnectOptions {
     }
 }
 
-/// Somebody who tries to log in all the time until told to stop, and who tells how often he got in and how often the
-/// server refused him.
+/// Tries to log in until it is asked to stop. Returns how often it got in, and how often the server refused it.
 fn knocker(product: Product, port: u16, stop: Arc<AtomicBool>) -> JoinHandle<(u32, u32)> {
     std::thread::spawn(move || {
         let (mut got_in, mut refused) = (0, 0);
         while !stop.load(Ordering::Relaxed) {
-            // The server that is knocked at needs a CPU as well.
+            // The server needs a CPU too.
             std::thread::sleep(std::time::Duration::from_millis(1));
             for user in ["root", "", "postgres"] {
                 match Connection::connect(&knocking(product, port, user)) {
@@ -76,7 +75,8 @@ fn nobody_gets_in_before_there_is_a_password() {
     }
 }
 
-/// Started by root, the server writes to its own directories only; it started as root before, and wrote anywhere.
+/// If root starts it, the server writes only to its own directories. An earlier assay let it run as root and write
+/// anywhere.
 fn whoever_gets_in_is_not_root() {
     let roots = tempfile::tempdir().unwrap();
     fs::set_permissions(roots.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -109,7 +109,7 @@ fn whoever_gets_in_is_not_root() {
             let _ = control.query("SELECT 'x'");
         }
         assert!(!file.exists(), "{product} {version}");
-        // It works all the same, and goes as others do.
+        // The server works nevertheless, and stops like others.
         control
             .query("CREATE TABLE test.t (a INT)")
             .or_else(|_| control.query("CREATE TABLE t (a INT)"))

@@ -31,7 +31,7 @@ fn status(pid: i32) -> procfs::process::Status {
 }
 
 #[test]
-fn initialised_started_asked_and_stopped_with_data_kept() {
+fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(&dir.path().join("data")));
     let (empty, loaded) = (dir.path().join("empty"), dir.path().join("loaded"));
@@ -57,7 +57,7 @@ fn initialised_started_asked_and_stopped_with_data_kept() {
 }
 
 #[test]
-fn a_frozen_server_stands_still_with_all_its_processes() {
+fn a_frozen_server_stops_with_all_its_processes() {
     let mut test = postgres();
     let pid = test.pid();
     let options = ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
@@ -97,7 +97,7 @@ fn a_frozen_server_stands_still_with_all_its_processes() {
     test.server().freeze().unwrap();
 }
 
-/// Files and segments of shared memory that a server has: what it maps of them.
+/// Files and segments of shared memory that a server has mapped.
 fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
     let maps = procfs::process::Process::new(pid).unwrap().maps().unwrap();
     let mut files = Vec::new();
@@ -113,7 +113,7 @@ fn shared_memory(pid: i32) -> (Vec<std::path::PathBuf>, Vec<u64>) {
 }
 
 #[test]
-fn what_is_dropped_leaves_no_shared_memory() {
+fn a_dropped_server_leaves_no_shared_memory() {
     let mut test = postgres();
     let (files, segments) = shared_memory(test.pid());
     assert!(files.is_empty() && !segments.is_empty(), "{files:?} {segments:?}");
@@ -123,7 +123,7 @@ fn what_is_dropped_leaves_no_shared_memory() {
     assert_eq!(left_of(&segments), [0; 0]);
 }
 
-/// Which of the segments are still there.
+/// The segments that still exist.
 fn left_of(segments: &[u64]) -> Vec<u64> {
     let table = fs::read_to_string("/proc/sysvipc/shm").unwrap();
     let there = table.lines().skip(1).filter_map(|it| it.split_whitespace().nth(1)?.parse().ok());
@@ -194,7 +194,8 @@ fn a_maintained_server_has_no_dead_rows() {
     assert!(drained.is_complete);
     let analyzed = control.query("SELECT reltuples FROM pg_class WHERE relname = 't'").unwrap();
     assert_eq!(analyzed.first_string().as_deref(), Some("20000"));
-    // A transaction that still sees the old rows keeps them from being removed: said, not waited for.
+    // A transaction that still sees the old rows keeps them from being removed. The drain reports that and does not
+    // wait.
     let mut reader = test.connect();
     reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t").unwrap();
     control.query("UPDATE t SET k = k + 1").unwrap();
@@ -203,7 +204,7 @@ fn a_maintained_server_has_no_dead_rows() {
 }
 
 #[test]
-fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
+fn a_failed_start_reports_the_reason_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (prefix, site) = (product_prefix(Product::Postgres, "16"), site(dir.path()));
     let mut options = options(&prefix);
@@ -222,7 +223,7 @@ fn a_server_that_does_not_start_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn a_port_asks_for_a_password_a_socket_does_not() {
+fn a_port_needs_a_password_but_a_socket_does_not() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut server = start_listening(Product::Postgres, "16", &[], Listen::Loopback(port));
     let password = server.server().password().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! A server's life: set up, started, asked, frozen, stopped; and what is left when it fails.
+//! The life of a server: set up, started, asked, frozen, stopped; and the remains after a failure.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ fn count(dir: &std::path::Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
 
-/// A version of each kind, the quickest to get.
+/// A version of each kind, chosen because it is quick to get.
 const VERSIONS: [(Product, &str); 4] = [
     (Product::MariaDb, "10.5"),
     (Product::MariaDb, "10.11"),
@@ -32,7 +32,7 @@ const VERSIONS: [(Product, &str); 4] = [
 ];
 
 #[test]
-fn initialised_started_asked_and_stopped_with_data_kept() {
+fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
     for (product, version) in VERSIONS {
         let dir = tempfile::tempdir().unwrap();
         let (prefix, site) = (product_prefix(product, version), site(&dir.path().join("data")));
@@ -80,12 +80,12 @@ fn ticks(pid: i32) -> u64 {
 }
 
 #[test]
-fn frozen_server_stands_still_and_goes_on_where_it_was() {
+fn a_frozen_server_stops_and_continues_where_it_was() {
     let mut test = mariadb();
     let pid = test.pid();
     let options =
         assay_wire::ConnectOptions { timeout: Duration::from_secs(60), ..test.connect_options() };
-    // It works until it is asked to end, so that a server that is not frozen would be seen to run.
+    // The server works until it is asked to end. Without the freeze, the test would see it run.
     let busy = std::thread::spawn(move || {
         let mut control = assay_wire::Connection::connect(&options).unwrap();
         control.query("SELECT BENCHMARK(40000000, MD5('a'))").unwrap();
@@ -132,7 +132,7 @@ fn threads_run_where_they_are_placed() {
         let tids = server.connection_tids(&ids, round_trips).unwrap().unwrap();
         assert!(tids[0] != tids[1]);
         assert!(tids.iter().all(|tid| fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap()));
-        // What a connection does, its thread does.
+        // The work of a connection is the work of its thread.
         let before = tids.iter().map(|tid| ticks_of(pid, *tid)).collect::<Vec<_>>();
         query(1, "SELECT BENCHMARK(2000000, MD5('a'))").unwrap();
         assert!(ticks_of(pid, tids[0]) <= before[0] + 1, "{product}");
@@ -155,7 +155,7 @@ fn threads_run_where_they_are_placed() {
         assert_eq!(cpus(tids[0]), everywhere);
         assert!(server.place(CpuPlacement::OneCpu, 1000, &tids).is_err());
 
-        // However client and server share the CPUs.
+        // Both ways in which client and server share the CPUs.
         for (placement, cpus) in [(CpuPlacement::OneCpu, &[0][..]), (CpuPlacement::Free, &[0, 1])] {
             server.place(placement, 0, &tids).unwrap();
             let mut own = CpuSet::new();
@@ -185,7 +185,7 @@ fn ticks_of(pid: i32, tid: i32) -> u64 {
 }
 
 #[test]
-fn maintained_server_is_drained_and_as_it_was() {
+fn a_maintained_server_is_drained_and_otherwise_unchanged() {
     for (product, version) in VERSIONS {
         let test = start(product, version, &[]);
         let mut control = test.connect();
@@ -208,7 +208,8 @@ fn maintained_server_is_drained_and_as_it_was() {
         assert_eq!((drained.dirty_pages, drained.history_length), (0, Some(0)));
         assert_eq!(control.query(knobs).unwrap().rows, before.rows);
 
-        // A transaction that still sees the old versions keeps them from being purged: said, not waited for.
+        // A transaction that still sees the old versions keeps them from being purged. The drain reports that and does
+        // not wait.
         let mut reader = test.connect();
         reader.query("START TRANSACTION WITH CONSISTENT SNAPSHOT").unwrap();
         control.query("UPDATE t SET k = k + 1").unwrap();
@@ -219,7 +220,7 @@ fn maintained_server_is_drained_and_as_it_was() {
 }
 
 #[test]
-fn server_that_does_not_start_says_why_and_leaves_nothing() {
+fn a_failed_start_reports_the_reason_and_leaves_nothing() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let dir = tempfile::tempdir().unwrap();
         let (prefix, site) = (product_prefix(product, version), site(dir.path()));
@@ -237,7 +238,7 @@ fn server_that_does_not_start_says_why_and_leaves_nothing() {
         let target = dir.path().join("never");
         check(initialize(&site, &prefix, &options, &target).unwrap_err());
 
-        // A value that cannot be one, in the server's own words.
+        // The error has the server's own words about an impossible value.
         let _ = options.pop();
         options.push("--innodb-buffer-pool-size=1x".to_owned());
         let error = Server::start(&site, &prefix, &options, &template(&prefix)).unwrap_err();
@@ -248,7 +249,7 @@ fn server_that_does_not_start_says_why_and_leaves_nothing() {
 }
 
 #[test]
-fn a_password_is_asked_for_wherever_root_comes_from() {
+fn a_password_is_required_for_root_from_every_host() {
     for (product, version) in [(Product::MariaDb, "10.11"), (Product::MySql, "5.7")] {
         let mut test = start_listening(product, version, &[], Listen::Loopback(0));
         let port = test.connect().query("SELECT @@port").unwrap().first_string().unwrap();
@@ -264,12 +265,12 @@ fn a_password_is_asked_for_wherever_root_comes_from() {
 }
 
 #[test]
-fn server_that_dies_is_noticed() {
+fn a_server_that_dies_is_noticed() {
     let mut test = mariadb();
     let pid = rustix::process::Pid::from_raw(test.pid()).unwrap();
     test.server().freeze().unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    // The supervisor tells as soon as it knows, which may be after the next request.
+    // The supervisor reports the end as soon as it knows, which may be after the next request.
     let error = loop {
         match test.server().thaw() {
             Ok(()) => std::thread::yield_now(),
@@ -305,13 +306,13 @@ fn kept_servers_outlive_their_starter_until_they_are_stopped() {
     assert_eq!(found.iter().map(|it| &it.kept).collect::<Vec<_>>(), [&first, &second]);
     assert!(found.iter().all(|it| it.ended.is_none()));
 
-    // Data of what runs is no garbage; data of what does not is.
+    // Data of a running server is not garbage; other data is.
     let orphan = site.data_root.join("orphan");
     fs::create_dir(&orphan).unwrap();
     collect_kept_data(&site).unwrap();
     assert!(!orphan.exists() && first.datadir.is_dir());
 
-    // One that was killed is still there to be told, and to be removed.
+    // A killed server is still listed, and can be removed.
     let pid = rustix::process::Pid::from_raw(second.pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let ended = || kept(&site.run_root).unwrap()[1].ended;

@@ -1,32 +1,34 @@
-//! Invariants: they hold for every study that has ended, whatever went wrong on the way.
+//! The invariants that hold for every study that has ended, whatever went wrong on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{CellId, Slice, SliceOutcome, StudyRecord, Verdict};
-use assay_study::{Driver, Executor as _};
+use assay_study::Executor as _;
 use assay_verdict::{Samples, judge};
 
 use crate::Machine;
 
-/// A full judgement is compared for one seed in so many: it costs more than the rest.
-const JUDGED_EVERY: u64 = 16;
-
-/// Seconds that a block may need beyond what it was planned for: instances that do not start, slices that hang.
+/// Seconds that a block may need beyond its plan: instances that do not start, slices that hang.
 const SLACK_S: f64 = 120.0;
 
-/// Noise with which no verdict may be wrong.
+/// The largest noise with which no verdict may be wrong: standard deviation of the logarithm of a rate.
 const QUIET_SD: f64 = 0.001;
 
+/// Verdicts by cell and system.
+type Verdicts = [(CellId, usize, Verdict)];
+
 /// Checks a study that has ended.
-pub(crate) fn check(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
     if machine.scenario().is_sequential() {
         return each_slice_once(record);
     }
-    same_verdicts(machine, driver)?;
-    true_verdicts(machine, driver)?;
+    let mut samples = Samples::of(record);
+    let verdicts = samples.verdicts();
+    same_verdicts(machine, &verdicts)?;
+    true_verdicts(machine, &verdicts)?;
     complete_blocks(machine)?;
-    no_early_end(machine, driver)
+    no_early_end(machine, &samples.open_cells(&verdicts))
 }
 
 fn is_failed(slice: &Slice) -> bool {
@@ -43,30 +45,27 @@ fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
     }
 }
 
-/// A driver that received each slice as it came gives the same verdicts as the whole record.
-fn same_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
-    let known = driver.verdicts();
-    if Samples::of(machine.record()).verdicts() != known {
-        return Err("the driver and its record give different verdicts".to_owned());
-    }
-    if machine.scenario().seed.is_multiple_of(JUDGED_EVERY) {
+/// A study is judged as it was decided.
+fn same_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
+    if machine.scenario().has_costly_checks() {
         let judged = judge(machine.record()).cells;
-        let judged: Vec<_> = judged.iter().map(|it| (it.cell, it.system, it.verdict)).collect();
-        if judged != known {
-            return Err("the driver and the judgement give different verdicts".to_owned());
+        if !judged.iter().map(|it| (it.cell, it.system, it.verdict)).eq(verdicts.iter().copied()) {
+            return Err("the judgement and the decisions give different verdicts".to_owned());
         }
     }
     Ok(())
 }
 
-/// No verdict contradicts the truth, where there is next to no noise.
-fn true_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
-    if machine.scenario().truth.slice_sd > QUIET_SD {
+/// No verdict contradicts the truth if there is next to no noise.
+fn true_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
+    let scenario = machine.scenario();
+    if scenario.truth.slice_sd > QUIET_SD {
         return Ok(());
     }
-    let places = places(machine.record());
-    for (cell, system, verdict) in driver.verdicts() {
-        let change = places.get(&cell).map_or(0.0, |&at| machine.scenario().change(system, at));
+    let cells = machine.record().study.cells.iter().enumerate();
+    let indices: BTreeMap<CellId, usize> = cells.map(|(index, cell)| (cell.id, index)).collect();
+    for &(cell, system, verdict) in verdicts {
+        let change = indices.get(&cell).map_or(0.0, |&index| scenario.change(system, index));
         let is_true = match verdict {
             Verdict::Faster => change > 0.0,
             Verdict::Slower => change < 0.0,
@@ -74,17 +73,11 @@ fn true_verdicts(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
             Verdict::Undecided | Verdict::Failed => true,
         };
         if !is_true {
-            return Err(format!(
-                "{} of system {system} is called {verdict:?}: {change}",
-                cell.test
-            ));
+            let test = cell.test;
+            return Err(format!("{test} of system {system} is called {verdict:?}: {change}"));
         }
     }
     Ok(())
-}
-
-fn places(record: &StudyRecord) -> BTreeMap<CellId, usize> {
-    record.study.cells.iter().enumerate().map(|(place, cell)| (cell.id, place)).collect()
 }
 
 /// No block was left with rounds to take, unless a system did not start for it.
@@ -104,9 +97,9 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
             };
             let good = taken.values().filter(|good| **good == record.systems.len()).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
-            let wanted = if cell.test.habits.uses_up_rows { 2 } else { block.rounds };
+            let wanted = if cell.test.planning.uses_up_rows { 2 } else { block.rounds };
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= 2 * wanted;
-            let is_enough = cell.test.habits.uses_up_rows && most >= 2;
+            let is_enough = cell.test.planning.uses_up_rows && most >= 2;
             if !is_complete && !is_enough {
                 return Err(format!("block {} lacks rounds of {}", block.number, cell.test));
             }
@@ -116,13 +109,11 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
 }
 
 /// A study ends because everything is decided or has failed, all blocks are done, or the time is up.
-fn no_early_end(machine: &Machine, driver: &mut Driver) -> Result<(), String> {
+fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
     let record = machine.record();
     let blocks = record.blocks.last().map_or(0, |block| block.number + 1);
     let failed: BTreeSet<CellId> =
         record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
-    let samples = Samples::of(record);
-    let open = samples.open_cells(&driver.verdicts());
     let is_open = open.iter().any(|cell| !failed.contains(cell));
     let left_s = record.study.budget_s - machine.used_s();
     let per_cell = |ms: u32| 2.0 * f64::from(ms) / 1000.0 * record.systems.len() as f64;

@@ -1,5 +1,5 @@
-//! Whole studies without a server: the real driver, a simulated machine, faults that strike at random. A seed decides
-//! everything.
+//! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at
+//! random are simulated. A seed decides everything.
 
 mod faults;
 mod invariants;
@@ -15,23 +15,23 @@ pub use scenario::{Scenario, Truth, study, system};
 use assay_model::StudyRecord;
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
-/// Runs that a study may take, resumed again and again, before it counts as never ending.
+/// The largest number of runs of a study. A study that needs more counts as one that never ends.
 const RUNS_MAX: u32 = 2000;
 
 /// The result of a simulated study.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its record.
+    /// The record of the study.
     pub record: StudyRecord,
-    /// How the last run ended.
+    /// The end of its last run.
     pub end: End,
-    /// How often it was started or resumed.
+    /// The number of runs: the first one, and one more for each time it was resumed.
     pub runs: u32,
-    /// Time used, seconds.
+    /// Time spent on the study, seconds.
     pub used_s: f64,
 }
 
-/// Carries a study out to its end, resuming it whenever a fault stops it.
+/// Carries out a study to its end, resuming it whenever a fault stops it.
 ///
 /// # Errors
 /// The invariant that was broken, in words.
@@ -50,17 +50,22 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
             Err(Strike::Broken(what)) => return Err(what),
             Err(_) => continue,
         };
+        if machine.has_left_out() != (end == End::Unfinished) {
+            return Err(format!("a run that ends as {end:?} says otherwise in its events"));
+        }
         // The fault that keeps servers from starting ends.
-        if end == End::Unfinished {
-            machine.mend();
-            continue;
+        match end {
+            End::Unfinished => machine.mend(),
+            End::Abandoned => {
+                machine.check_abandoned()?;
+                machine.mend();
+            }
+            End::WrongOutcome(what) => return Err(what),
+            End::Complete => {
+                invariants::check(&machine)?;
+                let used_s = machine.used_s();
+                return Ok(Ended { record: machine.into_record(), end, runs, used_s });
+            }
         }
-        if end == End::Abandoned && machine.may_be_abandoned()? {
-            machine.mend();
-            continue;
-        }
-        invariants::check(&machine, &mut driver)?;
-        let used_s = machine.used_s();
-        return Ok(Ended { record: machine.into_record(), end, runs, used_s });
     }
 }

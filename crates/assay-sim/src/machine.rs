@@ -1,31 +1,39 @@
-//! The executor of a simulated study. It holds the driver to its contract: servers run before they are measured, their
-//! histories are equal, and nothing is recorded twice.
+//! The executor of a simulated study. It checks that the driver keeps its contract: servers run before they are
+//! measured, their histories are equal, nothing is recorded twice, and events are noted when they happen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyRecord, Trouble,
-    WorkCounters,
+    Block, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent, StudyRecord,
+    Trouble, Verdict, WorkCounters,
 };
 use assay_study::{Action, Executor, Outcome, Phase, Shard};
-use assay_verdict::Sample;
+use assay_verdict::{Sample, Samples};
 
 use crate::{Noise, Scenario};
 
-/// Operations of a slice. Its rate is this number divided by its time.
+/// The number of operations of a slice.
 const OPS: u64 = 1_000_000;
 
 /// Operations per second of the base.
 const RATE: f64 = 10_000.0;
 
-/// Seconds that an action takes.
+/// Seconds that it takes to load the data of all systems.
 const LOAD_S: f64 = 5.0;
+
+/// Seconds that an instance takes to start.
 const START_S: f64 = 0.7;
+
+/// Seconds of a slice besides its warm and measured parts.
 const OVERHEAD_S: f64 = 0.008;
+
+/// Seconds that a slice hangs before it fails.
 const HANG_S: f64 = 60.0;
+
+/// Seconds by which the clock jumps.
 const JUMP_S: f64 = 300.0;
 
-/// Why a run ended before its study did.
+/// The reason why a run ended before its study did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Strike {
     /// assay was killed.
@@ -34,7 +42,7 @@ pub enum Strike {
     Interrupted,
     /// The ledger could not grow.
     LedgerFull,
-    /// The server of a sequential study is gone.
+    /// The server of a sequential study has ended.
     ServerGone,
     /// The driver broke its contract.
     Broken(String),
@@ -44,7 +52,7 @@ pub enum Strike {
 #[derive(Debug, Clone, Copy)]
 struct Server {
     phase: Option<Phase>,
-    /// The work that it has done so far, hashed to one number.
+    /// A hash of the work that it has done so far.
     history: u64,
     is_alive: bool,
 }
@@ -58,14 +66,20 @@ pub struct Machine {
     used_s: f64,
     servers: BTreeMap<usize, Server>,
     connected: Option<usize>,
-    /// A system that does not start, and from which block on.
+    /// A system that does not start, and the first block in which it does not.
     down: Option<(usize, u32)>,
     block: u32,
-    /// The shift of each instance, of this block and phase.
+    /// Logarithm of the relative rate of each instance that runs, besides that of its system.
     shifts: BTreeMap<usize, f64>,
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
     /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
+    /// Attempts of this phase to start the servers that have failed, one after the other.
+    failed_starts: u32,
+    /// The failed attempts that were noted.
+    noted_starts: u32,
+    /// Whether tests were left out in this run.
+    has_left_out: bool,
 }
 
 impl Machine {
@@ -89,6 +103,9 @@ impl Machine {
             shifts: BTreeMap::new(),
             recorded: BTreeSet::new(),
             left_out: BTreeSet::new(),
+            failed_starts: 0,
+            noted_starts: 0,
+            has_left_out: false,
         }
     }
 
@@ -96,6 +113,8 @@ impl Machine {
     pub fn restart(&mut self) {
         self.servers.clear();
         self.connected = None;
+        (self.failed_starts, self.noted_starts) = (0, 0);
+        self.has_left_out = false;
     }
 
     /// Ends the fault that kept a system from starting.
@@ -110,7 +129,7 @@ impl Machine {
         &self.scenario.record
     }
 
-    /// The record in the ledger, when all is done.
+    /// The record in the ledger at the end of the study.
     #[must_use]
     pub fn into_record(self) -> StudyRecord {
         self.scenario.record
@@ -120,18 +139,24 @@ impl Machine {
         &self.scenario
     }
 
+    /// Blocks in which tests were left out.
     pub(crate) fn left_out(&self) -> &BTreeSet<u32> {
         &self.left_out
     }
 
-    /// Whether a study may be given up: only where there is nothing that could be lost.
+    /// Whether tests were left out in this run.
+    pub(crate) fn has_left_out(&self) -> bool {
+        self.has_left_out
+    }
+
+    /// A study may be abandoned only if nothing is lost.
     ///
     /// # Errors
-    /// It was given up, and something had been measured.
-    pub fn may_be_abandoned(&self) -> Result<bool, String> {
+    /// Something had been measured.
+    pub(crate) fn check_abandoned(&self) -> Result<(), String> {
         let is_whole = |slice: &Slice| !matches!(slice.outcome, SliceOutcome::Failed(_));
         match self.scenario.is_sequential() || !self.record().slices.iter().any(is_whole) {
-            true => Ok(true),
+            true => Ok(()),
             false => Err("abandoned a study of which something was measured".to_owned()),
         }
     }
@@ -168,7 +193,7 @@ impl Machine {
         self.servers.insert(system, Server { phase, history: 0, is_alive: true });
     }
 
-    fn fix(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
+    fn calibrate(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
         let planned = self.cell(cell)?;
         self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
         self.ensure(planned.events.is_none() && events > 0, "sizes a slice twice")?;
@@ -179,10 +204,10 @@ impl Machine {
         Ok(())
     }
 
-    fn begin(&mut self, block: Block, is_recorded: bool) -> Result<(), Strike> {
+    fn begin(&mut self, block: Block, is_recorded: bool, so_far: &[Verdict]) -> Result<(), Strike> {
         let last = self.record().blocks.last();
         if is_recorded {
-            self.ensure(last == Some(&block), "goes on with a block that is not the last")?;
+            self.ensure(last == Some(&block), "resumes a block that is not the last")?;
         } else {
             let is_new = last.is_none_or(|last| last.number < block.number);
             self.ensure(is_new, "begins a block twice")?;
@@ -190,6 +215,7 @@ impl Machine {
             self.ensure(block.number < study.blocks, "begins a block that is not planned")?;
             let is_fitting = (2..=study.rounds.max(2)).contains(&block.rounds);
             self.ensure(is_fitting && !block.cells.is_empty(), "plans an odd block")?;
+            self.ensure_decided(&block.cells, so_far)?;
             self.commit()?;
             self.scenario.record.blocks.push(block.clone());
         }
@@ -197,16 +223,38 @@ impl Machine {
         Ok(())
     }
 
+    /// A driver that received the samples one by one decides as one that receives the whole record.
+    fn ensure_decided(&self, cells: &[CellId], so_far: &[Verdict]) -> Result<(), Strike> {
+        let record = self.record();
+        if record.blocks.is_empty() || !self.scenario.has_costly_checks() {
+            return Ok(());
+        }
+        let mut samples = Samples::of(record);
+        let verdicts = samples.verdicts();
+        let is_compared =
+            |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base && !it.is_twin);
+        let compared = verdicts.iter().filter(|it| is_compared(it.1)).map(|it| &it.2);
+        self.ensure(compared.eq(so_far), "decides otherwise than its record")?;
+        let failed =
+            |cell: &CellId| verdicts.iter().any(|it| it.0 == *cell && it.2 == Verdict::Failed);
+        let mut open = samples.open_cells(&verdicts).into_iter().filter(|cell| !failed(cell));
+        self.ensure(open.all(|cell| cells.contains(&cell)), "leaves out a cell that is open")
+    }
+
     fn start_all(&mut self, phase: Phase, order: &[usize]) -> Result<Outcome, Strike> {
         self.ensure(self.servers.is_empty(), "starts servers beside others")?;
         self.ensure_all(order)?;
+        let is_noted = self.failed_starts == self.noted_starts;
+        self.ensure(is_noted && self.failed_starts < 2, "starts servers without end")?;
         for &system in order {
             if !self.starts(system) {
                 self.servers.clear();
+                self.failed_starts += 1;
                 return Ok(failed(system));
             }
             self.started(system, Some(phase));
         }
+        (self.failed_starts, self.noted_starts) = (0, 0);
         Ok(Outcome::Done)
     }
 
@@ -281,7 +329,7 @@ impl Machine {
         Ok(Outcome::Measured { samples, seconds: self.used_s - began_s })
     }
 
-    /// Measures a slice; nothing is recorded of it.
+    /// Measures a slice without recording it.
     fn slice(
         &mut self,
         cell: usize,
@@ -347,14 +395,14 @@ impl Machine {
 
     fn once(&mut self, cell: usize, system: usize, is_recorded: bool) -> Result<Outcome, Strike> {
         let began_s = self.used_s;
-        self.ensure(self.servers.contains_key(&system), "measures a server that does not run")?;
+        self.ensure_alive(system)?;
         let slice = self.slice(cell, system, (0, 0, system as u32))?;
         let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
         let dies = has_failed && self.noise.strikes(0.5);
         if let Some(server) = self.servers.get_mut(&system).filter(|_| dies) {
             server.is_alive = false;
         }
-        let samples = is_recorded.then(|| Sample::of(&slice)).into_iter().collect();
+        let samples = vec![Sample::of(&slice)];
         if is_recorded {
             self.add(slice)?;
         }
@@ -368,6 +416,51 @@ impl Machine {
         }
         self.started(system, None);
         Ok(Outcome::Done)
+    }
+
+    fn ensure_alive(&self, system: usize) -> Result<(), Strike> {
+        let is_alive = self.servers.get(&system).is_some_and(|server| server.is_alive);
+        self.ensure(is_alive, "uses a server that does not run")
+    }
+
+    /// Records an event, if it happened.
+    fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<(), Strike> {
+        let starts = (self.failed_starts, self.noted_starts);
+        let has_slices = |system| self.record().slices.iter().any(|slice| slice.system == system);
+        let has_happened = match &what {
+            EventKind::StartedAgain { .. } => system.is_none() && starts == (1, 0),
+            EventKind::NotMeasured { tests, .. } => {
+                let cells = self.record().blocks.last().map_or(0, |block| block.cells.len());
+                system.is_some() && starts == (2, 1) && (1..=cells).contains(&(*tests as usize))
+            }
+            EventKind::WritesRepeated => {
+                self.scenario.is_sequential() && system.is_some_and(has_slices)
+            }
+            _ => false,
+        };
+        self.ensure(has_happened, "notes an event that did not happen")?;
+        self.commit()?;
+        match what {
+            EventKind::StartedAgain { .. } => self.noted_starts += 1,
+            EventKind::NotMeasured { .. } => {
+                self.noted_starts += 1;
+                self.left_out.insert(self.block);
+                self.has_left_out = true;
+            }
+            _ => {}
+        }
+        let when_ms = (self.used_s * 1000.0) as i64;
+        self.scenario.record.events.push(StudyEvent { when_ms, system, what });
+        Ok(())
+    }
+
+    fn end_phase(&mut self) -> Result<(), Strike> {
+        let is_noted = self.failed_starts == self.noted_starts;
+        self.ensure(is_noted, "ends a phase without a note that servers did not start")?;
+        (self.failed_starts, self.noted_starts) = (0, 0);
+        self.servers.clear();
+        self.connected = None;
+        Ok(())
     }
 
     fn perform(&mut self, action: Action) -> Result<Outcome, Strike> {
@@ -387,41 +480,51 @@ impl Machine {
             Action::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
-            Action::Fix { cell, events } => self.fix(cell, events)?,
-            Action::Begin { block, is_recorded, .. } => self.begin(block, is_recorded)?,
+            Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
+            Action::Begin { block, rounds, cells, is_recorded, so_far } => {
+                let cells = cells.into_iter().map(|cell| Ok(self.cell(cell)?.id));
+                let cells = cells.collect::<Result<_, Strike>>()?;
+                let block = Block { number: block, run: 0, rounds, cells };
+                self.begin(block, is_recorded, &so_far)?;
+            }
             Action::Disconnect => self.connected = None,
             Action::RecordFailure { cell, system, block, round, why } => {
-                let place = (block, round, 0);
-                let mut slice = self.slice(cell, system, place)?;
+                let mut slice = self.slice(cell, system, (block, round, 0))?;
                 slice.outcome = SliceOutcome::Failed(why);
                 slice.work = WorkCounters::default();
                 self.add(slice)?;
             }
-            Action::Note { what, .. } => {
-                self.commit()?;
-                if matches!(what, EventKind::NotMeasured { .. }) {
-                    self.left_out.insert(self.block);
-                }
-            }
+            Action::Note { system, what } => self.note(system, what)?,
             Action::CheckAlive { system, .. } => {
                 if !self.servers.get(&system).is_some_and(|server| server.is_alive) {
                     return Err(Strike::ServerGone);
                 }
             }
-            Action::Audit { .. } => self.used_s += 1.0,
-            Action::Warm { cell, .. } => self.used_s += f64::from(cell.slice_ms) / 1000.0,
-            Action::Maintain { seconds, .. } => self.used_s += f64::from(seconds),
+            Action::Audit { .. } => {
+                self.ensure(self.servers.is_empty(), "audits beside servers that run")?;
+                self.used_s += 1.0;
+            }
+            Action::Warm { system, cell } => {
+                self.ensure_alive(system)?;
+                self.used_s += f64::from(cell.slice_ms) / 1000.0;
+            }
+            Action::Maintain { system, seconds, .. } => {
+                self.ensure_alive(system)?;
+                self.used_s += f64::from(seconds);
+            }
             Action::Rest { ms } => {
                 self.ensure(self.servers.is_empty(), "rests with servers running")?;
                 self.used_s += ms as f64 / 1000.0;
             }
             Action::Shutdown { system } => {
+                self.ensure_alive(system)?;
                 self.servers.remove(&system);
             }
-            Action::Stop | Action::EndPhase => {
+            Action::Stop => {
                 self.servers.clear();
                 self.connected = None;
             }
+            Action::EndPhase => self.end_phase()?,
         }
         Ok(Outcome::Done)
     }

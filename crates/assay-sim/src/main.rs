@@ -1,4 +1,5 @@
-//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`, from that seed on.
+//! Simulates many studies: `quick COUNT SEED` or `faults COUNT SEED`. The first study has that seed, each further one
+//! the next number.
 #![expect(clippy::print_stdout, reason = "the totals go to stdout")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +35,7 @@ fn main() -> Result<()> {
     let (count, first) = (number(1, 1000)?, number(2, 1)?);
     let began = Instant::now();
     let next = AtomicU64::new(first);
-    let work = || some(scenario, &next, first.saturating_add(count));
+    let work = || simulate_seeds(scenario, &next, first.saturating_add(count));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let parts: Vec<Result<Totals>> = thread::scope(|scope| {
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -59,8 +60,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Takes one seed after the other.
-fn some(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<Totals> {
+/// Simulates studies, each with the next seed that no other thread has taken.
+fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> Result<Totals> {
     let mut totals = Totals::default();
     loop {
         let seed = next.fetch_add(1, Ordering::Relaxed);

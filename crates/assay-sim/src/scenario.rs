@@ -1,4 +1,4 @@
-//! Scenarios: a study, the truth about its systems, the noise and the faults.
+//! A scenario: a study, the truth about its systems, the noise and the faults.
 
 use assay_model::{
     Artifact, Experiment, Host, Preset, ReportedServer, StudyRecord, System, TestSet,
@@ -7,13 +7,14 @@ use assay_plan::{MachineFacts, PlannedSystem, Request, plan};
 
 use crate::{Faults, Noise};
 
-/// The machine that studies are planned for.
+/// The machine for which studies are planned.
 const MACHINE: MachineFacts = MachineFacts { cpus: 4, memory_mb: 640_000, disk_mb: 500_000 };
 
-/// The truth about the systems, which a study has to find out.
+/// The truth about the systems, which a study must find.
 #[derive(Debug, Clone, Default)]
 pub struct Truth {
-    /// Logarithm of the relative rate, by system other than the base (from 0) and cell; 0 beyond.
+    /// Logarithms of the true relative rates: one list for each system after the base, with one number for each cell.
+    /// Missing lists and numbers count as 0.
     pub changes: Vec<Vec<f64>>,
     /// Standard deviation of the logarithm of a slice's rate.
     pub slice_sd: f64,
@@ -24,13 +25,13 @@ pub struct Truth {
 /// A study to simulate.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Decides everything that is random.
+    /// The seed, which decides everything that is random.
     pub seed: u64,
-    /// The study, of which nothing is measured yet.
+    /// The study before its first slice.
     pub record: StudyRecord,
     /// The truth about the systems.
     pub truth: Truth,
-    /// The faults and their rates.
+    /// The faults and their probabilities.
     pub faults: Faults,
 }
 
@@ -85,6 +86,13 @@ impl Scenario {
         let others = system.checked_sub(1).filter(|_| !is_twin);
         let of_system = others.and_then(|other| self.truth.changes.get(other));
         of_system.and_then(|changes| changes.get(cell)).copied().unwrap_or(0.0)
+    }
+
+    /// Whether to make the checks that take longer than the study itself: for small studies, and for some large ones.
+    pub(crate) fn has_costly_checks(&self) -> bool {
+        const CELLS: usize = 30;
+        const EVERY: u64 = 16;
+        self.record.study.cells.len() <= CELLS || self.seed.is_multiple_of(EVERY)
     }
 
     pub(crate) fn is_sequential(&self) -> bool {

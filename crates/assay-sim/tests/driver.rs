@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use assay_model::limits::BLOCKS;
-use assay_model::{Block, CellId, Slice, SliceOutcome, StudyRecord};
+use assay_model::limits::{BLOCKS, CELLS, SYSTEMS};
+use assay_model::{Block, CellId, PlannedCell, Preset, Setup, Slice, SliceOutcome, StudyRecord};
 use assay_plan::{ROUNDS_MIN, Request};
 use assay_sim::{Ended, Faults, Machine, Scenario, Strike, Truth, simulate, study};
 use assay_study::{Action, Driver, End, Executor, Outcome, Shard, carry_out};
+use assay_verdict::{Fitness, Sample};
 
 /// Two systems, six tests, no noise to speak of.
 fn small() -> Scenario {
@@ -94,10 +95,10 @@ fn decided_cells_stop_and_writes_go_on_together() {
     assert_eq!(equal.record.blocks.len(), 4);
     assert!(equal.used_s < 0.1 * equal.record.study.budget_s);
     let cells = scenario.record.study.cells.iter();
-    let place = cells.clone().position(|it| &*it.id.test.name == "update-one").unwrap();
+    let index = cells.clone().position(|it| &*it.id.test.name == "update-one").unwrap();
     scenario.truth.changes = vec![vec![0.0; scenario.record.study.cells.len()]];
     // At the threshold nothing is ever decided.
-    scenario.truth.changes[0][place] = 0.02_f64.ln_1p();
+    scenario.truth.changes[0][index] = 0.02_f64.ln_1p();
     let open = ended(scenario);
     let last = open.record.blocks.last().unwrap();
     let names: Vec<_> = last.cells.iter().map(|cell| cell.test.name()).collect();
@@ -114,13 +115,13 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
         let mut left = kill_after;
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         let broken_off = loop {
-            let ControlFlow::Continue(action) = driver.next(machine.used_s()) else { break false };
+            let ControlFlow::Continue(action) = driver.next() else { break false };
             let outcome = machine.act(action).unwrap();
             if left == 0 {
                 break true;
             }
             left -= 1;
-            driver.came(&outcome);
+            driver.came(&outcome, machine.used_s());
         };
         if !broken_off {
             break;
@@ -147,7 +148,7 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
     let mut starts = Vec::new();
     let mut notes = 0;
     let end = loop {
-        let action = match driver.next(machine.used_s()) {
+        let action = match driver.next() {
             ControlFlow::Break(end) => break end,
             ControlFlow::Continue(action) => action,
         };
@@ -156,13 +157,14 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
                 starts.push(action);
                 Outcome::Failed { system: 1, why: "struck".to_owned() }
             }
+            // The machine knows nothing of these failures.
             Action::Note { .. } => {
                 notes += 1;
-                machine.act(action).unwrap()
+                Outcome::Done
             }
             _ => machine.act(action).unwrap(),
         };
-        driver.came(&outcome);
+        driver.came(&outcome, machine.used_s());
     };
     assert_eq!(end, End::Unfinished);
     // Twice for each of its two phases, with a note of each failure.
@@ -175,15 +177,15 @@ fn a_system_that_does_not_start_in_a_late_block_leaves_its_tests_for_later() {
 fn a_study_that_never_starts_is_abandoned() {
     let mut driver = Driver::new(&small().record, Shard::WHOLE);
     let end = loop {
-        match driver.next(0.0) {
+        match driver.next() {
             ControlFlow::Break(end) => break end,
             ControlFlow::Continue(Action::Load) => {
-                driver.came(&Outcome::Loaded { rates: vec![100.0; 9] });
+                driver.came(&Outcome::Loaded { rates: vec![100.0; 9] }, 0.0);
             }
             ControlFlow::Continue(Action::StartAll { .. }) => {
-                driver.came(&Outcome::Failed { system: 0, why: String::new() });
+                driver.came(&Outcome::Failed { system: 0, why: String::new() }, 0.0);
             }
-            ControlFlow::Continue(_) => driver.came(&Outcome::Done),
+            ControlFlow::Continue(_) => driver.came(&Outcome::Done, 0.0),
         }
     };
     assert_eq!(end, End::Abandoned);
@@ -195,7 +197,7 @@ fn a_failed_cell_is_closed_on_all_systems_and_the_others_go_on() {
     let mut driver = Driver::new(machine.record(), Shard::WHOLE);
     let cell = machine.record().study.cells[1].id;
     let end = loop {
-        let action = match driver.next(machine.used_s()) {
+        let action = match driver.next() {
             ControlFlow::Break(end) => break end,
             ControlFlow::Continue(action) => action,
         };
@@ -205,7 +207,7 @@ fn a_failed_cell_is_closed_on_all_systems_and_the_others_go_on() {
             }
             action => machine.act(action).unwrap(),
         };
-        driver.came(&outcome);
+        driver.came(&outcome, machine.used_s());
     };
     assert_eq!(end, End::Complete);
     let of_cell: Vec<&Slice> =
@@ -232,6 +234,30 @@ fn shards_together_measure_the_whole_study() {
 }
 
 #[test]
+fn a_shard_that_is_killed_resumes_its_own_blocks() {
+    let shard = Shard::new(1, 2).unwrap();
+    let faults = Faults { kill: 0.02, ..Faults::NONE };
+    let mut machine = Machine::new(Scenario { faults, ..undecided() }, shard);
+    let mut runs = 0;
+    let end = loop {
+        runs += 1;
+        machine.restart();
+        let mut driver = Driver::new(machine.record(), shard);
+        match carry_out(&mut driver, &mut machine) {
+            Ok(end) => break end,
+            Err(strike) => assert_eq!(strike, Strike::Killed),
+        }
+    };
+    assert!(end == End::Complete && runs > 2, "{end:?} after {runs} runs");
+    let blocks: Vec<u32> = machine.record().blocks.iter().map(|block| block.number).collect();
+    assert_eq!(blocks, [1, 3]);
+    assert!(machine.record().slices.iter().all(|slice| blocks.contains(&slice.block)));
+    let cells = machine.record().study.cells.len();
+    assert!(good_rounds(machine.record()).values().all(|rounds| *rounds >= 4));
+    assert_eq!(good_rounds(machine.record()).len(), 2 * cells);
+}
+
+#[test]
 fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
     let next_block = |blocks, begun| {
         let mut record = undecided().record;
@@ -248,4 +274,140 @@ fn a_study_ends_with_the_last_block_that_a_ledger_takes() {
     assert_eq!(next_block(*BLOCKS.end(), last), (Ok(End::Complete), Some(last)));
     // An edited ledger may say so.
     assert_eq!(next_block(4, last), (Ok(End::Complete), Some(last)));
+}
+
+/// Two systems, two tests, one after the other.
+fn sequential() -> Scenario {
+    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+    let request = Request {
+        preset: Preset::Published,
+        tests: ["point-query", "update-one"].map(str::to_owned).into(),
+        slice_s: Some(1.0),
+        write_slice_s: Some(1.0),
+        ..Request::of_systems(&words)
+    };
+    Scenario { record: study(&request), ..small() }
+}
+
+#[test]
+fn a_sequential_study_belongs_to_the_first_shard() {
+    let slices = |index| {
+        let shard = Shard::new(index, 2).unwrap();
+        let mut machine = Machine::new(sequential(), shard);
+        let mut driver = Driver::new(machine.record(), shard);
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        machine.into_record().slices.len()
+    };
+    let cells = sequential().record.study.cells.len();
+    assert_eq!([slices(0), slices(1)], [2 * cells, 0]);
+}
+
+/// A server that ends while it repeats unrecorded writes would otherwise fail the next test for good.
+#[test]
+fn a_server_is_checked_after_a_repeated_write_fails() {
+    let mut machine = Machine::new(sequential(), Shard::WHOLE);
+    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+    let is_write = |slice: &Slice| slice.cell.test.name() == "update-one";
+    while !machine.record().slices.iter().any(is_write) {
+        let ControlFlow::Continue(action) = driver.next() else { panic!("no write") };
+        driver.came(&machine.act(action).unwrap(), machine.used_s());
+    }
+    // The first system is not complete, so a resumed study repeats its writes.
+    machine.restart();
+    let mut record = machine.into_record();
+    record.slices.retain(is_write);
+    let mut machine = Machine::new(Scenario { record, ..sequential() }, Shard::WHOLE);
+    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+    let checked = loop {
+        let ControlFlow::Continue(action) = driver.next() else { panic!("no repeated write") };
+        let is_repeated = matches!(action, Action::Once { is_recorded: false, .. });
+        let mut outcome = machine.act(action).unwrap();
+        if let Outcome::Measured { samples, .. } = &mut outcome {
+            samples[0].fitness = Fitness::Failed;
+        }
+        driver.came(&outcome, machine.used_s());
+        if is_repeated {
+            break driver.next();
+        }
+    };
+    assert!(matches!(checked, ControlFlow::Continue(Action::CheckAlive { system: 0, .. })));
+}
+
+/// Each action is asked for once, whatever the executor says of it.
+#[test]
+fn an_outcome_that_an_action_cannot_have_ends_the_study() {
+    for scenario in [small(), sequential()] {
+        let mut machine = Machine::new(scenario, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        let mut asked = 0;
+        while let ControlFlow::Continue(action) = driver.next() {
+            let wrong = match action {
+                Action::Load | Action::Round { .. } | Action::Once { .. } => Outcome::Done,
+                Action::Size { .. } => Outcome::Loaded { rates: Vec::new() },
+                _ => Outcome::Measured { samples: Vec::new(), seconds: 0.0 },
+            };
+            let mut misled = driver.clone();
+            misled.came(&wrong, machine.used_s());
+            let ControlFlow::Break(End::WrongOutcome(what)) = misled.next() else {
+                panic!("{action:?} and {wrong:?}: {:?}", misled.next());
+            };
+            assert_eq!(what, format!("{action:?} was answered with {wrong:?}"));
+            asked += 1;
+            driver.came(&machine.act(action).unwrap(), machine.used_s());
+        }
+        assert!(asked > 10, "{asked}");
+    }
+}
+
+#[test]
+fn slices_that_are_not_those_of_the_round_end_the_study() {
+    let mut machine = Machine::new(small(), Shard::WHOLE);
+    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+    let samples = loop {
+        let ControlFlow::Continue(action) = driver.next() else { panic!("no round") };
+        match machine.act(action).unwrap() {
+            Outcome::Measured { samples, .. } => break samples,
+            outcome => driver.came(&outcome, machine.used_s()),
+        }
+    };
+    let is_right = |samples: Vec<Sample>| {
+        let mut driver = driver.clone();
+        driver.came(&Outcome::Measured { samples, seconds: 1.0 }, machine.used_s());
+        !matches!(driver.next(), ControlFlow::Break(End::WrongOutcome(_)))
+    };
+    let failed = |sample| Sample { fitness: Fitness::Failed, ..sample };
+    let (first, second) = (samples[0], samples[1]);
+    assert!(is_right(vec![first, second]));
+    assert!(is_right(vec![first, failed(second)]));
+    assert!(is_right(vec![failed(first)]));
+    assert!(!is_right(vec![]));
+    assert!(!is_right(vec![first]));
+    assert!(!is_right(vec![second, first]));
+    assert!(!is_right(vec![failed(first), second]));
+    assert!(!is_right(vec![first, second, second]));
+    assert!(!is_right(vec![first, Sample { round: first.round + 1, ..second }]));
+}
+
+#[test]
+fn a_large_sequential_study_is_planned_step_by_step() {
+    let mut scenario = sequential();
+    let record = &mut scenario.record;
+    let system = record.systems[1].clone();
+    record.systems.extend((2..SYSTEMS).map(|_| system.clone()));
+    let cell = record.study.cells[0].clone();
+    let setups = (0..CELLS as u32).map(|more| Setup { rows: 1000 + more, ..cell.id.setup });
+    record.study.setups = setups.collect();
+    let cells = record.study.setups.iter();
+    let cells = cells.map(|&setup| PlannedCell { id: CellId { setup, ..cell.id }, ..cell.clone() });
+    record.study.cells = cells.collect();
+    let mut driver = Driver::new(record, Shard::WHOLE);
+    driver.came(&Outcome::Loaded { rates: vec![0.0; CELLS] }, 0.0);
+    let mut audits = 0;
+    while let ControlFlow::Continue(Action::Audit { .. }) = driver.next() {
+        driver.came(&Outcome::Done, 0.0);
+        audits += 1;
+    }
+    assert_eq!(audits, CELLS * SYSTEMS);
+    let next = driver.next();
+    assert!(matches!(next, ControlFlow::Continue(Action::StartOne { system: 0, .. })));
 }

@@ -1,76 +1,85 @@
 //! The driver's actions and the executor's answers.
 
-use assay_model::{Block, DataSet, EventKind, PlannedCell, Verdict};
+use assay_model::{DataSet, EventKind, PlannedCell, Verdict};
 use assay_verdict::Sample;
 
 use crate::Phase;
 
 /// The next thing to do. Cells are indices into the study's cells, systems into its systems.
+///
+/// The executor answers [`Outcome::Done`] unless the action names another outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Load and age the data of all systems, or find them in the cache. Answer: [`Outcome::Loaded`].
     Load,
-    /// Read the effective settings of a system that holds these data, on an instance that ends after it.
+    /// Read the effective settings of a system, on an instance that is started and stopped for it.
     Audit {
         /// The system.
         system: usize,
-        /// Its data.
+        /// The data that the instance holds.
         data: DataSet,
     },
-    /// Fix the number of events of a cell's write slices, in the ledger first of all.
-    Fix {
+    /// Record the number of events that every write slice of a cell has.
+    Calibrate {
         /// The cell.
         cell: usize,
         /// Events of a slice, the same for all systems.
         events: u64,
     },
-    /// Begin a block, or go on with one.
+    /// Begin a block, or resume one.
     Begin {
-        /// The block.
-        block: Block,
-        /// Whether the ledger has it already.
+        /// Number of the block.
+        block: u32,
+        /// Good rounds wanted of every cell.
+        rounds: u32,
+        /// The cells that take part, in order.
+        cells: Vec<usize>,
+        /// Whether an earlier run began the block, so that the ledger already has it.
         is_recorded: bool,
-        /// The verdicts so far on what is compared with the base.
+        /// The verdicts so far on the systems that are compared with the base.
         so_far: Vec<Verdict>,
     },
-    /// Start an instance of every system in this order, fill its caches, and freeze it.
+    /// Start an instance of every system in this order, fill its caches, and freeze it. If one does not start, end the
+    /// others. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
     StartAll {
-        /// The block.
+        /// Number of the block.
         block: u32,
         /// The data that the instances hold.
         phase: Phase,
         /// The systems.
         order: Vec<usize>,
     },
-    /// Start an instance of one system on freshly loaded data. It is not frozen.
+    /// Start an instance of one system on freshly loaded data. It is not frozen. Answer: [`Outcome::Done`] or
+    /// [`Outcome::Failed`].
     StartOne {
         /// The system.
         system: usize,
-        /// Its data.
+        /// The data that the instance holds.
         data: DataSet,
     },
-    /// Connect the clients of a cell to every system.
+    /// Connect the clients of a cell to every system. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
     Connect {
         /// The cell.
         cell: usize,
-        /// The block.
+        /// Number of the block.
         block: u32,
     },
-    /// Run this many events on every system, unrecorded, to learn how fast they are. Answer: [`Outcome::Sized`].
+    /// Run this many events on every system, unrecorded, to learn how fast the systems are. Answer: [`Outcome::Sized`]
+    /// or [`Outcome::Failed`].
     Size {
         /// The cell.
         cell: usize,
-        /// Events.
+        /// Number of events.
         events: u64,
     },
-    /// Measure one slice of every system in this order, and record each at once. A failed slice ends the round. Answer:
-    /// [`Outcome::Measured`].
+    /// Measure one slice of every system in this order, and record each slice at once. A failed slice ends the round.
+    /// Answer: [`Outcome::Measured`].
     Round {
         /// The cell.
         cell: usize,
-        /// The block.
+        /// Number of the block.
         block: u32,
-        /// The round.
+        /// Number of the round.
         round: u32,
         /// The systems.
         order: Vec<usize>,
@@ -83,16 +92,16 @@ pub enum Action {
         cell: usize,
         /// The system.
         system: usize,
-        /// The block.
+        /// Number of the block.
         block: u32,
-        /// The round.
+        /// Number of the round.
         round: u32,
-        /// Why it could not begin.
+        /// The reason why it could not begin.
         why: String,
     },
     /// Record an event that the driver decided.
     Note {
-        /// The system that it concerns.
+        /// The system that it concerns; `None` if it concerns all.
         system: Option<usize>,
         /// The event.
         what: EventKind,
@@ -103,26 +112,26 @@ pub enum Action {
         cell: usize,
         /// The system.
         system: usize,
-        /// Whether the slice is recorded. If not, it repeats the writes of a slice that the ledger has.
+        /// Whether to record the slice. If not, it repeats the writes of a slice that the ledger already has.
         is_recorded: bool,
     },
     /// Run a test for the time of a slice, unrecorded.
     Warm {
         /// The system.
         system: usize,
-        /// The test that runs, under its setup.
+        /// The test and its setup.
         cell: Box<PlannedCell>,
     },
     /// Let a server come to rest: statistics, dirty pages, compaction or vacuum; then wait until the time is over.
     Maintain {
         /// The system.
         system: usize,
-        /// Its data.
+        /// The data that the instance holds.
         data: DataSet,
-        /// Seconds.
+        /// The shortest duration, seconds.
         seconds: u32,
     },
-    /// Make sure that a server still answers after a failed slice.
+    /// Make sure that a server still answers after a failed slice. If it does not, that is an error of the executor.
     CheckAlive {
         /// The system.
         system: usize,
@@ -134,21 +143,21 @@ pub enum Action {
         /// Milliseconds.
         ms: u64,
     },
-    /// End an instance in good order.
+    /// Stop an instance in good order.
     Shutdown {
         /// The system.
         system: usize,
     },
     /// End all instances that run, at once.
     Stop,
-    /// End all instances that run: what starts from the same data in this block has been measured.
+    /// End all instances that run, because all cells of the phase have been measured.
     EndPhase,
 }
 
 /// The outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It is done, and there is nothing more to say.
+    /// The action has been carried out, and there is nothing more to say.
     Done,
     /// The data are there.
     Loaded {
@@ -161,29 +170,36 @@ pub enum Outcome {
         /// Events per second, geometric mean over the systems.
         rate: f64,
     },
-    /// Slices were measured, and recorded unless they only repeat writes.
+    /// Slices were measured. They are recorded, unless they only repeat writes.
     Measured {
         /// The slices in the order in which they were measured. Only the last one may have failed.
         samples: Vec<Sample>,
-        /// How long it took, seconds.
+        /// Duration of the action, seconds.
         seconds: f64,
     },
-    /// It could not be done.
+    /// A system could not do it, and the driver decides what follows: another attempt, a failed cell, tests left for
+    /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`] and
+    /// [`Action::Size`] may fail in this way. Everything else that prevents an action is an error of the executor and
+    /// ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails is a measured
+    /// slice.
     Failed {
         /// The system that could not do it.
         system: usize,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// How a study ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The end of a study's run.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// Everything is decided, or the time is up.
     Complete,
-    /// Some tests were left out because a system did not start for them: the study can be resumed.
+    /// Some tests were left out because a system did not start for them. The study can be resumed.
     Unfinished,
-    /// The last action failed in a way that leaves nothing to go on with.
+    /// The last action failed, and nothing can follow it.
     Abandoned,
+    /// The executor broke its contract: it answered an action with an outcome that the action cannot have. The text
+    /// names both.
+    WrongOutcome(String),
 }

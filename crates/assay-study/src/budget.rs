@@ -1,13 +1,14 @@
-//! How the budget is shared out over blocks.
+//! Shares out the budget over blocks.
 
 use assay_model::Study;
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 
-/// Blocks that run whatever the budget: without a second one nothing is known of the spread between instances.
+/// Number of blocks that run even if the budget is too small: without a second block, nothing is known of the spread
+/// between instances.
 const BLOCKS_MUST: u32 = 2;
 
 /// The time that blocks and rounds take, as far as it is known.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Budget {
     /// Seconds that a round of each cell takes, all systems together.
     round_s: Vec<f64>,
@@ -22,9 +23,9 @@ pub(crate) struct Budget {
 /// The blocks of a study that are still to come.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlocksLeft {
-    /// Begun so far.
+    /// Blocks begun so far.
     pub(crate) done: u32,
-    /// Planned beyond those.
+    /// Blocks planned beyond those.
     pub(crate) left: u32,
 }
 
@@ -57,8 +58,8 @@ impl Budget {
         self.rounds_s = 0.0;
     }
 
-    /// The next block was begun by an earlier run, so the rest of it does not show what starting a block costs.
-    pub(crate) fn goes_on(&mut self) {
+    /// The next block was begun by an earlier run, so the rest of it does not show how long a block takes to start.
+    pub(crate) fn resume_block(&mut self) {
         self.began_s = None;
     }
 

@@ -1,81 +1,80 @@
-//! The driver, and the loop that lets an executor do what it says.
+//! The driver, and the loop in which an executor carries out its actions.
 
 use std::ops::ControlFlow;
 
-use assay_model::{CellId, Experiment, StudyRecord, Verdict};
+use assay_model::{Experiment, StudyRecord};
 
 use crate::interleaved::Interleaved;
 use crate::sequential::Sequential;
 use crate::{Action, End, Outcome, Shard};
 
 /// Decides what a study does next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Driver {
     policy: Policy,
-    /// The action in progress.
-    asked: Option<Action>,
+    /// The next action, or the end.
+    next: ControlFlow<End, Action>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Policy {
     Interleaved(Box<Interleaved>),
-    Sequential(Sequential),
+    Sequential(Box<Sequential>),
 }
 
 impl Driver {
-    /// Replays a record: the driver goes on where it ends. A study that has just been created is one without slices.
+    /// A driver that continues where a record ends. A study that has just been created has a record without slices.
     #[must_use]
     pub fn new(record: &StudyRecord, shard: Shard) -> Self {
         let policy = match record.study.experiment {
             Experiment::Interleaved => {
                 Policy::Interleaved(Box::new(Interleaved::new(record, shard)))
             }
-            Experiment::Sequential => Policy::Sequential(Sequential::new(record)),
+            Experiment::Sequential => Policy::Sequential(Box::new(Sequential::new(record, shard))),
         };
-        Self { policy, asked: None }
+        Self { next: policy.next(), policy }
     }
 
-    /// What to do next, or how the study ends. `used_s` is the time spent on the study, earlier runs included, seconds.
-    ///
-    /// Pass the outcome of each action to [`Self::came`] before asking for the next one.
-    pub fn next(&mut self, used_s: f64) -> ControlFlow<End, Action> {
-        let next = match &mut self.policy {
-            Policy::Interleaved(policy) => policy.next(used_s),
-            Policy::Sequential(policy) => policy.next(),
+    /// The next action, or how the study ends. The answer stays the same until [`Self::came`] receives an outcome.
+    pub fn next(&self) -> ControlFlow<End, Action> {
+        self.next.clone()
+    }
+
+    /// Receives the outcome of the action that [`Self::next`] names. `used_s` is the time spent on the study so far,
+    /// earlier runs included, seconds.
+    pub fn came(&mut self, outcome: &Outcome, used_s: f64) {
+        let ControlFlow::Continue(asked) = &self.next else { return };
+        let fits = match &mut self.policy {
+            Policy::Interleaved(policy) => policy.came(asked, outcome, used_s),
+            Policy::Sequential(policy) => policy.came(asked, outcome),
         };
-        if let ControlFlow::Continue(action) = &next {
-            self.asked = Some(action.clone());
-        }
-        next
+        self.next = if fits {
+            self.policy.next()
+        } else {
+            let what = format!("{asked:?} was answered with {outcome:?}");
+            ControlFlow::Break(End::WrongOutcome(what))
+        };
     }
+}
 
-    /// The verdicts so far on every cell and system; none of a sequential study, which compares nothing.
-    pub fn verdicts(&mut self) -> Vec<(CellId, usize, Verdict)> {
-        match &mut self.policy {
-            Policy::Interleaved(policy) => policy.verdicts(),
-            Policy::Sequential(_) => Vec::new(),
-        }
-    }
-
-    /// Takes the outcome of the last action.
-    pub fn came(&mut self, outcome: &Outcome) {
-        let Some(asked) = self.asked.take() else { return };
-        match &mut self.policy {
-            Policy::Interleaved(policy) => policy.came(&asked, outcome),
-            Policy::Sequential(policy) => policy.came(&asked, outcome),
+impl Policy {
+    fn next(&self) -> ControlFlow<End, Action> {
+        match self {
+            Self::Interleaved(policy) => policy.next(),
+            Self::Sequential(policy) => policy.next(),
         }
     }
 }
 
 /// Carries out the actions of a driver.
 pub trait Executor {
-    /// Why a study cannot go on, such as a full ledger or an interrupt.
+    /// The reason why a study cannot go on, such as a full ledger or an interrupt.
     type Error;
 
-    /// Time spent on the study, earlier runs included, seconds.
+    /// Time spent on the study so far, earlier runs included, seconds.
     fn used_s(&self) -> f64;
 
-    /// Carries out one action and returns its outcome.
+    /// Carries out one action and returns its outcome. [`Action`] says which outcomes an action can have.
     ///
     /// # Errors
     /// When the study cannot go on. A resumed study continues from what is in the ledger by then.
@@ -88,9 +87,12 @@ pub trait Executor {
 /// Those of the executor.
 pub fn carry_out<E: Executor>(driver: &mut Driver, executor: &mut E) -> Result<End, E::Error> {
     loop {
-        match driver.next(executor.used_s()) {
+        match driver.next() {
             ControlFlow::Break(end) => return Ok(end),
-            ControlFlow::Continue(action) => driver.came(&executor.act(action)?),
+            ControlFlow::Continue(action) => {
+                let outcome = executor.act(action)?;
+                driver.came(&outcome, executor.used_s());
+            }
         }
     }
 }

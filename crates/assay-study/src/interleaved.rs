@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
+use assay_model::{Block, CellId, Class, EventKind, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
@@ -14,18 +14,16 @@ use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, rounds_for, write_events};
 use crate::{Action, End, Outcome, Phase, Shard};
 
-/// The state of an interleaved study.
-#[derive(Debug)]
+/// An interleaved study: what is known of it, and its state.
+#[derive(Debug, Clone)]
 pub(crate) struct Interleaved {
     study: Study,
-    /// The run that measures now, by its place among those of the study.
-    run: usize,
     systems: usize,
     /// Whether a system is compared with the base: neither the base nor its twin.
     is_compared: Vec<bool>,
     shard: Shard,
     samples: Samples,
-    /// The verdicts of the last decision on what is compared.
+    /// The verdicts of the last decision on the systems that are compared.
     so_far: Vec<Verdict>,
     /// Cells that are measured no further: they failed on some system, and there is nothing left to compare.
     closed: BTreeSet<usize>,
@@ -41,54 +39,46 @@ pub(crate) struct Interleaved {
     /// Whether a slice has been measured to its end.
     has_measured: bool,
     is_unfinished: bool,
-    place: Place,
+    state: State,
 }
 
-/// Where the study is.
-#[derive(Debug)]
-enum Place {
-    Loading,
-    Sizing,
-    BetweenBlocks,
-    Block(BlockPlace),
+/// The state of a study between two actions.
+#[derive(Debug, Clone)]
+enum State {
+    /// No block is in progress, and this action is next.
+    Next(Action),
+    InBlock(BlockState),
     Ended(End),
 }
 
-/// Where a block is.
-#[derive(Debug)]
-struct BlockPlace {
+/// The state of a block.
+#[derive(Debug, Clone)]
+struct BlockState {
     number: u32,
+    /// Good rounds wanted of every cell.
     rounds: u32,
-    cells: Vec<usize>,
-    /// Phases that are still to come.
-    phases: VecDeque<Phase>,
-    phase: Option<PhasePlace>,
+    /// Phases that are still to come, with their cells.
+    phases: VecDeque<(Phase, Vec<usize>)>,
+    phase: PhaseState,
 }
 
-/// Where a phase is.
-#[derive(Debug)]
-struct PhasePlace {
+/// The state of the phase in progress.
+#[derive(Debug, Clone)]
+struct PhaseState {
     phase: Phase,
     /// Cells that are still to be measured; the first one is next.
     cells: VecDeque<usize>,
-    servers: Servers,
-    turns: Option<Turns>,
+    /// Whether the last attempt to start the instances failed.
+    has_failed_to_start: bool,
+    /// The first of the cells, while the instances run.
+    cell: Option<CellState>,
     /// Actions that come before anything else.
     pending: VecDeque<Action>,
 }
 
-/// The instances of a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Servers {
-    Down,
-    /// They did not start, and are started once more.
-    StartedInVain,
-    Up,
-}
-
-/// The systems taking turns in one cell.
-#[derive(Debug)]
-struct Turns {
+/// The state of the cell in progress.
+#[derive(Debug, Clone)]
+struct CellState {
     cell: usize,
     left: RoundsLeft,
     is_connected: bool,
@@ -113,25 +103,25 @@ impl Interleaved {
             rates: Vec::new(),
             has_measured: false,
             is_unfinished: false,
-            place: Place::Loading,
-            run: record.runs.len().saturating_sub(1),
+            state: State::Next(Action::Load),
             study,
             systems,
             shard,
             begun,
         };
-        let places: BTreeMap<CellId, usize> = new.places().collect();
+        let indices: BTreeMap<CellId, usize> = new.cells().map(|(cell, id)| (id, cell)).collect();
         let current = new.begun.as_ref().map(|block| block.number);
         for slice in &record.slices {
-            if let Some(&cell) = places.get(&slice.cell) {
+            if let Some(&cell) = indices.get(&slice.cell) {
                 new.add(cell, current, &Sample::of(slice));
             }
         }
         new
     }
 
-    fn places(&self) -> impl Iterator<Item = (CellId, usize)> {
-        self.study.cells.iter().enumerate().map(|(place, cell)| (cell.id, place))
+    /// The cells of the study with their indices.
+    fn cells(&self) -> impl Iterator<Item = (usize, CellId)> {
+        self.study.cells.iter().enumerate().map(|(index, cell)| (index, cell.id))
     }
 
     /// Takes a slice in, measured just now or by an earlier run.
@@ -147,76 +137,161 @@ impl Interleaved {
         }
     }
 
-    pub(crate) fn verdicts(&mut self) -> Vec<(CellId, usize, Verdict)> {
-        self.samples.verdicts()
+    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+        match &self.state {
+            State::Next(action) => ControlFlow::Continue(action.clone()),
+            State::InBlock(block) => ControlFlow::Continue(self.next_in_block(block)),
+            State::Ended(end) => ControlFlow::Break(end.clone()),
+        }
     }
 
-    pub(crate) fn next(&mut self, used_s: f64) -> ControlFlow<End, Action> {
-        loop {
-            let next = match &mut self.place {
-                Place::Loading => Some(Action::Load),
-                Place::Sizing => self.next_size(),
-                Place::BetweenBlocks => self.next_block(used_s),
-                Place::Block(_) => self.next_in_block(),
-                Place::Ended(end) => return ControlFlow::Break(*end),
-            };
-            if let Some(action) = next {
-                return ControlFlow::Continue(action);
-            }
+    fn next_in_block(&self, block: &BlockState) -> Action {
+        let phase = &block.phase;
+        if let Some(action) = phase.pending.front() {
+            return action.clone();
         }
+        if let Some(cell) = &phase.cell {
+            return self.next_in_cell(block.number, cell);
+        }
+        if phase.cells.is_empty() {
+            return Action::EndPhase;
+        }
+        let (seed, start_from) = (self.study.seed, phase.phase.start_from as u32);
+        let order = start_order(seed, block.number, start_from, self.systems);
+        Action::StartAll { block: block.number, phase: phase.phase, order }
+    }
+
+    /// Connect, size, measure two by two: an order of the systems and its reverse.
+    fn next_in_cell(&self, block: u32, state: &CellState) -> Action {
+        let CellState { cell, left, is_connected } = *state;
+        if !is_connected {
+            return Action::Connect { cell, block };
+        }
+        if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
+            let events = write_events(&self.study, planned, self.rate(cell));
+            return Action::Size { cell, events };
+        }
+        if left.next % ROUNDS_MIN == 0 && left.are_none() {
+            return Action::Disconnect;
+        }
+        let order = round_order(self.study.seed, block, cell, left.next, self.systems);
+        Action::Round { cell, block, round: left.next, order }
+    }
+
+    /// Takes the outcome of an action; `false` if the action cannot have it.
+    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome, used_s: f64) -> bool {
+        match (asked, outcome) {
+            (Action::Load, Outcome::Loaded { rates }) => {
+                self.rates.clone_from(rates);
+                self.calibrate_from(0, used_s);
+            }
+            (&Action::Calibrate { cell, events }, Outcome::Done) => {
+                self.calibrated(cell, events, used_s);
+            }
+            (&Action::Begin { block, rounds, ref cells, .. }, Outcome::Done) => {
+                self.enter_phase(block, rounds, phases(&self.study, cells), used_s);
+            }
+            (Action::StartAll { .. }, Outcome::Done) => self.enter_cell(),
+            (Action::StartAll { .. }, Outcome::Failed { system, why }) => {
+                self.did_not_start(*system, why);
+            }
+            (Action::Connect { .. }, Outcome::Done) => {
+                if let Some(cell) = self.phase_mut().and_then(|phase| phase.cell.as_mut()) {
+                    cell.is_connected = true;
+                }
+            }
+            (&Action::Size { cell, .. }, &Outcome::Sized { rate }) => self.sized(cell, rate),
+            (
+                &(Action::Connect { cell, .. } | Action::Size { cell, .. }),
+                Outcome::Failed { system, why },
+            ) => self.could_not_begin(cell, *system, why),
+            (Action::Round { .. }, Outcome::Measured { samples, seconds }) => {
+                return self.measured(asked, samples, *seconds);
+            }
+            (&Action::RecordFailure { cell, system, block, round, .. }, Outcome::Done) => {
+                self.pending_done();
+                self.recorded_failure(cell, system, block, round);
+            }
+            (Action::Note { .. } | Action::Stop, Outcome::Done) => self.pending_done(),
+            (Action::Disconnect, Outcome::Done) => {
+                if let Some(phase) = self.phase_mut() {
+                    phase.cells.pop_front();
+                }
+                self.enter_cell();
+            }
+            (Action::EndPhase, Outcome::Done) => self.leave_phase(used_s),
+            _ => return false,
+        }
+        true
     }
 
     /// Sizes the write slices of one client by the rates at which the data were aged, so that they take about the
     /// planned time. Those of several clients are sized when they are first measured.
-    fn next_size(&mut self) -> Option<Action> {
-        let is_next = |cell: &PlannedCell| is_unsized(cell) && cell.id.setup.clients == 1;
-        let Some(cell) = self.study.cells.iter().position(is_next) else {
-            self.place = Place::BetweenBlocks;
-            return None;
-        };
-        let planned = self.study.cells.get(cell)?;
-        Some(Action::Fix { cell, events: write_events(&self.study, planned, self.rate(cell)) })
+    fn calibrate_from(&mut self, first: usize, used_s: f64) {
+        let mut cells = self.study.cells.iter().enumerate().skip(first);
+        let next = cells.find(|(_, it)| is_unsized(it) && it.id.setup.clients == 1);
+        match next {
+            Some((cell, planned)) => {
+                let events = write_events(&self.study, planned, self.rate(cell));
+                self.state = State::Next(Action::Calibrate { cell, events });
+            }
+            None => self.plan_block(used_s),
+        }
     }
 
     fn rate(&self, cell: usize) -> f64 {
         self.rates.get(cell).copied().unwrap_or(0.0)
     }
 
-    fn next_block(&mut self, used_s: f64) -> Option<Action> {
-        self.budget.between_blocks(used_s);
-        if let Some(begun) = self.begun.take() {
-            self.budget.goes_on();
-            return Some(self.begin(begun, true));
+    fn calibrated(&mut self, cell: usize, events: u64, used_s: f64) {
+        if let Some(planned) = self.study.cells.get_mut(cell) {
+            planned.events = Some(events);
         }
-        let Some(block) = self.plan_block(used_s) else {
-            let end = if self.is_unfinished { End::Unfinished } else { End::Complete };
-            self.place = Place::Ended(end);
-            return None;
+        let State::InBlock(block) = &self.state else {
+            return self.calibrate_from(cell + 1, used_s);
         };
-        self.blocks_done = block.number.saturating_add(1);
-        self.taken.clear();
-        Some(self.begin(block, false))
+        // How many rounds a cell may take can depend on its events.
+        let left = self.rounds_left(cell, block.rounds);
+        self.pending_done();
+        let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
+        if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
+            state.left = left;
+        }
     }
 
-    fn begin(&mut self, block: Block, is_recorded: bool) -> Action {
-        let cells: Vec<usize> = self
-            .places()
-            .filter(|(id, _)| block.cells.contains(id))
-            .map(|(_, place)| place)
-            .collect();
-        let planned = cells.iter().filter_map(|&cell| self.study.cells.get(cell));
-        self.place = Place::Block(BlockPlace {
-            number: block.number,
-            rounds: block.rounds,
-            phases: phases(planned).into(),
-            cells,
-            phase: None,
-        });
-        Action::Begin { block, is_recorded, so_far: self.so_far.clone() }
+    fn sized(&mut self, cell: usize, rate: f64) {
+        let planned = self.study.cells.get(cell);
+        let events = planned.map(|planned| write_events(&self.study, planned, rate));
+        if let Some((phase, events)) = self.phase_mut().zip(events) {
+            phase.pending.push_back(Action::Calibrate { cell, events });
+        }
     }
 
-    /// The next block; none beyond those that were planned, so that its number is one that a ledger takes.
-    fn plan_block(&mut self, used_s: f64) -> Option<Block> {
+    /// Begins the next block, or ends the study.
+    fn plan_block(&mut self, used_s: f64) {
+        self.budget.between_blocks(used_s);
+        let begin = if let Some(begun) = self.begun.take() {
+            self.budget.resume_block();
+            let takes_part: BTreeSet<CellId> = begun.cells.iter().copied().collect();
+            let cells = self.cells().filter(|(_, id)| takes_part.contains(id));
+            let cells = cells.map(|(cell, _)| cell).collect();
+            Some((begun.number, begun.rounds, cells, true))
+        } else {
+            self.next_block(used_s).map(|(block, rounds, cells)| (block, rounds, cells, false))
+        };
+        self.state = match begin {
+            Some((block, rounds, cells, is_recorded)) => {
+                let so_far = self.so_far.clone();
+                State::Next(Action::Begin { block, rounds, cells, is_recorded, so_far })
+            }
+            None if self.is_unfinished => State::Ended(End::Unfinished),
+            None => State::Ended(End::Complete),
+        };
+    }
+
+    /// The number, rounds and cells of the next block. There is none beyond those that were planned, so its number is
+    /// one that a ledger takes.
+    fn next_block(&mut self, used_s: f64) -> Option<(u32, u32, Vec<usize>)> {
         let cells = self.open_cells();
         let mut left = (self.blocks_done..self.study.blocks).filter(|block| self.shard.has(*block));
         let number = left.next()?;
@@ -225,68 +300,79 @@ impl Interleaved {
             left: 1 + left.count() as u32,
         };
         let rounds = self.budget.rounds(&self.study, &cells, blocks, used_s)?;
-        let cells = cells.iter().filter_map(|&cell| self.study.cells.get(cell));
-        let cells = cells.map(|cell| cell.id).collect();
-        Some(Block { number, run: self.run, rounds, cells })
+        self.blocks_done = number.saturating_add(1);
+        self.taken.clear();
+        Some((number, rounds, cells))
     }
 
     /// The cells that take part in the next block, in order.
     fn open_cells(&mut self) -> Vec<usize> {
         let undecided: BTreeSet<CellId> = if self.blocks_done == 0 {
-            self.study.cells.iter().map(|cell| cell.id).collect()
+            self.cells().map(|(_, id)| id).collect()
         } else {
             let verdicts = self.samples.verdicts();
             let compared = verdicts.iter().filter(|it| self.is_compared.get(it.1) == Some(&true));
             self.so_far = compared.map(|(_, _, verdict)| *verdict).collect();
             self.samples.open_cells(&verdicts).into_iter().collect()
         };
-        let is_open = |&(id, place): &(CellId, usize)| {
-            undecided.contains(&id) && !self.closed.contains(&place)
-        };
+        let is_open =
+            |&(cell, id): &(usize, CellId)| undecided.contains(&id) && !self.closed.contains(&cell);
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
         let is_write = |id: CellId| id.test.class == Class::Write;
-        let open = self.places().filter(is_open).map(|(id, _)| id);
-        let writing: Vec<Phase> = open.filter(|id| is_write(*id)).map(Phase::of).collect();
-        let goes_on = |it: &(CellId, usize)| {
-            let (id, place) = *it;
+        let open = self.cells().filter(is_open).map(|(_, id)| id);
+        let writing: BTreeSet<Phase> = open.filter(|id| is_write(*id)).map(Phase::of).collect();
+        let takes_part = |it: &(usize, CellId)| {
+            let (cell, id) = *it;
             let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
-            is_open(it) || (is_of_writes && !self.closed.contains(&place))
+            is_open(it) || (is_of_writes && !self.closed.contains(&cell))
         };
-        self.places().filter(goes_on).map(|(_, place)| place).collect()
+        self.cells().filter(takes_part).map(|(cell, _)| cell).collect()
     }
 
-    fn next_in_block(&mut self) -> Option<Action> {
-        let Place::Block(block) = &self.place else { return None };
-        if block.phase.is_none() {
-            let entered = self.next_phase();
-            let Place::Block(block) = &mut self.place else { return None };
-            match entered {
-                Some(phase) => block.phase = Some(phase),
-                None => self.place = Place::BetweenBlocks,
-            }
-            return None;
-        }
-        self.next_in_phase()
-    }
-
-    /// The next phase of the block that has something left to measure.
-    fn next_phase(&mut self) -> Option<PhasePlace> {
-        loop {
-            let Place::Block(block) = &mut self.place else { return None };
-            let phase = block.phases.pop_front()?;
-            let Place::Block(block) = &self.place else { return None };
-            let is_left = |&cell: &usize| {
-                let is_here =
-                    self.study.cells.get(cell).is_some_and(|it| Phase::of(it.id) == phase);
-                let left = self.rounds_left(cell, block.rounds);
-                is_here && !self.closed.contains(&cell) && !left.is_none_or(RoundsLeft::are_none)
+    /// Enters the next phase of a block that has something left to measure, or leaves the block.
+    fn enter_phase(
+        &mut self,
+        number: u32,
+        rounds: u32,
+        mut phases: VecDeque<(Phase, Vec<usize>)>,
+        used_s: f64,
+    ) {
+        while let Some((phase, cells)) = phases.pop_front() {
+            let is_left = |cell: &usize| {
+                let left = self.rounds_left(*cell, rounds);
+                !self.closed.contains(cell) && !left.is_none_or(RoundsLeft::are_none)
             };
-            let cells: VecDeque<usize> = block.cells.iter().copied().filter(is_left).collect();
-            if !cells.is_empty() {
-                let (turns, pending) = (None, VecDeque::new());
-                return Some(PhasePlace { phase, cells, servers: Servers::Down, turns, pending });
+            let cells: VecDeque<usize> = cells.into_iter().filter(is_left).collect();
+            if cells.is_empty() {
+                continue;
             }
+            let (cell, pending) = (None, VecDeque::new());
+            let phase = PhaseState { phase, cells, has_failed_to_start: false, cell, pending };
+            self.state = State::InBlock(BlockState { number, rounds, phases, phase });
+            return;
+        }
+        self.plan_block(used_s);
+    }
+
+    fn leave_phase(&mut self, used_s: f64) {
+        if let State::InBlock(block) = &mut self.state {
+            let (number, rounds) = (block.number, block.rounds);
+            let phases = std::mem::take(&mut block.phases);
+            self.enter_phase(number, rounds, phases, used_s);
+        }
+    }
+
+    /// Enters the next cell on instances that run.
+    fn enter_cell(&mut self) {
+        let State::InBlock(block) = &self.state else { return };
+        let next = block.phase.cells.front().and_then(|&cell| {
+            let left = self.rounds_left(cell, block.rounds)?;
+            Some(CellState { cell, left, is_connected: false })
+        });
+        if let Some(phase) = self.phase_mut() {
+            phase.has_failed_to_start = false;
+            phase.cell = next;
         }
     }
 
@@ -301,170 +387,71 @@ impl Interleaved {
         })
     }
 
-    fn next_in_phase(&mut self) -> Option<Action> {
-        let seed = self.study.seed;
-        let Place::Block(block) = &self.place else { return None };
-        let (number, rounds) = (block.number, block.rounds);
-        let phase = block.phase.as_ref()?;
-        if let Some(turns) = &phase.turns {
-            if phase.pending.is_empty() {
-                return Some(self.next_in_cell(number, turns));
-            }
-        } else if phase.pending.is_empty() && phase.servers == Servers::Up {
-            let turns = phase.cells.front().and_then(|&cell| {
-                let left = self.rounds_left(cell, rounds)?;
-                Some(Turns { cell, left, is_connected: false })
-            });
-            let has_turns = turns.is_some();
-            self.phase_mut()?.turns = turns;
-            if has_turns {
-                return None;
-            }
-        }
-        let systems = self.systems;
-        let Place::Block(block) = &mut self.place else { return None };
-        let phase = block.phase.as_mut()?;
-        if let Some(action) = phase.pending.pop_front() {
-            return Some(action);
-        }
-        if phase.cells.is_empty() {
-            block.phase = None;
-            return Some(Action::EndPhase);
-        }
-        let order = start_order(seed, number, phase.phase.start_from as u32, systems);
-        Some(Action::StartAll { block: number, phase: phase.phase, order })
-    }
-
-    /// Connect, size, measure two by two: an order of the systems and its reverse.
-    fn next_in_cell(&self, block: u32, turns: &Turns) -> Action {
-        let Turns { cell, left, is_connected } = *turns;
-        let planned = self.study.cells.get(cell);
-        if !is_connected {
-            return Action::Connect { cell, block };
-        }
-        if let Some(planned) = planned.filter(|cell| is_unsized(cell)) {
-            let events = write_events(&self.study, planned, self.rate(cell));
-            return Action::Size { cell, events };
-        }
-        if left.next % ROUNDS_MIN == 0 && left.are_none() {
-            return Action::Disconnect;
-        }
-        let order = round_order(self.study.seed, block, cell, left.next, self.systems);
-        Action::Round { cell, block, round: left.next, order }
-    }
-
-    fn phase_mut(&mut self) -> Option<&mut PhasePlace> {
-        match &mut self.place {
-            Place::Block(block) => block.phase.as_mut(),
+    fn phase_mut(&mut self) -> Option<&mut PhaseState> {
+        match &mut self.state {
+            State::InBlock(block) => Some(&mut block.phase),
             _ => None,
         }
     }
 
-    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) {
-        match (asked, outcome) {
-            (Action::Load, Outcome::Loaded { rates }) => {
-                self.rates.clone_from(rates);
-                self.place = Place::Sizing;
-            }
-            (&Action::Fix { cell, events }, Outcome::Done) => self.fix(cell, events),
-            (Action::StartAll { .. }, Outcome::Done) => {
-                if let Some(phase) = self.phase_mut() {
-                    phase.servers = Servers::Up;
-                }
-            }
-            (Action::StartAll { .. }, Outcome::Failed { system, why }) => {
-                self.did_not_start(*system, why);
-            }
-            (Action::Connect { .. }, Outcome::Done) => {
-                if let Some(turns) = self.phase_mut().and_then(|phase| phase.turns.as_mut()) {
-                    turns.is_connected = true;
-                }
-            }
-            (&Action::Size { cell, .. }, Outcome::Sized { rate }) => {
-                let planned = self.study.cells.get(cell);
-                let events = planned.map(|planned| write_events(&self.study, planned, *rate));
-                if let Some((phase, events)) = self.phase_mut().zip(events) {
-                    phase.pending.push_back(Action::Fix { cell, events });
-                }
-            }
-            (
-                &(Action::Connect { cell, .. } | Action::Size { cell, .. }),
-                Outcome::Failed { system, why },
-            ) => self.could_not_begin(cell, *system, why),
-            (&Action::Round { cell, block, .. }, Outcome::Measured { samples, seconds }) => {
-                self.measured(cell, block, samples, *seconds);
-            }
-            (Action::Disconnect, Outcome::Done) => {
-                if let Some(phase) = self.phase_mut() {
-                    phase.turns = None;
-                    phase.cells.pop_front();
-                }
-            }
-            (_, Outcome::Failed { .. }) => self.place = Place::Ended(End::Abandoned),
-            _ => {}
+    fn pending_done(&mut self) {
+        if let Some(phase) = self.phase_mut() {
+            phase.pending.pop_front();
         }
     }
 
-    fn fix(&mut self, cell: usize, events: u64) {
-        if let Some(planned) = self.study.cells.get_mut(cell) {
-            planned.events = Some(events);
+    /// Takes in the slices of a round; `false` if they are not those of the round.
+    fn measured(&mut self, asked: &Action, samples: &[Sample], seconds: f64) -> bool {
+        let &Action::Round { cell, block, round, ref order } = asked else { return false };
+        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return false };
+        let first_failed = samples.iter().position(|sample| sample.fitness == Fitness::Failed);
+        let has_failed = first_failed.is_some();
+        // A failed slice ends the round.
+        let wanted = first_failed.map_or(order.len(), |failed| failed + 1);
+        let found = samples.iter().map(|it| (it.system, it.cell, it.block, it.round));
+        if !found.eq(order.iter().take(wanted).map(|&system| (system, id, block, round))) {
+            return false;
         }
-        // How many rounds a cell may take can depend on its events.
-        let Place::Block(block) = &self.place else { return };
-        let left = self.rounds_left(cell, block.rounds);
-        let turns = self.phase_mut().and_then(|phase| phase.turns.as_mut());
-        if let Some((turns, left)) = turns.filter(|turns| turns.cell == cell).zip(left) {
-            turns.left = left;
-        }
-    }
-
-    fn measured(&mut self, cell: usize, block: u32, samples: &[Sample], seconds: f64) {
-        samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
         let has = |fitness| samples.iter().any(|sample| sample.fitness == fitness);
-        let has_failed = has(Fitness::Failed);
+        samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
         self.budget.round_took(cell, seconds, !has_failed && !has(Fitness::Mistimed));
         if has_failed {
-            return self.leave_cell();
+            self.leave_cell();
+            return true;
         }
         let is_good = samples.iter().all(|sample| sample.fitness == Fitness::Good);
-        if let Some(turns) = self.phase_mut().and_then(|phase| phase.turns.as_mut()) {
-            turns.left.good += u32::from(is_good);
-            turns.left.next = turns.left.next.saturating_add(1);
+        if let Some(state) = self.phase_mut().and_then(|phase| phase.cell.as_mut()) {
+            state.left.good += u32::from(is_good);
+            state.left.next = state.left.next.saturating_add(1);
         }
+        true
     }
 
     /// The cell has failed on a system before it began. The failure takes a round of its own: what was measured before
     /// stays as it is.
     fn could_not_begin(&mut self, cell: usize, system: usize, why: &str) {
-        self.closed.insert(cell);
-        let Place::Block(block) = &mut self.place else { return };
-        let number = block.number;
-        let Some(phase) = block.phase.as_mut() else { return };
-        let round = phase.turns.as_ref().map_or(0, |turns| turns.left.next);
-        let why = why.to_owned();
-        phase.pending.push_back(Action::RecordFailure { cell, system, block: number, round, why });
-        let failed = Sample {
-            system,
-            cell: match self.study.cells.get(cell) {
-                Some(planned) => planned.id,
-                None => return,
-            },
-            block: number,
-            round,
-            fitness: Fitness::Failed,
-            rate: None,
-            cpu_per_op: None,
-        };
-        self.add(cell, Some(number), &failed);
+        if let State::InBlock(BlockState { number, phase, .. }) = &mut self.state {
+            let (block, why) = (*number, why.to_owned());
+            let round = phase.cell.as_ref().map_or(0, |state| state.left.next);
+            let failure = Action::RecordFailure { cell, system, block, round, why };
+            phase.pending.push_back(failure);
+        }
         self.leave_cell();
+    }
+
+    fn recorded_failure(&mut self, cell: usize, system: usize, block: u32, round: u32) {
+        let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
+        let fitness = Fitness::Failed;
+        let failed =
+            Sample { system, cell: id, block, round, fitness, rate: None, cpu_per_op: None };
+        self.add(cell, Some(block), &failed);
     }
 
     /// The histories of the systems are no longer equal, or a server is gone: the rest gets new instances.
     fn leave_cell(&mut self) {
         if let Some(phase) = self.phase_mut() {
-            phase.turns = None;
+            phase.cell = None;
             phase.cells.pop_front();
-            phase.servers = Servers::Down;
             phase.pending.push_back(Action::Stop);
         }
     }
@@ -474,8 +461,8 @@ impl Interleaved {
         let has_measured = self.has_measured;
         let error = why.to_owned();
         let Some(phase) = self.phase_mut() else { return };
-        if phase.servers == Servers::Down {
-            phase.servers = Servers::StartedInVain;
+        if !phase.has_failed_to_start {
+            phase.has_failed_to_start = true;
             let what = EventKind::StartedAgain { error };
             phase.pending.push_back(Action::Note { system: None, what });
         } else if has_measured {
@@ -484,7 +471,7 @@ impl Interleaved {
             phase.cells.clear();
             self.is_unfinished = true;
         } else {
-            self.place = Place::Ended(End::Abandoned);
+            self.state = State::Ended(End::Abandoned);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Decides what a study does next.
 //!
-//! The [`Driver`] decides, an [`Executor`] acts: it holds the servers, the clients, the counters and the ledger, does
-//! what the driver says and answers what came of it. The driver is pure. It has no clock and no chance of its own, so
-//! the same record and the same answers give the same actions. A study is resumed by replaying its record into a new
-//! driver. An interleaved and a sequential study are two policies of one driver.
+//! The [`Driver`] decides and an [`Executor`] acts. The executor holds the servers, the clients, the counters and the
+//! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
+//! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
+//! resumed by replaying its record into a new driver. Interleaved and sequential studies are two policies of one
+//! driver.
 
 mod action;
 mod budget;

@@ -1,9 +1,12 @@
 //! Phases: the cells of a block that are measured on the same instances.
 
-use assay_model::{CellId, DataSet, PlannedCell, StartFrom};
+use std::collections::{BTreeMap, VecDeque};
 
-/// The part of a block whose cells are measured on the same instances: they start from the same data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use assay_model::{CellId, DataSet, StartFrom, Study};
+
+/// The part of a block whose cells are measured on the same instances. The instances start from this data set in this
+/// state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Phase {
     /// The data set.
     pub data: DataSet,
@@ -19,14 +22,18 @@ impl Phase {
     }
 }
 
-/// The phases of cells in the order of their first cells; on each data set, fresh before aged.
-pub(crate) fn phases<'a>(cells: impl Iterator<Item = &'a PlannedCell>) -> Vec<Phase> {
-    let mut phases: Vec<Phase> = Vec::new();
-    for data in cells.map(|cell| cell.id.setup.data()) {
-        if !phases.iter().any(|phase| phase.data == data) {
-            let both = [StartFrom::Fresh, StartFrom::Aged];
-            phases.extend(both.map(|start_from| Phase { data, start_from }));
-        }
+/// The phases of some cells, each with its cells: the data sets in the order of their first cells; on each, fresh
+/// before aged.
+pub(crate) fn phases(study: &Study, cells: &[usize]) -> VecDeque<(Phase, Vec<usize>)> {
+    let mut data_sets: BTreeMap<DataSet, usize> = BTreeMap::new();
+    let mut phases: BTreeMap<(usize, StartFrom), (Phase, Vec<usize>)> = BTreeMap::new();
+    for &cell in cells {
+        let Some(planned) = study.cells.get(cell) else { continue };
+        let phase = Phase::of(planned.id);
+        let next = data_sets.len();
+        let data_set = *data_sets.entry(phase.data).or_insert(next);
+        let entry = phases.entry((data_set, phase.start_from));
+        entry.or_insert_with(|| (phase, Vec::new())).1.push(cell);
     }
-    phases
+    phases.into_values().collect()
 }

@@ -1,14 +1,14 @@
-//! How far a cell is in a block.
+//! The progress of a cell within a block.
 
 use std::collections::BTreeMap;
 
 use assay_plan::ROUNDS_MIN;
 use assay_verdict::Fitness;
 
-/// The rounds of a cell that a block has so far.
+/// The rounds of a cell that have been taken in a block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RoundsTaken {
-    /// Good slices by round.
+    /// The number of good slices of each round.
     good: BTreeMap<u32, usize>,
 }
 
@@ -18,12 +18,12 @@ impl RoundsTaken {
         *self.good.entry(round).or_default() += usize::from(fitness == Fitness::Good);
     }
 
-    /// Rounds that are good on all systems.
+    /// The number of rounds that are good on all systems.
     pub(crate) fn complete(&self, systems: usize) -> u32 {
         self.good.values().filter(|count| **count == systems).count() as u32
     }
 
-    /// The next round. Rounds come in twos: the rest of a two that was broken off is left out with it.
+    /// The number of the next round. Rounds come in twos, so if the first of two was broken off, the second is skipped.
     pub(crate) fn next(&self) -> u32 {
         let next = self.good.keys().next_back().map_or(0, |last| last.saturating_add(1));
         next.checked_next_multiple_of(ROUNDS_MIN).unwrap_or(next)
@@ -33,13 +33,13 @@ impl RoundsTaken {
 /// The rounds that a cell still takes in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundsLeft {
-    /// Good rounds so far.
+    /// The number of good rounds so far.
     pub(crate) good: u32,
     /// Number of the next round.
     pub(crate) next: u32,
-    /// Good rounds wanted.
+    /// The number of good rounds wanted.
     pub(crate) wanted: u32,
-    /// Rounds that may be taken in all.
+    /// The largest number of rounds that may be taken.
     pub(crate) most: u32,
 }
 

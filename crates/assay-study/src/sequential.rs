@@ -1,161 +1,187 @@
 //! One system after the other, each test once and long, on one instance from load to end: as the posts ran it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use assay_model::{
-    CellId, Class, DataSet, EventKind, PlannedCell, Setup, Slice, SliceOutcome, StudyRecord,
+    CellId, Class, DataSet, EventKind, PlannedCell, Setup, SliceOutcome, StudyRecord,
 };
 use assay_plan::{Step, sequence};
 use assay_verdict::Fitness;
 
-use crate::{Action, End, Outcome};
+use crate::{Action, End, Outcome, Shard};
 
-/// Rest between two systems at most, milliseconds: what the published harness waits.
+/// The longest rest between two systems, milliseconds: what the published harness waits.
 const REST_MAX_MS: u32 = 600_000;
 
-/// The state of a sequential study: all of it is known beforehand.
-#[derive(Debug)]
+/// The state of a sequential study. It measures one instance for each data set and system, one after the other, and
+/// plans the actions of an instance when it comes to it: a study may have many.
+#[derive(Debug, Clone)]
 pub(crate) struct Sequential {
+    cells: Vec<PlannedCell>,
+    /// The data sets in the order in which they are measured, each with the indices of its cells.
+    data_sets: Vec<(DataSet, Vec<usize>)>,
+    systems: usize,
+    /// The slices that earlier runs measured, by system and index of the cell: whether each failed.
+    measured: BTreeMap<(usize, usize), bool>,
+    /// Rest between two instances, milliseconds.
+    rest_ms: u64,
+    /// Instances whose audit has begun.
+    audited: usize,
+    /// Instances whose measurement has begun or was complete.
+    begun: usize,
+    /// Whether this run has started an instance.
+    has_started: bool,
+    /// What is left to do on the present instance, the next action first. It is empty at the end of the study.
     left: VecDeque<Action>,
-    is_abandoned: bool,
+    end: End,
 }
 
 impl Sequential {
-    pub(crate) fn new(record: &StudyRecord) -> Self {
-        let systems = 0..record.systems.len();
-        let data_sets = data_sets(record);
-        let mut left = VecDeque::from([Action::Load]);
-        // A system that was measured before an interruption is not started again, but its settings are compared.
-        for &data in &data_sets {
-            left.extend(systems.clone().map(|system| Action::Audit { system, data }));
-        }
-        let rest = Action::Rest { ms: longest_ms(record).min(REST_MAX_MS).into() };
-        let mut rests = false;
-        for &data in &data_sets {
-            for system in systems.clone() {
-                let run = Run::new(record, system, data);
-                if run.is_complete() {
-                    continue;
-                }
-                left.extend(rests.then(|| rest.clone()));
-                left.extend(run.actions());
-                rests = true;
+    /// A sequential study is a single block, so only the shard that has block 0 has anything to do.
+    pub(crate) fn new(record: &StudyRecord, shard: Shard) -> Self {
+        let cells = record.study.cells.clone();
+        let indices: BTreeMap<CellId, usize> =
+            cells.iter().enumerate().map(|(index, cell)| (cell.id, index)).collect();
+        let mut measured = BTreeMap::new();
+        for slice in &record.slices {
+            if let Some(&cell) = indices.get(&slice.cell) {
+                let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+                measured.entry((slice.system, cell)).or_insert(has_failed);
             }
         }
-        Self { left, is_abandoned: false }
-    }
-
-    pub(crate) fn next(&mut self) -> ControlFlow<End, Action> {
-        if self.is_abandoned {
-            return ControlFlow::Break(End::Abandoned);
-        }
-        self.left.pop_front().map_or(ControlFlow::Break(End::Complete), ControlFlow::Continue)
-    }
-
-    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) {
-        match (asked, outcome) {
-            (_, Outcome::Failed { .. }) => self.is_abandoned = true,
-            // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
-            (
-                &Action::Once { cell, system, is_recorded: true },
-                Outcome::Measured { samples, .. },
-            ) if samples.iter().any(|sample| sample.fitness == Fitness::Failed) => {
-                self.left.push_front(Action::CheckAlive { system, cell });
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The data sets in the order in which they are measured.
-fn data_sets(record: &StudyRecord) -> Vec<DataSet> {
-    let mut sets: Vec<DataSet> = Vec::new();
-    for setup in &record.study.setups {
-        if !sets.contains(&setup.data()) {
-            sets.push(setup.data());
-        }
-    }
-    sets
-}
-
-/// The longest slice of the study, milliseconds.
-fn longest_ms(record: &StudyRecord) -> u32 {
-    record.study.cells.iter().map(|cell| cell.slice_ms).max().unwrap_or(0)
-}
-
-/// One system on one data set.
-struct Run<'a> {
-    system: usize,
-    data: DataSet,
-    /// Its cells with their places in the study.
-    cells: Vec<(usize, &'a PlannedCell)>,
-    /// Its slices that were measured already.
-    slices: Vec<&'a Slice>,
-}
-
-impl<'a> Run<'a> {
-    fn new(record: &'a StudyRecord, system: usize, data: DataSet) -> Self {
-        let cells = record.study.cells.iter().enumerate();
-        let slices = record.slices.iter().filter(|slice| slice.system == system);
+        let longest_ms = cells.iter().map(|cell| cell.slice_ms).max().unwrap_or(0);
         Self {
-            system,
-            data,
-            cells: cells.filter(|(_, cell)| cell.id.setup.data() == data).collect(),
-            slices: slices.collect(),
+            data_sets: data_sets(record),
+            cells,
+            systems: record.systems.len(),
+            measured,
+            rest_ms: longest_ms.min(REST_MAX_MS).into(),
+            audited: 0,
+            begun: 0,
+            has_started: false,
+            left: shard.has(0).then_some(Action::Load).into_iter().collect(),
+            end: End::Complete,
         }
     }
 
-    fn slice(&self, cell: CellId) -> Option<&Slice> {
-        self.slices.iter().copied().find(|slice| slice.cell == cell)
+    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+        match self.left.front() {
+            Some(action) => ControlFlow::Continue(action.clone()),
+            None => ControlFlow::Break(self.end.clone()),
+        }
     }
 
-    fn is_complete(&self) -> bool {
-        self.cells.iter().all(|(_, cell)| self.slice(cell.id).is_some())
+    /// Takes the outcome of an action; `false` if the action cannot have it.
+    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
+        self.left.pop_front();
+        match (asked, outcome) {
+            (&Action::Once { cell, system, .. }, Outcome::Measured { samples, .. }) => {
+                let [sample] = samples[..] else { return false };
+                // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
+                if sample.fitness == Fitness::Failed {
+                    self.left.push_front(Action::CheckAlive { system, cell });
+                }
+            }
+            (Action::StartOne { .. }, Outcome::Failed { .. }) => {
+                self.left.clear();
+                self.end = End::Abandoned;
+                return true;
+            }
+            (Action::Load, Outcome::Loaded { .. }) => {}
+            (Action::Load | Action::Once { .. }, _) => return false,
+            (_, Outcome::Done) => {}
+            _ => return false,
+        }
+        while self.left.is_empty() && self.plan_next() {}
+        true
     }
 
-    /// The whole sequence on a new instance. Writes that an earlier run measured are done again, unrecorded, so that
-    /// what follows finds the data as they leave them.
-    fn actions(&self) -> Vec<Action> {
-        let system = self.system;
-        let mut actions = vec![Action::StartOne { system, data: self.data }];
-        if self.cells.iter().any(|(_, cell)| self.slice(cell.id).is_some()) {
+    /// Plans the next audit or measurement of an instance; `false` if none is left.
+    fn plan_next(&mut self) -> bool {
+        if let Some((system, data, _)) = self.instance(self.audited) {
+            // A system that was measured before an interruption is not started again, but its settings are compared.
+            self.left.push_back(Action::Audit { system, data });
+            self.audited += 1;
+            return true;
+        }
+        let Some((system, data, cells)) = self.instance(self.begun) else { return false };
+        let is_complete = cells.iter().all(|&cell| self.measured.contains_key(&(system, cell)));
+        if !is_complete {
+            let actions = self.actions(system, data, cells);
+            self.left.extend(self.has_started.then_some(Action::Rest { ms: self.rest_ms }));
+            self.left.extend(actions);
+            self.has_started = true;
+        }
+        self.begun += 1;
+        true
+    }
+
+    /// The system, data set and cells of an instance: all systems on one data set, then all on the next one.
+    fn instance(&self, number: usize) -> Option<(usize, DataSet, &[usize])> {
+        let (data, cells) = self.data_sets.get(number.checked_div(self.systems)?)?;
+        Some((number % self.systems, *data, cells))
+    }
+
+    /// The whole sequence on a new instance. Writes that an earlier run measured are repeated, unrecorded, so that the
+    /// tests after them find the data as they leave them.
+    fn actions(&self, system: usize, data: DataSet, cells: &[usize]) -> Vec<Action> {
+        let mut actions = vec![Action::StartOne { system, data }];
+        if cells.iter().any(|&cell| self.measured.contains_key(&(system, cell))) {
             let what = EventKind::WritesRepeated;
             actions.push(Action::Note { system: Some(system), what });
         }
-        let cells: Vec<PlannedCell> = self.cells.iter().map(|(_, cell)| (*cell).clone()).collect();
-        actions.extend(sequence(&cells).into_iter().filter_map(|step| self.action(step)));
-        actions.push(Action::Shutdown { system });
-        actions
-    }
-
-    fn action(&self, step: Step) -> Option<Action> {
-        let system = self.system;
-        match step {
+        let planned: Vec<PlannedCell> =
+            cells.iter().filter_map(|&cell| self.cells.get(cell).cloned()).collect();
+        let steps = sequence(&planned).into_iter();
+        actions.extend(steps.filter_map(|step| match step {
             Step::Warm { test, clients, seconds } => {
-                let (_, like) = self.cells.first()?;
-                let DataSet { tables, rows } = self.data;
+                let DataSet { tables, rows } = data;
                 let cell = PlannedCell {
                     id: CellId { test, setup: Setup { clients, tables, rows } },
                     warm_ms: 0,
                     slice_ms: seconds.saturating_mul(1000),
                     events: None,
-                    ..(*like).clone()
+                    ..planned.first()?.clone()
                 };
                 Some(Action::Warm { system, cell: Box::new(cell) })
             }
-            Step::Maintain { seconds } => {
-                Some(Action::Maintain { system, data: self.data, seconds })
-            }
-            Step::Measure(index) => {
-                let &(cell, planned) = self.cells.get(index)?;
-                let is_repeated = match self.slice(planned.id).map(|slice| &slice.outcome) {
-                    None => return Some(Action::Once { cell, system, is_recorded: true }),
-                    Some(SliceOutcome::Failed(_)) => false,
-                    Some(_) => planned.id.test.class == Class::Write,
-                };
-                is_repeated.then_some(Action::Once { cell, system, is_recorded: false })
-            }
+            Step::Maintain { seconds } => Some(Action::Maintain { system, data, seconds }),
+            Step::Measure(index) => self.once(system, *cells.get(index)?),
+        }));
+        actions.push(Action::Shutdown { system });
+        actions
+    }
+
+    /// Measures a cell, or repeats its writes if an earlier run measured it.
+    fn once(&self, system: usize, cell: usize) -> Option<Action> {
+        let is_write = self.cells.get(cell)?.id.test.class == Class::Write;
+        match self.measured.get(&(system, cell)) {
+            None => Some(Action::Once { cell, system, is_recorded: true }),
+            Some(has_failed) => (is_write && !has_failed).then_some(Action::Once {
+                cell,
+                system,
+                is_recorded: false,
+            }),
         }
     }
+}
+
+/// The data sets in the order of the setups, each with the indices of its cells.
+fn data_sets(record: &StudyRecord) -> Vec<(DataSet, Vec<usize>)> {
+    let mut sets: Vec<(DataSet, Vec<usize>)> = Vec::new();
+    let mut indices: BTreeMap<DataSet, usize> = BTreeMap::new();
+    for data in record.study.setups.iter().map(|setup| setup.data()) {
+        indices.entry(data).or_insert_with(|| {
+            sets.push((data, Vec::new()));
+            sets.len() - 1
+        });
+    }
+    for (cell, planned) in record.study.cells.iter().enumerate() {
+        let index = indices.get(&planned.id.setup.data());
+        if let Some((_, cells)) = index.and_then(|&index| sets.get_mut(index)) {
+            cells.push(cell);
+        }
+    }
+    sets
 }

@@ -1,12 +1,16 @@
-//! A part of a study that one machine measures.
+//! The part of a study that one machine measures.
 
-/// Every `count`-th block of a study, from `index` on: systems that are compared are never parted, and a block finds
-/// the same data wherever it runs.
+/// Every `count`-th block of a study, from block `index` on.
+///
+/// A shard is a filter on the driver: a driver of a shard begins only blocks of the shard, and decides on the record
+/// that it received. Systems that are compared are never separated, since a block has all of them, and a block is the
+/// same whichever machine measures it: its order depends on seed and number alone. A sequential study is a single
+/// block, so it belongs to the first shard as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
-    /// The number of the part, from 0.
+    /// The number of the shard, from 0.
     index: u32,
-    /// How many there are; at least 1.
+    /// The number of shards; at least 1.
     count: u32,
 }
 
@@ -20,7 +24,7 @@ impl Shard {
         (index < count).then_some(Self { index, count })
     }
 
-    /// Whether a block is part of it.
+    /// Whether a block is part of the shard.
     #[must_use]
     pub fn has(self, block: u32) -> bool {
         block % self.count.max(1) == self.index

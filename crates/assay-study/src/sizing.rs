@@ -1,57 +1,59 @@
-//! How many events a write slice has, and how many rounds a test that uses up its rows may take: the same for all
-//! systems, so that they share one history.
+//! Sizes of write slices in events, and limits on the rounds of tests that use up their rows. Both are the same for all
+//! systems, so that the systems share one history.
 
 use assay_model::{Class, PlannedCell, Setup, Study};
 use assay_plan::ROUNDS_MIN;
 
-/// Part of the rows that the `delete` slices of a block may remove: beyond, too many deletes would find nothing.
+/// The largest part of the rows that the `delete` slices of a block may remove. Beyond it, too many deletes would find
+/// nothing.
 const DELETED_SHARE: f64 = 0.3;
 
-/// Events of a slice at least, for each client.
+/// The fewest events of a slice, for each client.
 const EVENTS_MIN: f64 = 10.0;
 
-/// A slice with its warm part, in slices.
+/// The length of a slice with its warm part, in slices.
 const WITH_WARM: f64 = 1.25;
 
-/// A cell takes at most this many times its rounds where machine trouble spoils rounds.
+/// A cell whose rounds are spoiled by machine trouble takes at most this many times the rounds it wants.
 const REPEATS: u32 = 2;
 
-/// Whether it is not known yet how many events a slice of the cell has.
+/// Whether the number of events of the cell's slices must still be decided.
 pub(crate) fn is_unsized(cell: &PlannedCell) -> bool {
     cell.id.test.class == Class::Write && cell.events.is_none()
 }
 
-/// Events of a write slice of the planned length at `rate` events per second.
+/// The number of events of a write slice that takes the planned time at `rate` events per second. It is smaller if the
+/// test would use up too many rows, and never below a minimum for each client.
 #[must_use]
 pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
     let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
-    if cell.id.test.habits.uses_up_rows {
+    if cell.id.test.planning.uses_up_rows {
         let rounds = f64::from(ROUNDS_MIN);
         events = events.min(deletable(study, cell.id.setup) / (rounds * WITH_WARM));
     }
     events.max(EVENTS_MIN * f64::from(cell.id.setup.clients)).ceil() as u64
 }
 
-/// Geometric mean of rates; 0 where there are none.
+/// Geometric mean of the rates that are above 0, in their unit; 0 if there are none.
 #[must_use]
 pub fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = rates.filter(|rate| *rate > 0.0).map(f64::ln).collect();
     if logs.is_empty() { 0.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
 }
 
-/// Rows that all slices of one cell may use up in a block.
+/// The number of rows that all slices of one cell may use up in a block.
 fn deletable(study: &Study, setup: Setup) -> f64 {
     let uses_them =
-        |it: &&PlannedCell| it.id.test.habits.uses_up_rows && it.id.setup.data() == setup.data();
+        |it: &&PlannedCell| it.id.test.planning.uses_up_rows && it.id.setup.data() == setup.data();
     let cells = study.cells.iter().filter(uses_them).count();
     let rows = f64::from(setup.tables) * f64::from(setup.rows);
     rows * DELETED_SHARE / cells.max(1) as f64
 }
 
-/// How many good rounds a cell wants of those that a block has time for, and how many it may take in all. A test that
-/// uses up its rows takes few.
+/// The number of good rounds that a cell wants, and the number of rounds that it may take in all, in a block with time
+/// for `affordable` rounds. A test that uses up its rows takes few.
 pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> (u32, u32) {
-    let most = match (cell.id.test.habits.uses_up_rows, cell.events) {
+    let most = match (cell.id.test.planning.uses_up_rows, cell.events) {
         (true, Some(events)) => {
             let once = events as f64 * WITH_WARM;
             (deletable(study, cell.id.setup) / once) as u32 / ROUNDS_MIN * ROUNDS_MIN

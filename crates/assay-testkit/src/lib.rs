@@ -1,7 +1,7 @@
 //! Real servers for tests.
 //!
-//! A test file has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests.
-//! Everything panics with the reason when a server cannot be had: in a test that is the right end.
+//! A test file has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests. Everything
+//! panics with the reason if a server is not available: in a test, that is the right outcome.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// Name of the test function that [`supervisor_entry`] makes.
 pub const ENTRY: &str = "assay_supervisor";
 
-/// The word that makes it run as a supervisor: to the test harness a filter that fits no test.
+/// The argument that makes it run as a supervisor. The test harness takes it for a filter that matches no test.
 pub const AS_SUPERVISOR: &str = "run-as-supervisor";
 
 /// Increased when older templates no longer fit.
@@ -35,7 +35,7 @@ macro_rules! supervisor_entry {
     };
 }
 
-/// Runs as a supervisor when the command line says so. For [`supervisor_entry`].
+/// Runs as a supervisor if the command line says so. For [`supervisor_entry`].
 pub fn supervise_if_asked() {
     if is_supervisor() {
         let _ = assay_servers::supervise::main();
@@ -57,8 +57,8 @@ macro_rules! tests {
     ($($test:ident),* $(,)?) => { [$((stringify!($test), $test as fn())),*] };
 }
 
-/// Runs the tests of a program without the usual harness: those of `root` need root and are ignored, with that reason,
-/// when another user runs them. The usual harness knows only when it compiles whether a test is ignored.
+/// Runs the tests of a program without the usual harness. Those of `root` need root; if another user runs them, they
+/// are ignored, with that reason. The usual harness decides at compile time whether a test is ignored.
 #[must_use]
 pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
     if is_supervisor() {
@@ -132,7 +132,7 @@ pub fn start(product: Product, version: &str, extra: &[&str]) -> TestServer {
     start_listening(product, version, extra, Listen::Socket)
 }
 
-/// As [`start`], listening elsewhere too.
+/// Like [`start`], but the server also listens elsewhere.
 #[must_use]
 pub fn start_listening(
     product: Product,
@@ -183,13 +183,13 @@ impl TestServer {
     }
 }
 
-/// The binaries of a MariaDB version or series, from the cache where it has them.
+/// The binaries of a MariaDB version or series, from the cache if it has them.
 #[must_use]
 pub fn prefix(version: &str) -> Prefix {
     product_prefix(Product::MariaDb, version)
 }
 
-/// The binaries of a version or series of a product, from the cache where it has them.
+/// The binaries of a version or series of a product, from the cache if it has them.
 #[must_use]
 pub fn product_prefix(product: Product, version: &str) -> Prefix {
     let spec = SystemSpec {
@@ -205,14 +205,14 @@ pub fn product_prefix(product: Product, version: &str) -> Prefix {
     get(true).or_else(|_| get(false)).unwrap_or_else(|error| panic!("cannot get {spec}: {error}"))
 }
 
-/// An initialised data directory for a build, made once and kept in the cache. Only to be copied.
+/// An initialised data directory for a build, made once and kept in the cache. It must only be copied.
 #[must_use]
 pub fn template(prefix: &Prefix) -> PathBuf {
     let root = cache_dir().join("testkit");
     let sha = prefix.sha256.get(..16).unwrap_or(&prefix.sha256);
     let template = root.join(format!("{sha}-{TEMPLATE_VERSION}"));
     let made = fs::create_dir_all(&root).map_err(Into::into).and_then(|()| {
-        // Test binaries run side by side: one makes it, the others wait.
+        // Test binaries run at the same time: one makes the template, and the others wait.
         let lock = fs::File::create(root.join("lock"))?;
         lock.lock()?;
         if template.exists() {

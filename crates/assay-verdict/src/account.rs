@@ -1,11 +1,11 @@
-//! Where time and hardware went, per operation, and latency.
+//! Time and hardware per operation, and latency.
 
 use assay_model::{CpuPlacement, ServerCounters, Slice};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
-/// Counters and the clock are read one after the other: what they disagree by, as part of the time, is no contradiction
-/// up to this.
+/// The largest contradiction between counters and clock that counts as none, as part of the time. They are read one
+/// after the other.
 const RESOLUTION: f64 = 0.02;
 
 /// Means per operation: a counter's total over good slices divided by their operations. Microseconds unless named.
@@ -15,45 +15,46 @@ const RESOLUTION: f64 = 0.02;
 pub struct PerOp {
     /// Clients times wall time.
     pub time_us: f64,
-    /// CPU of assay's clients; none when never measured.
+    /// CPU time of assay's clients; `None` if it was never measured.
     pub client_cpu_us: Option<f64>,
-    /// The server's share; none if it was never measured.
+    /// The server's share; `None` if it was never measured.
     pub server: Option<ServerPerOp>,
-    /// Reads completed by the block device that holds the data; none when there is none that counts.
+    /// Reads completed by the block device that holds the data; `None` if no such device counts them.
     pub reads: Option<f64>,
-    /// KiB that the server fetched from block devices; none when never measured.
+    /// KiB that the server fetched from block devices; `None` if never measured.
     pub read_kb: Option<f64>,
-    /// KiB that the server sent towards block devices; none when never measured.
+    /// KiB that the server sent towards block devices; `None` if never measured.
     pub write_kb: Option<f64>,
 }
 
 /// The server's part of [`PerOp`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerPerOp {
-    /// CPU of the threads that serve the connections.
+    /// CPU time of the threads that serve the connections.
     pub cpu_us: f64,
     /// User part of it, at the resolution of the kernel's tick.
     pub user_us: f64,
     /// System part of it, at the resolution of the kernel's tick.
     pub sys_us: f64,
-    /// Those threads runnable but waiting for a CPU.
+    /// Time that these threads spent on the run queue.
     pub runq_us: f64,
-    /// Those threads waiting for block devices; none where the kernel does not account it.
+    /// Time that these threads waited for block devices; `None` if the kernel does not account it.
     pub disk_wait_us: Option<f64>,
-    /// Counted twice by the terms above: their client ran meanwhile. On a CPU that one client shares with them all of
-    /// their waiting for a CPU that its CPU time explains, elsewhere the least that adds up; none where nothing does.
+    /// Time that the terms above count twice, because the client ran meanwhile. If one client shares a CPU with these
+    /// threads, it is the part of their run-queue time that the client's CPU time explains. Otherwise it is the least
+    /// that adds up. `None` if nothing adds up.
     pub overlap_us: Option<f64>,
-    /// The rest of the time per operation: locks, network, waking up, and the disk where that is unknown; never
-    /// negative. None where the counters contradict each other.
+    /// The rest of the time per operation: locks, network, wake-ups, and the disk if that is unknown. Never negative;
+    /// `None` if the counters contradict each other.
     pub other_wait_us: Option<f64>,
-    /// CPU of all other threads of the server.
+    /// CPU time of all other threads of the server.
     pub background_cpu_us: f64,
     /// Context switches of the whole server.
     pub cs: f64,
 }
 
 impl ServerPerOp {
-    /// Waiting for a CPU that lengthened the operation: without the time in which the own client had it.
+    /// Run-queue time that lengthened the operation: without the time in which the thread's own client had the CPU.
     #[must_use]
     pub fn cpu_wait_us(&self) -> Option<f64> {
         self.overlap_us.map(|overlap_us| (self.runq_us - overlap_us).max(0.0))
@@ -86,7 +87,7 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
-/// Sums counters over slices; none without operations.
+/// Sums counters over slices; `None` without operations.
 pub(crate) fn per_op<'a>(
     slices: impl Iterator<Item = &'a Slice>,
     placement: CpuPlacement,
@@ -96,7 +97,7 @@ pub(crate) fn per_op<'a>(
     if ops <= 0.0 {
         return None;
     }
-    // `None` if a slice lacks the counter: the others' share is not known.
+    // `None` if a slice lacks the counter, because the share of the others is not known.
     let per_op = |counter: &dyn Fn(&Slice) -> Option<f64>| {
         slices.iter().map(|slice| counter(slice)).sum::<Option<f64>>().map(|sum| sum / ops)
     };
@@ -148,11 +149,11 @@ pub(crate) fn per_op<'a>(
 /// The measured terms of an operation, microseconds.
 struct Account {
     time_us: f64,
-    /// CPU of its client.
+    /// CPU time of its client.
     client_us: f64,
-    /// The thread that serves it on a CPU, in line for one, and waiting for the disk: one state at a time.
+    /// The thread that serves it: on a CPU, on the run queue, or waiting for the disk. It is in one state at a time.
     thread_us: f64,
-    /// In line for a CPU.
+    /// On the run queue.
     runq_us: f64,
 }
 
@@ -170,7 +171,7 @@ impl Account {
     }
 }
 
-/// Merges the histograms of slices; none when one is missing or unreadable.
+/// Merges the histograms of slices; `None` if one is missing or unreadable.
 pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Latency> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
     let mut deserializer = Deserializer::new();
@@ -192,7 +193,7 @@ pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Lat
 mod tests {
     use super::*;
 
-    /// Point queries on one CPU, as measured: the thread is in line whenever its client runs, and idle never.
+    /// Point queries on one CPU, as measured: the thread is on the run queue whenever its client runs, and never idle.
     #[test]
     fn in_line_behind_the_own_client_is_counted_once() {
         let point = Account { time_us: 14.9, client_us: 4.9, thread_us: 10.0 + 4.9, runq_us: 4.9 };
@@ -200,14 +201,14 @@ mod tests {
         assert!((overlap - 4.9).abs() < 1e-9 && other.abs() < 1e-9, "{overlap} {other}");
     }
 
-    /// An update of which the thread waits for background threads as well, and for a lock.
+    /// An update whose thread also waits for background threads and for a lock.
     #[test]
     fn waiting_beyond_the_own_client_stays() {
         let update =
             Account { time_us: 52.7, client_us: 5.0, thread_us: 40.9 + 10.4, runq_us: 10.4 };
         let (overlap, other) = update.rest(true).unwrap();
         assert!((overlap - 5.0).abs() < 1e-9 && (other - 1.4).abs() < 1e-9, "{overlap} {other}");
-        // On CPUs of their own nothing is known but the difference.
+        // If client and server have separate CPUs, only the difference is known.
         let (overlap, other) = update.rest(false).unwrap();
         assert!((overlap - 3.6).abs() < 1e-9 && other.abs() < 1e-9, "{overlap} {other}");
     }

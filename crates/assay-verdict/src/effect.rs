@@ -1,4 +1,4 @@
-//! From a series to an estimate with its standard error.
+//! Estimates, each with its standard error, from series.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use crate::sequential::ALPHA;
 /// published archives.
 pub const BLOCK_SD: f64 = 0.01;
 
-/// The least tail probability of which a quantile is computed: no distribution of measurements is known so far out,
-/// so nothing is called on less.
+/// The smallest tail probability for which a quantile is computed. No distribution of measurements is known so far out,
+/// so nothing is called at a lower level.
 const TAIL_MIN: f64 = 1e-30;
 
-/// Whether something can be called at a two-sided level.
+/// Whether anything can be called at a two-sided level.
 pub(crate) fn is_of_use(alpha: f64) -> bool {
     alpha / 2.0 >= TAIL_MIN
 }
 
-/// A series reduced to what estimation needs.
+/// A series, reduced to the values that the estimation needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduced {
     /// Robust centre of every block.
     pub(crate) blocks: Vec<(u32, f64)>,
-    /// Variance of the mean over blocks as far as the spread within blocks explains it: the least it can be.
+    /// The part of the variance of the mean over blocks that the spread within blocks explains. It is a lower bound.
     within: Option<f64>,
     values: usize,
 }
@@ -46,13 +46,16 @@ pub(crate) struct Effect {
 impl Reduced {
     /// From blocks in order: number, centre, and number of values behind the centre. `None` without blocks.
     pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre, usize)>) -> Option<Self> {
-        let (mut centres, mut variances, mut values) = (Vec::new(), Vec::new(), 0);
+        let (mut centres, mut values) = (Vec::new(), 0);
+        let (mut variance, mut variances) = (0.0, 0_u32);
         for (block, centre, count) in blocks {
             centres.push((block, centre.value));
-            variances.extend(centre.variance);
+            variance += centre.variance.unwrap_or(0.0);
+            variances += u32::from(centre.variance.is_some());
             values += count;
         }
-        let within = (!variances.is_empty()).then(|| mean(&variances) / centres.len() as f64);
+        let within =
+            (variances > 0).then(|| variance / f64::from(variances) / centres.len() as f64);
         (!centres.is_empty()).then_some(Self { blocks: centres, within, values })
     }
 
@@ -78,7 +81,7 @@ struct Shared {
     df: f64,
 }
 
-/// Estimates the cells of one system together: they share what they know of the spread between blocks.
+/// Estimates the cells of one system together, because they share the information on the spread between blocks.
 pub(crate) fn estimate(reduced: &[&Option<Reduced>]) -> Vec<Option<Effect>> {
     let cells: Vec<&Reduced> = reduced.iter().filter_map(|one| one.as_ref()).collect();
     let spreads: Vec<(f64, f64)> = cells
@@ -92,13 +95,16 @@ pub(crate) fn estimate(reduced: &[&Option<Reduced>]) -> Vec<Option<Effect>> {
 
 /// Variance of the mean over cells of their blocks' deviations, and its degrees of freedom.
 fn common_variance(cells: &[&Reduced]) -> (f64, f64) {
-    let mut deviations: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut deviations: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
     for cell in cells.iter().filter(|cell| cell.blocks.len() > 1) {
+        let log = cell.log();
         for (block, centre) in &cell.blocks {
-            deviations.entry(*block).or_default().push(centre - cell.log());
+            let (sum, count) = deviations.entry(*block).or_default();
+            *sum += centre - log;
+            *count += 1;
         }
     }
-    let means: Vec<f64> = deviations.values().map(|of_block| mean(of_block)).collect();
+    let means: Vec<f64> = deviations.values().map(|(sum, count)| sum / f64::from(*count)).collect();
     (variance(&means).unwrap_or(0.0), means.len().saturating_sub(1) as f64)
 }
 
@@ -127,8 +133,8 @@ fn effect(reduced: &Reduced, shared: &Shared) -> Option<Effect> {
 }
 
 impl Shared {
-    /// Degrees of freedom of a moderated variance (Satterthwaite): its common part is seen once a block, however many
-    /// cells there are.
+    /// Degrees of freedom of a moderated variance (Satterthwaite). Its common part is observed once per block, however
+    /// many cells there are.
     fn limit(&self, variance: f64, df: f64) -> f64 {
         let common = self.variance.min(variance);
         if common <= 0.0 || self.df <= 0.0 {
@@ -158,7 +164,7 @@ impl Effect {
     /// Half the width of the interval of level 1 − `alpha`, of the logarithm; infinite where that is not
     /// [of use](is_of_use).
     pub(crate) fn half_width(&self, alpha: f64) -> f64 {
-        // Without spread as well.
+        // Without spread, too.
         if is_of_use(alpha) { self.critical(alpha / 2.0) * self.se } else { f64::INFINITY }
     }
 
@@ -175,8 +181,8 @@ impl Effect {
         2.0 * self.tail((self.log / self.se).abs())
     }
 
-    /// Smallest relative change of which a test of level `alpha`, whose estimate must exceed `threshold` as well, calls
-    /// the part `power`: upwards, as of one downwards no more is needed.
+    /// The smallest relative change that a test of level `alpha` calls with probability `power`, if its estimate must
+    /// also exceed `threshold`. The change is an increase; a decrease needs no more.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {
         let least = self.half_width(alpha).max(threshold.ln_1p());
         (least + self.critical(1.0 - power) * self.se).exp_m1()
@@ -203,11 +209,11 @@ impl Effect {
     }
 }
 
-/// Steps to a quantile at most; ten are usual.
+/// Maximum number of steps to a quantile. Ten are usual.
 const STEPS_MAX: u32 = 200;
 
-/// The quantile above which the part `tail` lies, at most one half. By Newton's method on logarithms within bounds: the
-/// library's own inverse fails or does not end where the tail is small.
+/// The quantile above which the part `tail` lies, at most one half. It uses Newton's method on logarithms within
+/// bounds: the library's own inverse fails or does not end if the tail is small.
 fn upper_quantile(student: &StudentsT, tail: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, f64::INFINITY);
     let mut at = -Normal::standard().inverse_cdf(tail);
@@ -280,7 +286,7 @@ pub(crate) mod tests {
         assert_eq!((nothing.low, nothing.high), (0.0, f64::INFINITY));
     }
 
-    /// A change downwards of the same size is called as surely: as a logarithm it is larger by more than its threshold.
+    /// A decrease of the same size is called as surely, because its logarithm is larger by more than its threshold.
     #[test]
     fn a_detectable_change_is_one_both_ways() {
         for se in [0.001, 0.01, 0.1, 0.3] {

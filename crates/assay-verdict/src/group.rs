@@ -1,4 +1,4 @@
-//! Group tables as published, with an interval of the median.
+//! Group tables as published, with an interval for the median.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{CellJudgement, GroupSummary};
 /// Resamples of the block bootstrap.
 const RESAMPLES: usize = 2000;
 
-/// Distances between logarithms that rounding makes.
+/// Distances between logarithms up to this are rounding errors.
 const NO_DISTANCE: f64 = 1e-9;
 
 /// A test of a group.
@@ -66,7 +66,7 @@ fn summary(
     })
 }
 
-/// The median over all tests of a system that did not fail; without an interval where there are too few blocks for one.
+/// The median over all tests of a system that did not fail. It has no interval if there are too few blocks for one.
 pub(crate) fn median_of_system(
     record: &StudyRecord,
     cells: &[CellJudgement],
@@ -88,15 +88,15 @@ pub(crate) fn median_of_system(
 
 fn median_interval(members: &[Member], median: f64, seed: u64) -> Option<Estimate> {
     match members {
-        // The group is the test: whoever reads both must find one answer.
+        // The group is the test, so both must have the same interval.
         [only] => Some(only.rqps).filter(|rqps| rqps.has_interval()),
         _ => bootstrap(members, median, seed),
     }
 }
 
-/// Resamples blocks, the same for all tests of the group: instances shift nearly all tests together.
+/// Resamples blocks, the same ones for all tests of the group, because instances shift nearly all tests together.
 ///
-/// None with fewer blocks than a verdict needs: two blocks have three resamples, whose spread says hardly anything.
+/// `None` with fewer blocks than a verdict needs: two blocks have three resamples, whose spread says hardly anything.
 fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     let mut blocks: Vec<u32> =
         members.iter().flat_map(|it| it.reduced.blocks.iter().map(|(block, _)| *block)).collect();
@@ -127,7 +127,7 @@ fn bootstrap(members: &[Member], value: f64, seed: u64) -> Option<Estimate> {
     Some(Estimate { value, low: (centre - below).exp(), high: (centre + above).exp() })
 }
 
-/// The distances to either end of an interval: where the resamples lie on one side only, the other is as uncertain.
+/// The distances to both ends of an interval. If all resamples lie on one side, the other side is as uncertain.
 fn both_sides(below: f64, above: f64) -> [f64; 2] {
     let is_none = |distance: f64| distance < NO_DISTANCE;
     match (is_none(below), is_none(above)) {
@@ -137,8 +137,8 @@ fn both_sides(below: f64, above: f64) -> [f64; 2] {
     }
 }
 
-/// By how much the spread of resampled means is too small for so few blocks: the sample variance is short of
-/// (B − 1) / B, and the quantiles are those of a normal instead of a t distribution.
+/// The factor by which the spread of resampled means is too small for so few blocks: the sample variance is too small
+/// by (B − 1) / B, and the quantiles are those of a normal instead of a t distribution.
 fn widening(blocks: usize) -> Option<f64> {
     let count = blocks as f64;
     let upper = 1.0 - ALPHA / 2.0;
@@ -146,7 +146,7 @@ fn widening(blocks: usize) -> Option<f64> {
     Some((count / (count - 1.0)).sqrt() * t / Normal::standard().inverse_cdf(upper))
 }
 
-/// The ratio of a test over the drawn blocks; a test that has none of them keeps its estimate.
+/// The ratio of a test over the drawn blocks. A test without any of them keeps its estimate.
 fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
     let centres: Vec<f64> = drawn
         .iter()
@@ -165,7 +165,7 @@ mod tests {
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
         let reduced: Vec<Reduced> = tests
             .iter()
-            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&[*log; 4]).unwrap())))
+            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&mut [*log; 4]).unwrap())))
             .map(|blocks| Reduced::new(blocks.map(|(block, it)| (block, it, 4))).unwrap())
             .collect();
         let members: Vec<Member> = reduced

@@ -1,4 +1,4 @@
-//! A record judged: cells, then groups, then systems.
+//! Judges a record: cells, then groups, then systems.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::samples::{Fitness, Quantity, Sample, Samples};
 use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
 
 impl Quantity {
-    /// The estimate with its interval; a single measurement has none, since its uncertainty is unknown.
+    /// The estimate with its interval. A single measurement has no interval, because its uncertainty is unknown.
     fn shown(&self, index: usize) -> Option<Estimate> {
         match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
@@ -68,7 +68,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     Judgement { cells, groups, systems }
 }
 
-/// The slices that are judged, by cell and system; in order of block and round.
+/// The slices that verdicts use, by cell and system; in order of block and round.
 fn judged_slices<'a>(
     record: &'a StudyRecord,
     samples: &Samples,
@@ -88,7 +88,7 @@ fn judged_slices<'a>(
     judged
 }
 
-/// The verdict on a ratio of which less is better.
+/// The verdict on a ratio for which less is better.
 fn of_cost(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Faster => Verdict::Slower,
@@ -97,13 +97,13 @@ fn of_cost(verdict: Verdict) -> Verdict {
     }
 }
 
-/// Counts over all slices of a cell and system, judged or not.
+/// Counts over all slices of a cell and system, whether verdicts use them or not.
 #[derive(Default)]
 struct Counts {
     troubled: u32,
     troubled_by: TroubledBy,
     errors: u64,
-    /// The first reason why a slice was broken off.
+    /// The first reason why a slice was cut off.
     failure: Option<String>,
 }
 

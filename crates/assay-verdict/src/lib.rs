@@ -47,7 +47,7 @@ pub struct CellJudgement {
     pub system: usize,
     /// Operations per second.
     pub qps: Option<Estimate>,
-    /// Operations per second divided by those of the base; none for the base.
+    /// Operations per second divided by those of the base; `None` for the base.
     pub rqps: Option<Estimate>,
     /// Verdict on `rqps`. The base is `same` as itself.
     pub verdict: Verdict,
@@ -55,28 +55,28 @@ pub struct CellJudgement {
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
-    /// Judged slices of this system.
+    /// Slices of this system that the verdict uses.
     pub slices: u32,
-    /// Slices in machine trouble: shown, and not judged unless the cell is disturbed.
+    /// Slices in machine trouble. The verdict uses them only if the cell is disturbed.
     pub troubled: u32,
     /// The same slices by kind of trouble.
     pub troubled_by: TroubledBy,
-    /// Whether too few slices were without machine trouble, so that those in trouble are judged too.
+    /// Whether too few slices were free of machine trouble, so that the verdict uses those in trouble too.
     pub is_disturbed: bool,
-    /// Blocks with at least one judged slice.
+    /// Blocks with at least one slice that the verdict uses.
     pub blocks: u32,
-    /// Operations in the judged slices.
+    /// Operations in the slices that the verdict uses.
     pub ops: f64,
     /// Retried errors in all slices.
     pub errors: u64,
-    /// Why a slice was broken off, if one was.
+    /// Why a slice was cut off, if one was.
     pub failure: Option<String>,
-    /// Latency of events over all judged slices.
+    /// Latency of events over all slices that the verdict uses.
     pub latency: Option<Latency>,
-    /// Where the time and the hardware went, per operation.
+    /// Time and hardware per operation.
     pub per_op: Option<PerOp>,
-    /// Smallest relative change this cell would be called for in 4 of 5 studies like this one, its other cells being as
-    /// they are; none where too few blocks were measured for any call.
+    /// The smallest relative change for which 4 of 5 studies like this one would call this cell, if its other cells
+    /// stayed as they are. `None` if too few blocks were measured for any call.
     pub detectable: Option<f64>,
     /// The reason why an undecided cell is undecided.
     pub doubt: Option<Doubt>,
@@ -115,7 +115,7 @@ pub enum Doubt {
     AtThreshold,
     /// The interval is too wide.
     Wide {
-        /// About how many times the measuring would narrow it enough, were the estimate right.
+        /// About how many times the measuring would narrow it enough, if the estimate is right.
         times: f64,
         /// Whether fresh instances differ more than slices do; then only more blocks help.
         is_between_blocks: bool,
@@ -141,10 +141,10 @@ pub struct GroupSummary {
     pub avg: f64,
     /// Median of the relative QPS.
     pub median: f64,
-    /// Sample standard deviation; none for a single test.
+    /// Sample standard deviation; `None` for a single test.
     pub stddev: Option<f64>,
-    /// 95 % interval of the median: of a single test that test's, else by block bootstrap and none with fewer than two
-    /// blocks.
+    /// 95 % interval of the median. For a single test, it is that test's interval. Otherwise it comes from a block
+    /// bootstrap, and is `None` with fewer blocks than a verdict needs.
     pub median_interval: Option<Estimate>,
 }
 
@@ -163,8 +163,8 @@ pub struct SystemSummary {
     pub undecided: u32,
     /// Cells with the verdict failed.
     pub failed: u32,
-    /// Median of the relative QPS over all cells that did not fail, with its interval where there is one as of a group;
-    /// none when no cell has a relative QPS.
+    /// Median of the relative QPS over all cells that did not fail. Its interval follows the rules for groups. `None`
+    /// if no cell has a relative QPS.
     pub median: Option<Estimate>,
     /// Median over cells of the smallest change that would be called.
     pub detectable: Option<f64>,

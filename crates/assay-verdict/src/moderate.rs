@@ -5,24 +5,24 @@ use statrs::function::gamma::digamma;
 use crate::robust::{mean, median};
 use crate::special::{trigamma, trigamma_inverse};
 
-/// Fewest variances from which a common prior is learnt.
+/// Fewest variances from which a common prior can be learnt.
 const CELLS_MIN: usize = 3;
 
-/// Variances below this part of their median are lifted to it: a variance of zero says nothing.
+/// Variances below this part of their median are raised to it: a variance of zero says nothing.
 const VARIANCE_FLOOR: f64 = 1e-5;
 
 /// The common distribution of the variances of all cells: a scaled inverse chi-squared distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
-    /// Degrees of freedom; infinite when the variances do not differ by more than chance.
+    /// Degrees of freedom; infinite if the variances differ only by chance.
     pub df: f64,
     /// Typical variance.
     pub variance: f64,
-    /// Degrees of freedom of all cells together: more than these no moderated variance can have.
+    /// Degrees of freedom of all cells together. No moderated variance can have more.
     pub df_pooled: f64,
 }
 
-/// Fits the prior to `(variance, degrees of freedom)` of many cells by the moments of log variances; none when there
+/// Fits the prior to `(variance, degrees of freedom)` of many cells by the moments of log variances; `None` if there
 /// are too few.
 #[must_use]
 pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
@@ -56,7 +56,7 @@ pub fn fit_prior(variances: &[(f64, f64)]) -> Option<Prior> {
 }
 
 impl Prior {
-    /// The variance of one cell after the others were heard, and its degrees of freedom.
+    /// The variance of one cell, moderated by the others, and its degrees of freedom.
     ///
     /// A cell without a variance of its own has `df` 0 and receives the prior's.
     #[must_use]

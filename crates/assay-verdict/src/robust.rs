@@ -7,24 +7,22 @@ pub const TRIM: f64 = 0.1;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Centre {
     pub(crate) value: f64,
-    /// Winsorised variance of the trimmed mean; none for a single value.
+    /// Winsorised variance of the trimmed mean; `None` for a single value.
     pub(crate) variance: Option<f64>,
 }
 
-/// Mean without the lowest and highest [`TRIM`] of the values, and its variance; none without values.
-pub(crate) fn centre(values: &[f64]) -> Option<Centre> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let count = sorted.len();
+/// The mean without the lowest and highest [`TRIM`] of the values, and its variance; `None` without values. Sorts the
+/// values and pulls the outer ones in.
+pub(crate) fn centre(values: &mut [f64]) -> Option<Centre> {
+    values.sort_unstable_by(f64::total_cmp);
+    let count = values.len();
     let cut = (TRIM * count as f64) as usize;
-    let kept = sorted.get(cut..count - cut).filter(|kept| !kept.is_empty())?;
+    let kept = values.get(cut..count - cut).filter(|kept| !kept.is_empty())?;
     let value = mean(kept);
+    let share = kept.len() as f64 / count as f64;
     let (lowest, highest) = (*kept.first()?, *kept.last()?);
-    let winsorised: Vec<f64> = sorted.iter().map(|v| v.clamp(lowest, highest)).collect();
-    let variance = variance(&winsorised).map(|variance| {
-        let share = kept.len() as f64 / count as f64;
-        variance / (share * share * count as f64)
-    });
+    values.iter_mut().for_each(|value| *value = value.clamp(lowest, highest));
+    let variance = variance(values).map(|variance| variance / (share * share * count as f64));
     Some(Centre { value, variance })
 }
 
@@ -32,14 +30,14 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance; none with fewer than two values.
+/// Sample variance; `None` with fewer than two values.
 pub(crate) fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (values.len() > 1).then(|| sum / (values.len() - 1) as f64)
 }
 
-/// The middle of the values; none without values.
+/// The middle of the values; `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -59,13 +57,13 @@ mod tests {
         let mut values = vec![1.0; 20];
         values[3] = 100.0;
         values[7] = -50.0;
-        assert_eq!(centre(&values).map(|it| it.value), Some(1.0));
+        assert_eq!(centre(&mut values).map(|it| it.value), Some(1.0));
     }
 
     #[test]
     fn few_values_are_all_used() {
-        assert_eq!(centre(&[1.0, 2.0, 6.0]).map(|it| it.value), Some(3.0));
-        assert_eq!(centre(&[]), None);
+        assert_eq!(centre(&mut [1.0, 2.0, 6.0]).map(|it| it.value), Some(3.0));
+        assert_eq!(centre(&mut []), None);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use crate::Doubt;
 use crate::effect::{Effect, is_of_use};
 use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level, shares};
 
-/// Blocks that a verdict needs, unless the study is planned with fewer, so that the largest claims are not those with
-/// the least replication.
+/// Blocks that a verdict needs, unless the study is planned with fewer. With fewer blocks, the largest claims would be
+/// those with the least replication.
 pub const BLOCKS_MIN: u32 = 4;
 
-/// In preset smoke no smaller change is called, whatever the threshold.
+/// Preset smoke calls no smaller change, whatever the threshold is.
 pub const SMOKE_GROSS: f64 = 0.10;
 
 /// The smallest relative change that a study may call.
@@ -22,20 +22,20 @@ pub fn threshold(study: &Study) -> f64 {
     }
 }
 
-/// Probability of being called that [`crate::CellJudgement::detectable`] stands for.
+/// The power of [`crate::CellJudgement::detectable`]: the probability that a change of that size is called.
 const POWER: f64 = 0.8;
 
 /// Looks beyond this one keep its level.
 const LOOKS_MAX: u32 = 32;
 
-/// Part of the threshold: an estimate that is nearer to it than this lies at it.
+/// An estimate lies at the threshold if its distance from it is less than this part of the threshold.
 const NEAR: f64 = 0.2;
 
 /// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
     pub(crate) verdict: Verdict,
-    /// Smallest relative change that would be called; none where nothing would.
+    /// Smallest relative change that would be called; `None` if nothing would be.
     pub(crate) detectable: Option<f64>,
     /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
@@ -46,7 +46,7 @@ impl Decision {
 }
 
 /// How verdicts are reached in a study.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rules {
     /// Looks that are planned: one for each block.
     planned: u32,
@@ -70,7 +70,7 @@ impl Rules {
         }
     }
 
-    /// A block has been seen, perhaps one beyond the plan.
+    /// Takes note of a block, which may be beyond the plan.
     pub(crate) fn see(&mut self, block: u32) {
         let looks = block.saturating_add(1).min(LOOKS_MAX);
         for look in self.levels.len() as u32 + 1..=looks {
@@ -83,21 +83,21 @@ impl Rules {
         self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
     }
 
-    /// The p-value as part of what this look may spend; 1 where that is too little to be computed with.
+    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with.
     fn spent_p_value(&self, effect: &Effect) -> f64 {
         let level = self.level(effect);
         if is_of_use(level) { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
-    /// Verdicts on ratios of which more is better: of all cells in order, in each of all systems. The false discovery
-    /// rate is kept within each system's cells.
+    /// Verdicts on ratios for which more is better, for all cells in order, and in each cell for all systems. The false
+    /// discovery rate is controlled within each system's cells.
     pub(crate) fn decisions(&self, systems: usize, effects: &[Option<Effect>]) -> Vec<Decision> {
         let mut decisions = vec![Decision::NONE; effects.len()];
         for system in 0..systems {
             let of_system = effects.iter().enumerate().skip(system).step_by(systems);
             let judged: Vec<(usize, Effect)> =
                 of_system.filter_map(|(index, effect)| effect.map(|it| (index, it))).collect();
-            // A p-value is measured against what this look may spend.
+            // A p-value is compared with the error that this look may spend.
             let p_values: Vec<f64> =
                 judged.iter().map(|(_, effect)| self.spent_p_value(effect)).collect();
             let changed = benjamini_hochberg(&p_values, ALPHA);
@@ -132,7 +132,7 @@ impl Rules {
         }
     }
 
-    /// Why an undecided effect is, given the level at which a change of it would be called.
+    /// Why an effect is undecided, given the level at which a change of it would be called.
     fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
         if self.smoke {
             return Doubt::Smoke;
@@ -148,7 +148,8 @@ impl Rules {
             let room = (effect.log - low).min(high - effect.log);
             (effect.half_width(self.level(effect)), room)
         };
-        // An estimate says where the change lies only once its interval is no wider than what it is compared with.
+        // An estimate says where the change lies only once the half-width of its interval is no larger than the
+        // threshold.
         if room < NEAR * high && half <= high {
             return Doubt::AtThreshold;
         }
@@ -172,7 +173,7 @@ mod tests {
             smoke: false,
         };
         let decided = |level, log| {
-            // Without any spread, as where all slices are equal.
+            // An effect without any spread, as if all slices were equal.
             let effects = [Some(effect(log, 0.0, 3.0))];
             rules(level).decisions(1, &effects)[0]
         };

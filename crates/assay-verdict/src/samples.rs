@@ -1,9 +1,10 @@
-//! Slices as far as decisions need them.
+//! The samples of a study, reduced to what decisions need.
 //!
-//! A study decides after every block. [`Samples`] keeps what it has reduced so far, so a decision costs only what is
-//! new: the blocks that got samples since the last one.
+//! A study decides after every block. [`Samples`] keeps the centres of the blocks, so a decision reads only the samples
+//! of those blocks that changed since the last one. It keeps a few numbers for each slice that was measured, and
+//! nothing for a system that is missing in a round.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use assay_model::{CellId, Slice, SliceOutcome, Study, StudyRecord, System, Trouble, Verdict};
 
@@ -12,8 +13,8 @@ use crate::effect::{Effect, Reduced, estimate};
 use crate::robust::{Centre, centre};
 use crate::rules::{Decision, Rules};
 
-/// Below this share of rounds without machine trouble a cell is judged with those in trouble as well, and says so: on a
-/// machine that is always busy an answer that is marked is better than none.
+/// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell
+/// is marked: on a machine that is always busy, a marked answer is better than none.
 pub const QUIET_SHARE: f64 = 0.25;
 
 /// Whether a sample can be judged.
@@ -42,7 +43,7 @@ pub struct Sample {
     pub round: u32,
     /// Whether it can be judged.
     pub fitness: Fitness,
-    /// Operations per second; none without operations.
+    /// Operations per second; `None` without operations.
     pub rate: Option<f64>,
     /// Server CPU per operation, nanoseconds; `None` if it was not measured.
     pub cpu_per_op: Option<f64>,
@@ -82,9 +83,9 @@ impl Quantity {
         let mut effects = vec![None; reduced.len()];
         for system in 0..systems {
             let cells: Vec<_> = reduced.iter().skip(system).step_by(systems).collect();
-            let places = effects.iter_mut().skip(system).step_by(systems);
-            for (place, effect) in places.zip(estimate(&cells)) {
-                *place = effect;
+            let of_system = effects.iter_mut().skip(system).step_by(systems);
+            for (effect, estimated) in of_system.zip(estimate(&cells)) {
+                *effect = estimated;
             }
         }
         Self { reduced, effects }
@@ -92,10 +93,12 @@ impl Quantity {
 }
 
 /// The samples of a study, and what is known from them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Samples {
+    /// In the study's order.
     cells: Vec<CellSamples>,
-    places: BTreeMap<CellId, usize>,
+    /// Index of each cell.
+    indices: BTreeMap<CellId, usize>,
     systems: usize,
     base: usize,
     /// Whether a system's verdicts keep the study going.
@@ -104,19 +107,49 @@ pub struct Samples {
 }
 
 /// The samples of one cell.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct CellSamples {
     id: CellId,
-    /// Those that may be judged, by block and round; in each round by system.
-    rounds: BTreeMap<(u32, u32), Vec<Option<Sample>>>,
+    blocks: BTreeMap<u32, BlockSamples>,
     /// Whether each system has failed.
     failed: Vec<bool>,
-    /// Blocks that have changed since their centres were computed.
-    changed: BTreeSet<u32>,
-    /// Whether samples in trouble are judged, as of the last decision.
+    /// Whether a block has changed since the last decision.
+    has_changed: bool,
+    /// Whether troubled samples were judged in the last decision.
     is_disturbed: bool,
-    /// Centres of the logarithms of the relative rates, by system and block.
-    centres: Vec<BTreeMap<u32, (Centre, usize)>>,
+}
+
+/// The samples of one cell in one block.
+#[derive(Debug, Clone, Default)]
+struct BlockSamples {
+    /// The samples that may be judged. From the last decision on they are sorted by round and system; later ones follow
+    /// in the order in which they came.
+    figures: Vec<Figures>,
+    has_changed: bool,
+    /// Rounds in which all systems have a sample.
+    complete: u32,
+    /// Complete rounds without machine trouble.
+    quiet: u32,
+    /// Each system that has a relative rate here: the centre of its logarithms, and the number of rounds behind it.
+    centres: Vec<(usize, Centre, usize)>,
+}
+
+/// The figures of one sample. An unknown figure is NaN.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    round: u32,
+    system: u32,
+    is_good: bool,
+    rate: f64,
+    cpu_per_op: f64,
+}
+
+/// The samples of one round.
+struct Round<'a> {
+    /// Sorted by system.
+    figures: &'a [Figures],
+    /// Whether troubled samples are judged too.
+    is_disturbed: bool,
 }
 
 impl Samples {
@@ -127,7 +160,7 @@ impl Samples {
         let cells: Vec<_> =
             study.cells.iter().map(|cell| CellSamples::new(cell.id, systems.len())).collect();
         Self {
-            places: cells.iter().enumerate().map(|(place, cell)| (cell.id, place)).collect(),
+            indices: cells.iter().enumerate().map(|(index, cell)| (cell.id, index)).collect(),
             cells,
             systems: systems.len(),
             base: systems.iter().position(|system| system.is_base).unwrap_or(0),
@@ -147,11 +180,11 @@ impl Samples {
 
     /// Adds a sample. Those of unplanned cells and unknown systems are left out.
     pub fn add(&mut self, sample: Sample) {
-        let place = self.places.get(&sample.cell);
-        let Some(cell) = place.and_then(|&place| self.cells.get_mut(place)) else { return };
+        let index = self.indices.get(&sample.cell);
+        let Some(cell) = index.and_then(|&index| self.cells.get_mut(index)) else { return };
         if sample.system < self.systems {
             self.rules.see(sample.block);
-            cell.add(sample);
+            cell.add(&sample);
         }
     }
 
@@ -200,8 +233,7 @@ impl Samples {
                 return None;
             }
             cell.reduce(|round| {
-                let of = |system: usize| round.get(system)?.as_ref()?.cpu_per_op;
-                Some((of(system)? / of(base)?).ln())
+                Some((round.judged(system)?.cpu_per_op / round.judged(base)?.cpu_per_op).ln())
             })
         };
         let cpu = Quantity::new(self.keys().map(relative).collect(), self.systems);
@@ -212,15 +244,15 @@ impl Samples {
     /// Estimates of operations per second.
     pub(crate) fn rates(&self) -> Quantity {
         let rate = |(cell, system): (&CellSamples, usize)| {
-            cell.reduce(|round| round.get(system)?.as_ref()?.rate.map(f64::ln))
+            cell.reduce(|round| Some(round.judged(system)?.rate.ln()))
         };
         Quantity::new(self.keys().map(rate).collect(), self.systems)
     }
 
-    /// Whether so few samples of the cell are good that those in trouble are judged, too, as of the last decision.
+    /// Whether so few rounds of the cell were quiet that the last decision judged its troubled samples too.
     pub(crate) fn is_disturbed(&self, cell: CellId) -> bool {
-        let place = self.places.get(&cell);
-        place.and_then(|&place| self.cells.get(place)).is_some_and(|cell| cell.is_disturbed)
+        let index = self.indices.get(&cell);
+        index.and_then(|&index| self.cells.get(index)).is_some_and(|cell| cell.is_disturbed)
     }
 
     /// Index of the base.
@@ -233,32 +265,30 @@ impl Samples {
     }
 }
 
-/// The samples of a round, by system.
-type Round<'a> = [Option<&'a Sample>];
-
 impl CellSamples {
     fn new(id: CellId, systems: usize) -> Self {
         Self {
             id,
-            rounds: BTreeMap::new(),
+            blocks: BTreeMap::new(),
             failed: vec![false; systems],
-            changed: BTreeSet::new(),
+            has_changed: false,
             is_disturbed: false,
-            centres: vec![BTreeMap::new(); systems],
         }
     }
 
-    fn add(&mut self, sample: Sample) {
+    fn add(&mut self, sample: &Sample) {
         match sample.fitness {
             Fitness::Failed => {
-                self.failed.iter_mut().skip(sample.system).take(1).for_each(|it| *it = true)
+                if let Some(failed) = self.failed.get_mut(sample.system) {
+                    *failed = true;
+                }
             }
             Fitness::Mistimed => {}
             Fitness::Good | Fitness::Troubled => {
-                let round = self.rounds.entry((sample.block, sample.round));
-                let round = round.or_insert_with(|| vec![None; self.failed.len()]);
-                round.iter_mut().skip(sample.system).take(1).for_each(|it| *it = Some(sample));
-                self.changed.insert(sample.block);
+                let block = self.blocks.entry(sample.block).or_default();
+                block.figures.push(Figures::of(sample));
+                block.has_changed = true;
+                self.has_changed = true;
             }
         }
     }
@@ -267,66 +297,111 @@ impl CellSamples {
         self.failed.get(system).copied().unwrap_or(false)
     }
 
-    /// Whether fewer than [`QUIET_SHARE`] of the complete rounds are good.
-    fn is_mostly_troubled(&self) -> bool {
-        let complete = |wanted: fn(&Sample) -> bool| {
-            let is_complete = |round: &&Vec<Option<Sample>>| {
-                round.iter().all(|it| it.as_ref().is_some_and(wanted))
-            };
-            self.rounds.values().filter(is_complete).count() as f64
-        };
-        complete(|sample| sample.fitness == Fitness::Good) < QUIET_SHARE * complete(|_| true)
-    }
-
-    /// Computes the centres of blocks that have changed.
+    /// Brings the blocks that have changed up to date.
     fn update(&mut self, base: usize) {
-        if self.changed.is_empty() {
+        if !self.has_changed {
             return;
         }
-        let is_disturbed = self.is_mostly_troubled();
-        if is_disturbed != self.is_disturbed {
-            self.is_disturbed = is_disturbed;
-            self.changed = self.rounds.keys().map(|(block, _)| *block).collect();
+        let systems = self.failed.len();
+        for block in self.blocks.values_mut().filter(|block| block.has_changed) {
+            block.sort(systems);
         }
-        for block in std::mem::take(&mut self.changed) {
-            for system in (0..self.centres.len()).filter(|&system| system != base) {
-                let ratios = self.values(block, &|round| {
-                    let of = |system: usize| round.get(system)?.as_ref()?.rate;
-                    Some((of(system)? / of(base)?).ln())
-                });
-                let found = centre(&ratios).map(|centre| (centre, ratios.len()));
-                let Some(centres) = self.centres.get_mut(system) else { continue };
-                match found {
-                    Some(found) => centres.insert(block, found),
-                    None => centres.remove(&block),
-                };
-            }
+        let sum = |count: fn(&BlockSamples) -> u32| -> f64 {
+            self.blocks.values().map(|block| f64::from(count(block))).sum()
+        };
+        let is_disturbed = sum(|block| block.quiet) < QUIET_SHARE * sum(|block| block.complete);
+        let is_all = is_disturbed != self.is_disturbed;
+        let mut ratios = Vec::new();
+        for block in self.blocks.values_mut().filter(|block| is_all || block.has_changed) {
+            block.update(systems, base, is_disturbed, &mut ratios);
         }
+        self.is_disturbed = is_disturbed;
+        self.has_changed = false;
     }
 
-    /// The relative rate of a system, as of the last update.
+    /// The relative rate of a system, as of the last decision.
     fn reduced(&self, system: usize) -> Option<Reduced> {
-        let blocks = self.centres.get(system)?.iter();
-        Reduced::new(blocks.map(|(block, (centre, values))| (*block, *centre, *values)))
-    }
-
-    /// A quantity of every round reduced to blocks.
-    fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
-        let blocks: BTreeSet<u32> = self.rounds.keys().map(|(block, _)| *block).collect();
-        Reduced::new(blocks.into_iter().filter_map(|block| {
-            let values = self.values(block, &quantity);
-            centre(&values).map(|centre| (block, centre, values.len()))
+        Reduced::new(self.blocks.iter().filter_map(|(number, block)| {
+            let index = block.centres.binary_search_by_key(&system, |it| it.0).ok()?;
+            block.centres.get(index).map(|&(_, centre, values)| (*number, centre, values))
         }))
     }
 
-    /// A quantity of the rounds of a block, in order; only what is judged, and finite.
-    fn values(&self, block: u32, quantity: &impl Fn(&Round) -> Option<f64>) -> Vec<f64> {
-        let is_judged = |sample: &&Sample| self.is_disturbed || sample.fitness == Fitness::Good;
-        let rounds = self.rounds.range((block, 0)..=(block, u32::MAX));
-        let values = rounds.filter_map(|(_, round)| {
-            let judged: Vec<_> = round.iter().map(|it| it.as_ref().filter(is_judged)).collect();
-            quantity(&judged)
+    /// A quantity of every round reduced to blocks, as of the last decision.
+    fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
+        let mut values = Vec::new();
+        Reduced::new(self.blocks.iter().filter_map(|(number, block)| {
+            block.values(self.is_disturbed, &quantity, &mut values);
+            centre(&mut values).map(|centre| (*number, centre, values.len()))
+        }))
+    }
+}
+
+impl BlockSamples {
+    /// Sorts the samples and counts the rounds. A later sample of the same round and system replaces an earlier one.
+    fn sort(&mut self, systems: usize) {
+        let key = |figures: &Figures| (figures.round, figures.system);
+        // The sort keeps the order of samples with the same key.
+        self.figures.sort_by_key(key);
+        self.figures.dedup_by(|later, earlier| {
+            let is_same = key(later) == key(earlier);
+            if is_same {
+                *earlier = *later;
+            }
+            is_same
         });
-        values.filter(|value| value.is_finite()).collect()
+        (self.complete, self.quiet) = (0, 0);
+        let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
+        for round in rounds.filter(|round| round.len() == systems) {
+            self.complete += 1;
+            self.quiet += u32::from(round.iter().all(|figures| figures.is_good));
+        }
+    }
+
+    /// Computes the centres anew. `ratios` is room to work in.
+    fn update(&mut self, systems: usize, base: usize, is_disturbed: bool, ratios: &mut Vec<f64>) {
+        let mut centres = std::mem::take(&mut self.centres);
+        centres.clear();
+        for system in (0..systems).filter(|&system| system != base) {
+            let ratio =
+                |round: &Round| Some((round.judged(system)?.rate / round.judged(base)?.rate).ln());
+            self.values(is_disturbed, &ratio, ratios);
+            centres.extend(centre(ratios).map(|centre| (system, centre, ratios.len())));
+        }
+        self.centres = centres;
+        self.has_changed = false;
+    }
+
+    /// A quantity of the rounds, in order: only what is judged, and finite.
+    fn values(
+        &self,
+        is_disturbed: bool,
+        quantity: &impl Fn(&Round) -> Option<f64>,
+        values: &mut Vec<f64>,
+    ) {
+        values.clear();
+        let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
+        let found = rounds.filter_map(|figures| quantity(&Round { figures, is_disturbed }));
+        values.extend(found.filter(|value| value.is_finite()));
+    }
+}
+
+impl Figures {
+    fn of(sample: &Sample) -> Self {
+        Self {
+            round: sample.round,
+            system: sample.system as u32,
+            is_good: sample.fitness == Fitness::Good,
+            rate: sample.rate.unwrap_or(f64::NAN),
+            cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),
+        }
+    }
+}
+
+impl Round<'_> {
+    /// The figures of a system, if it has a sample that is judged.
+    fn judged(&self, system: usize) -> Option<&Figures> {
+        let index = self.figures.binary_search_by_key(&system, |it| it.system as usize).ok()?;
+        self.figures.get(index).filter(|figures| self.is_disturbed || figures.is_good)
     }
 }

@@ -34,7 +34,7 @@ fn spent(share: f64) -> f64 {
     4.0 * normal.sf(z / share.sqrt())
 }
 
-/// Looks for which the levels are kept: they cost milliseconds, and a process asks for the same ones again.
+/// Looks for which the levels are kept. Computing them takes milliseconds, and a process needs the same ones again.
 const LOOKS_KEPT: usize = 32;
 
 /// Nominal levels of all looks; see [`compute_levels`].
@@ -107,7 +107,7 @@ fn advance(inside: &[(f64, f64)], bound: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Which hypotheses are rejected at false discovery rate `rate` (Benjamini and Hochberg 1995).
+/// Says which hypotheses are rejected at false discovery rate `rate` (Benjamini and Hochberg 1995).
 #[must_use]
 pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     let mut sorted = p_values.to_vec();
@@ -122,8 +122,8 @@ pub fn benjamini_hochberg(p_values: &[f64], rate: f64) -> Vec<bool> {
     p_values.iter().map(|p| cut.is_some_and(|cut| *p <= cut)).collect()
 }
 
-/// The share of `rate` that each hypothesis must keep within to be rejected, the others being as they are: that of its
-/// rank if it were the surest.
+/// The share of `rate` that each hypothesis must keep within to be rejected, with all others unchanged. It is the share
+/// of the rank that the hypothesis would have if it were the surest.
 pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
     let count = p_values.len() as f64;
     let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
@@ -132,8 +132,8 @@ pub(crate) fn shares(p_values: &[f64], rate: f64) -> Vec<f64> {
     let rejected = (1..).zip(&order).filter(|(rank, (_, p))| keeps_within(*p, *rank));
     let rejected = rejected.map(|(rank, _)| rank).last().unwrap_or(0);
     let mut shares = vec![0.0; p_values.len()];
-    // Were one the surest, those before it would stand a rank later, and those behind it where they are: the last rank
-    // up to its own that would be rejected.
+    // If a hypothesis were the surest, those before it would move back by one rank, and those after it would stay. Its
+    // rank is then the last one up to its own that would be rejected.
     let mut moved = 1;
     let mut before = 0.0;
     for (rank, (index, p)) in (1..).zip(&order) {
@@ -153,8 +153,8 @@ mod tests {
 
     use super::*;
 
-    /// `ldbounds(c(1, 2, 3, 4) / 4, iuse = c(1, 1), alpha = c(.025, .025))` of R's package ldbounds: 4.3326, 2.9631,
-    /// 2.3590, 2.0141 standard deviations.
+    /// Source: `ldbounds(c(1, 2, 3, 4) / 4, iuse = c(1, 1), alpha = c(.025, .025))` of R's package ldbounds: 4.3326,
+    /// 2.9631, 2.3590, 2.0141 standard deviations.
     #[test]
     fn bounds_of_four_looks() {
         let z: Vec<f64> =
@@ -182,7 +182,7 @@ mod tests {
         assert!(rejected[..4].iter().all(|&r| r));
     }
 
-    /// The share by its definition: everything is tested again for each hypothesis.
+    /// The share by its definition: all hypotheses are tested again for each one.
     fn shares_one_by_one(p_values: &[f64], rate: f64) -> Vec<f64> {
         let rejected_with = |index: usize| {
             let mut with = p_values.to_vec();

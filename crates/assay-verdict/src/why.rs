@@ -7,7 +7,7 @@ use crate::{CellJudgement, PerOp};
 /// A counter has changed when its ratio leaves 1 by more than this.
 const CHANGED: f64 = 0.10;
 
-/// Reads per operation below this are none: the data is cached.
+/// Fewer reads per operation than this count as none: the data is cached.
 const CACHED_READS: f64 = 0.01;
 
 /// Explains every cell that is faster or slower. A cell comes with all systems, in their order.
@@ -33,7 +33,7 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
     let switches_changed = switches.is_some_and(|ratio| (ratio - 1.0).abs() > CHANGED);
     let cpu_words = format!("server CPU per operation {}", percent(cpu));
     let switch_words = match switches {
-        None => "context switches not seen".to_owned(),
+        None => "context switches unknown".to_owned(),
         Some(ratio) if switches_changed => format!("context switches ×{ratio:.1}"),
         Some(_) => "context switches unchanged".to_owned(),
     };
@@ -52,18 +52,18 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
     let (before, after) = before.reads.zip(after.reads)?;
     let words = match (before < CACHED_READS, after < CACHED_READS) {
-        (true, false) => "the cache no longer holds",
-        (false, true) => "the cache holds now",
+        (true, false) => "the data no longer fits the cache",
+        (false, true) => "the data now fits the cache",
         _ => return None,
     };
     Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))
 }
 
-/// CPU and context switches did not change: the term of the account that moved most.
+/// Explains a change without changes of CPU and context switches: by the term of the account that moved most.
 fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     let (old, new) = (before.server?, after.server?);
     let other =
-        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting, disk included," };
+        if new.disk_wait_us.is_some() { "other waiting" } else { "waiting (disk included)" };
     let terms = [
         ("client CPU", grown(after.client_cpu_us, before.client_cpu_us)),
         ("waiting for a CPU", grown(new.cpu_wait_us(), old.cpu_wait_us())),
@@ -74,7 +74,7 @@ fn waits(before: &PerOp, after: &PerOp) -> Option<String> {
     Some(format!("server CPU per operation unchanged, {name} {change:+.1} µs per operation"))
 }
 
-/// By how much a term grew; not at all where it is not known.
+/// By how much a term grew; 0 if that is not known.
 fn grown(after: Option<f64>, before: Option<f64>) -> f64 {
     after.zip(before).map_or(0.0, |(after, before)| after - before)
 }
@@ -83,7 +83,7 @@ fn ratio(before: f64, after: f64) -> Option<f64> {
     (before > 0.0 && after > 0.0).then(|| after / before)
 }
 
-/// A change in percent; where a factor reads better, that.
+/// A change in percent, or as a factor if that reads better.
 fn percent(ratio: f64) -> String {
     match ratio {
         more if more >= 2.0 => format!("×{more:.1}"),

@@ -1,4 +1,4 @@
-//! Judgement of simulated studies whose truth is known. Seeded, so nothing here is left to chance.
+//! Judges simulated studies whose true effects are known. The simulation is seeded, so nothing is left to chance.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn count(judgement: &Judgement, verdict: Verdict) -> usize {
     others(judgement).filter(|cell| cell.verdict == verdict).count()
 }
 
-/// Share of true effects inside the 95 % intervals, calls, and mean half-width, over studies of 32 cells.
+/// The share of true effects inside the 95 % intervals, the calls, and the mean half-width, over studies of 32 cells.
 fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
     let (mut covered, mut called, mut cells, mut width) = (0, 0, 0, 0.0);
     for seed in 0..studies {
@@ -69,7 +69,7 @@ fn five_percent_is_found() {
     }
 }
 
-/// A change in one cell of 32 as large as the smallest that could be seen is called in four of five studies.
+/// If one cell of 32 changes by the smallest detectable change, four of five studies call it.
 #[test]
 fn the_smallest_detectable_change_is_called_in_four_of_five_studies() {
     let equal = Simulation::MEASURED;
@@ -132,7 +132,7 @@ fn one_block_of_several_gives_intervals_but_no_verdict() {
     assert!(judgement.groups.iter().all(|group| group.median_interval.is_none()));
 }
 
-/// As in preset published: each test once.
+/// Each test runs once, as in preset published.
 #[test]
 fn a_single_pair_gives_values_without_intervals_and_no_verdict() {
     let mut record = Simulation { blocks: 1, ..Simulation::MEASURED }.record();
@@ -211,7 +211,7 @@ fn group_statistics_are_those_of_the_ratios() {
     }
 }
 
-/// Whoever reads a test and the group that has no other finds one answer.
+/// A test and the group that has only this test get the same answer.
 #[test]
 fn a_group_of_one_test_is_that_test() {
     for blocks in [1, 2, 4] {

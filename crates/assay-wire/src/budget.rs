@@ -30,7 +30,8 @@ impl ReadBudget {
         Self { bytes: LOGIN, until: Instant::now().checked_add(limit), is_renewed: false }
     }
 
-    /// For a reply that is kept whole. Its time begins with its first message, since a statement may take long.
+    /// The budget of a reply that is kept whole. Its time begins with its first message, because a statement may take
+    /// long.
     pub(crate) fn reply() -> Self {
         Self { bytes: REPLY, until: None, is_renewed: false }
     }

@@ -13,7 +13,7 @@ pub enum Error {
     /// No connection could be made.
     #[error("cannot connect to `{address}`")]
     Connect {
-        /// Where to: a socket path or `host:port`.
+        /// The address: a socket path or `host:port`.
         address: String,
         /// The operating system's error.
         source: io::Error,

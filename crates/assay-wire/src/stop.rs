@@ -30,8 +30,8 @@ impl WatchedSockets {
 }
 
 impl Stop {
-    /// Asks to stop: every watched socket is shut down, and every socket that is watched later. While the stop is held,
-    /// nothing is shut down. Returns whether it is held.
+    /// Asks to stop: shuts down every watched socket, and every socket that is watched later. While the stop is held,
+    /// it shuts down nothing. Returns whether it is held.
     pub fn ask(&self) -> bool {
         let watched = self.watched();
         self.0.is_asked.store(true, Ordering::SeqCst);
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_is_woken_and_what_comes_later_does_not_wait() {
+    fn a_stop_wakes_waiters_and_prevents_later_waits() {
         let stop = Stop::default();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let watched = stop.watch(ours.try_clone().unwrap().into());
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_watched_is_left_alone() {
+    fn unregistered_sockets_are_left_alone() {
         let stop = Stop::default();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         drop(stop.watch(ours.try_clone().unwrap().into()));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_it_back_is_finished() {
+    fn a_stop_waits_for_its_holders() {
         let stop = Stop::default();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let _watched = stop.watch(ours.try_clone().unwrap().into());

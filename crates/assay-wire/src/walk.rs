@@ -31,7 +31,7 @@ pub trait Grammar {
 }
 
 impl<G: Grammar> Walker<G> {
-    /// At the start of a reply.
+    /// A walker at the start of a reply.
     pub(crate) fn with_grammar(grammar: G) -> Self {
         Self { skip: 0, progress: Progress::default(), grammar }
     }

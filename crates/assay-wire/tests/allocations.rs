@@ -49,7 +49,7 @@ fn a_warm_hot_connection_does_not_allocate() {
 }
 
 #[test]
-fn nor_does_one_to_postgres() {
+fn a_warm_postgres_connection_does_not_allocate() {
     check(assay_testkit::postgres(), "$1", "$2");
 }
 
@@ -81,7 +81,7 @@ fn check(server: TestServer, first: &str, second: &str) {
     };
     let read = |rows| Reply { result_set: true, rows, affected: 0 };
     let expected = [read(1), read(2000), Reply { affected: 1, ..Reply::default() }, read(0)];
-    // The longest parameters first: room is made for them.
+    // The longest parameters come first, so that later ones fit into the buffers.
     assert_eq!(round(1999).1, expected);
     for number in 2..50 {
         assert_eq!(round(number), (0, expected));

@@ -1,4 +1,4 @@
-//! Faults that no real server can be made to have: torn, late, missing and wrong bytes.
+//! Faults that no real server can be made to produce: torn, late, missing and wrong bytes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -50,7 +50,7 @@ fn a_torn_reply_is_kept_whole() {
 }
 
 #[test]
-fn silence_is_a_timeout_and_the_connection_is_of_no_more_use() {
+fn silence_is_a_timeout_and_makes_the_connection_unusable() {
     let mut peer = Peer::new(|mut stream| while read_packet(&mut stream).is_some() {});
     peer.options.timeout = Duration::from_millis(500);
     let mut hot = Connection::connect(&peer.options).unwrap();
@@ -182,7 +182,7 @@ fn a_login_that_never_ends_is_ended() {
 }
 
 #[test]
-fn a_refusal_at_the_door_is_the_servers_error() {
+fn a_refused_connection_gives_the_servers_error() {
     let peer = Peer::raw(|mut stream| {
         stream.write_all(&packet(b"\xff\x10\x04Too many connections", 0)).unwrap();
     });
@@ -192,7 +192,7 @@ fn a_refusal_at_the_door_is_the_servers_error() {
 }
 
 #[test]
-fn nobody_there_is_a_connect_error_that_names_the_place() {
+fn a_missing_server_is_a_connect_error_with_the_address() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("none");
     let error = Connection::connect(&ConnectOptions::unix(&path, "root")).unwrap_err();
@@ -239,7 +239,7 @@ fn tcp_speaks_the_same_protocol() {
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01c\0";
 
 #[test]
-fn a_reply_without_end_is_refused() {
+fn an_endless_reply_is_refused() {
     let endless_rows = |mut stream: UnixStream| {
         read_packet(&mut stream).unwrap();
         let mut sequence = 1_u8;
@@ -280,7 +280,7 @@ fn a_login_that_is_too_long_is_refused() {
     peer.join();
 }
 
-/// Sends a byte, then waits shorter than the client allows for each silence.
+/// Sends a byte, then waits for less than the silence that the client allows.
 fn drip(stream: &mut UnixStream, bytes: &[u8]) {
     for byte in bytes {
         if stream.write_all(&[*byte]).is_err() {
@@ -291,7 +291,7 @@ fn drip(stream: &mut UnixStream, bytes: &[u8]) {
 }
 
 #[test]
-fn bytes_that_come_one_by_one_are_no_way_to_keep_the_client_waiting() {
+fn dripping_bytes_do_not_extend_the_timeout() {
     let limit = Duration::from_secs(1);
     let mut peer = Peer::raw(|mut stream| drip(&mut stream, &packet(&greeting(), 0)));
     peer.options.timeout = limit;
@@ -329,7 +329,7 @@ fn a_connection_can_be_ended_from_another_thread() {
     peer.join();
 }
 
-/// The Postgres server's half of a login without password, and of the way to the first answer.
+/// The Postgres server's half of a login without password, up to its first answer.
 fn log_in_postgres(stream: &mut UnixStream) {
     read_some(stream);
     stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
@@ -341,10 +341,10 @@ fn read_some(stream: &mut UnixStream) {
 }
 
 #[test]
-fn a_postgres_reply_without_end_is_refused() {
+fn an_endless_postgres_reply_is_refused() {
     let endless_rows = |mut stream: UnixStream| {
         log_in_postgres(&mut stream);
-        // No columns, no values: a row takes memory all the same.
+        // A row without columns and values takes memory too.
         while stream.write_all(&b"D\0\0\0\x06\0\0".repeat(1000)).is_ok() {}
     };
     let endless_settings = |mut stream: UnixStream| {

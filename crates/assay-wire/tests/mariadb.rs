@@ -55,7 +55,7 @@ fn a_failed_statement_leaves_the_connection_in_order() {
 }
 
 #[test]
-fn messages_of_any_length_come_through_whole() {
+fn messages_of_any_length_arrive_whole() {
     let server = mariadb();
     let mut control = server.connect();
     control.query("SET GLOBAL max_allowed_packet = 64 << 20").unwrap();
@@ -183,7 +183,7 @@ fn the_first_execution_may_fail() {
     let insert = hot.prepare("INSERT INTO t VALUES (?)", &[ParamType::Int]).unwrap();
     assert_eq!(hot.execute(insert, &[Param::Int(1)]).unwrap_err().server_code(), Some(1062));
     assert_eq!(hot.execute(insert, &[Param::Int(2)]).unwrap().affected, 1);
-    // The server prepares the statement anew by itself.
+    // The server prepares the statement again by itself.
     run("ALTER TABLE t ADD COLUMN c INT DEFAULT 0 INVISIBLE");
     assert_eq!(hot.execute(insert, &[Param::Int(3)]).unwrap().affected, 1);
 }
@@ -209,7 +209,7 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
 }
 
 #[test]
-fn wrong_use_is_told_and_harmless() {
+fn misuse_is_reported_and_harmless() {
     let server = mariadb();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));

@@ -40,7 +40,7 @@ fn control_keeps_what_it_reads() {
     let several = run("SELECT 7 AS n; SELECT 8; UPDATE t SET c = 'x' WHERE id < 3");
     assert_eq!((several.columns.len(), several.rows.len(), several.affected), (1, 1, 2));
     assert_eq!(run("").rows.len(), 0);
-    // A notice comes with it.
+    // The server sends a notice with it.
     run("DROP TABLE IF EXISTS nothing");
 }
 
@@ -97,7 +97,7 @@ fn statements_count_by_their_result() {
 }
 
 #[test]
-fn messages_of_any_length_come_through_whole() {
+fn messages_of_any_length_arrive_whole() {
     let server = postgres();
     let mut control = server.connect();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
@@ -147,12 +147,12 @@ fn logins_with_passwords_are_checked() {
 }
 
 #[test]
-fn a_killed_connection_is_told() {
+fn a_killed_connection_is_reported() {
     let server = postgres();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());
     server.connect().query(&kill).unwrap();
-    // Its last words, where the socket still has them when the next statement is sent.
+    // The server's last words, if the socket still has them when the next statement is sent.
     let error = hot.execute_text(b"SELECT 1").unwrap_err();
     assert!(matches!(&error, Error::Io { .. }) || refused(&error) == "57P01", "{error}");
 }

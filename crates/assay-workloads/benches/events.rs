@@ -1,5 +1,5 @@
-//! Prints what it costs to write one event, in nanoseconds, for every microbenchmark and both ways of
-//! sending it, and one row of a load.
+//! Prints the cost of writing one event, in nanoseconds, for every test and both ways of sending it, and the
+//! cost of one row of a load.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 

@@ -1,4 +1,4 @@
-//! The content of a table as one number, which client and server compute alike.
+//! The content of a table as one number, which client and server compute in the same way.
 //!
 //! It is the sum over the rows of CRC-32 of `table,id,k,c,pad`, numbers in decimal: an exact
 //! integer, whatever the order of the rows, the version and the character set. A digest such as MD5,
@@ -47,7 +47,7 @@ mod tests {
 
     /// `SELECT CRC32('3,17,42,1-2,3-4')` on a server.
     #[test]
-    fn checksums_are_the_servers() {
+    fn checksums_equal_those_of_the_server() {
         let columns = [&b"17"[..], b"42", b"1-2", b"3-4"];
         assert_eq!(row_checksum(3, columns, &mut Vec::new()), 3_084_311_673);
     }

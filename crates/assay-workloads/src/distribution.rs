@@ -62,8 +62,7 @@ fn bell(stream: &mut Stream) -> f64 {
     (0..BELL_DRAWS).map(|_| stream.unit()).sum::<f64>() / f64::from(BELL_DRAWS)
 }
 
-/// `t` is the range less one. One uniform decides between bell and band, and is used again within
-/// the band.
+/// `t` is the range less one. One uniform number decides between bell and band, and is used again within the band.
 fn special(stream: &mut Stream, t: f64) -> u64 {
     let u = stream.unit();
     let in_band = u * t / (1.0 - SPECIAL_SHARE) >= t;
@@ -84,7 +83,7 @@ struct Zipf {
     /// H(1.5) - 1 and H(n + 0.5): the ends between which y is drawn.
     y_first: f64,
     y_last: f64,
-    /// Within this distance above x a candidate is accepted without a look at y.
+    /// A candidate within this distance above x is accepted without computing y.
     shortcut: f64,
 }
 

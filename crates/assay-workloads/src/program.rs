@@ -65,7 +65,7 @@ pub(crate) struct Recipe {
 pub(crate) struct Pattern {
     /// The text without the marks.
     text: String,
-    /// Where in the text each parameter belongs.
+    /// The position of each parameter in the text.
     marks: Vec<usize>,
 }
 

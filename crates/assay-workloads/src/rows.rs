@@ -76,7 +76,7 @@ pub struct InsertBatches {
 }
 
 impl InsertBatches {
-    /// For table number `table` of `rows` rows. The server numbers the rows.
+    /// The batches for table number `table` with `rows` rows. The server numbers the rows.
     #[must_use]
     pub fn new(seed: u64, table: u32, rows: u32) -> Self {
         Self {
@@ -90,8 +90,8 @@ impl InsertBatches {
         }
     }
 
-    /// Replaces `statement` with the next one and returns its rows: none, and an empty statement, at the end. Each
-    /// statement holds as many rows as fit in `MAX_STATEMENT` bytes.
+    /// Replaces `statement` with the next one and returns its rows. At the end, there are none, and the statement is
+    /// empty. Each statement holds as many rows as fit in `MAX_STATEMENT` bytes.
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
         let mut batch = Batch::default();
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_have_the_form(seed: u64, table in 1..9u32, rows in 1..=u32::MAX, at: f64) {
+        fn rows_have_the_published_form(seed: u64, table in 1..9u32, rows in 1..=u32::MAX, at: f64) {
             let id = 1 + (at.abs().fract() * f64::from(rows - 1)) as u32;
             let row = Row::new(seed, table, id, rows);
             prop_assert!((1..=rows).contains(&row.k));

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use assay_model::{
-    Class, Definition, Distribution, Fill, Group, Habits, Pacing, Role, Schema, Script, StartFrom,
-    Step, Table, Test, TestSet, Unit,
+    Class, Definition, Distribution, Fill, Group, Pacing, PlanningFacts, Role, Schema, Script,
+    StartFrom, Step, Table, Test, TestSet, Unit,
 };
 
 use crate::digest::digest;
@@ -138,7 +138,7 @@ fn point_reads() -> Vec<Definition> {
     };
     let mut covered_si =
         points("points-covered-si", list("values of k, in one list: index only"), "k", "k");
-    covered_si.habits.warms_itself = true;
+    covered_si.planning.warms_itself = true;
     let random = [10, 100, 1000].map(|range| Definition {
         groups: vec![(TestSet::Set42, point_2()), (TestSet::Set47, point_2())],
         ..point_read(
@@ -181,7 +181,7 @@ fn range_reads() -> Vec<Definition> {
         range("range-notcovered-si", rows("values of k"), "k, c", "k"),
         Definition {
             unit: Unit::ThousandRows,
-            habits: Habits { is_long: true, ..scan.habits },
+            planning: PlanningFacts { is_long: true, ..scan.planning },
             ..scan
         },
     ]
@@ -215,7 +215,7 @@ fn aggregates() -> Vec<Definition> {
         let does = format!("{points} rows, SUM, ORDER BY, DISTINCT of {range} ids each");
         let name = format!("read-only_range={range}");
         let test = read(&name, &does, range_2(), transaction(reads(ranges(range))));
-        Definition { habits: Habits { is_long: range >= 10_000, ..test.habits }, ..test }
+        Definition { planning: PlanningFacts { is_long: range >= 10_000, ..test.planning }, ..test }
     }));
     all
 }
@@ -247,7 +247,7 @@ fn writes() -> Vec<Definition> {
         4,
         transaction(changes()),
     );
-    write_only.habits.is_timed_as_published = true;
+    write_only.planning.is_timed_as_published = true;
     let mut all = vec![
         write("update-inlist", &does, INLIST, [inlist]),
         write("update-index", "update k, indexed, of one row by id", 1, [update_k()]),
@@ -275,12 +275,12 @@ fn writes() -> Vec<Definition> {
 
 /// The two writes that come last, on aged data. Their rate is not known before, so it is taken to be a plain update's.
 fn after_all(definition: Definition, uses_up_rows: bool) -> Definition {
-    let habits = Habits {
+    let planning = PlanningFacts {
         uses_up_rows,
         as_fast_as: Some("update-nonindex".to_owned()),
-        ..definition.habits
+        ..definition.planning
     };
-    Definition { start_from: StartFrom::Aged, habits, ..definition }
+    Definition { start_from: StartFrom::Aged, planning, ..definition }
 }
 
 /// The same test before any write.
@@ -289,8 +289,8 @@ fn before_writes(test: &Definition) -> Definition {
         Some((kind, range)) => format!("{kind}.pre_range={range}"),
         None => format!("{}.pre", test.name),
     };
-    let habits = Habits { warms_itself: false, ..test.habits.clone() };
-    Definition { name, start_from: StartFrom::Fresh, habits, ..test.clone() }
+    let planning = PlanningFacts { warms_itself: false, ..test.planning.clone() };
+    Definition { name, start_from: StartFrom::Fresh, planning, ..test.clone() }
 }
 
 fn point_read(name: &str, does: &str, step: Step) -> Definition {
@@ -315,7 +315,7 @@ fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
             clients: None,
             pacing: Pacing::Closed,
         }],
-        habits: Habits::default(),
+        planning: PlanningFacts::default(),
         digest: String::new(),
     }
 }
@@ -329,7 +329,7 @@ fn write(
     Definition {
         class: Class::Write,
         start_from: StartFrom::Fresh,
-        habits: Habits { rows_per_event, ..Habits::default() },
+        planning: PlanningFacts { rows_per_event, ..PlanningFacts::default() },
         ..read(name, does, group(5, "writes", "writes"), steps.into_iter().collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Statements and parameters of every microbenchmark, against the published definition.
+//! Compares statements and parameters of every test with the published definition.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -72,7 +72,7 @@ fn shape(sql: &str) -> String {
     shape + rest
 }
 
-/// The statements of one event of each microbenchmark: sysbench microbenchmarks as published,
+/// The statements of one event of each test: sysbench microbenchmarks as published,
 /// sections 4.1 to 4.4.
 #[test]
 fn statements_are_the_published_ones() {
@@ -249,7 +249,7 @@ fn events_depend_on_seed_test_client_sequence_and_attempt_alone() {
     assert_ne!(texts(1, "point-query", 0, 0, 0)[0], texts(1, "point-query.pre", 0, 0, 0)[0]);
 }
 
-/// Written down once: a change here is a change of the work, and needs a new workload version.
+/// Written down once. If these values change, the work changes, and needs a new workload version.
 #[test]
 fn events_are_pinned() {
     let sent = event(test("delete"), SETUP, 1, 2);
@@ -257,7 +257,7 @@ fn events_are_pinned() {
 }
 
 #[test]
-fn statements_are_prepared_but_for_scan_and_insert() {
+fn all_statements_but_scan_and_insert_are_prepared() {
     for test in all_tests().iter().copied() {
         let program = Program::new(Product::MySql, test, SETUP, PREPARED);
         let text = matches!(test.name(), "scan" | "insert");
@@ -289,7 +289,7 @@ fn as_text_every_statement_is_the_same_and_none_is_prepared() {
 }
 
 #[test]
-fn postgres_gets_its_own_marks_and_insert() {
+fn postgres_has_its_own_placeholders_and_insert() {
     let program = |name, mode| Program::new(Product::Postgres, test(name), SETUP, mode);
     let update = program("update-nonindex", PREPARED);
     assert_eq!(update.statements()[1].sql, "UPDATE sbtest2 SET c=$1 WHERE id=$2");

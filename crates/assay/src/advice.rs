@@ -1,8 +1,8 @@
-//! An error with a remedy, where no other type is needed to tell it.
+//! An error with a remedy, for cases that need no type of their own.
 
 use assay_model::Hint;
 
-/// What failed, and what to do next.
+/// A failure, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Advised {
@@ -16,7 +16,7 @@ impl Advised {
         Self { what: what.into(), hint: hint.into(), source: None }
     }
 
-    /// The same with what lies behind it.
+    /// The same error with its cause.
     pub(crate) fn caused_by(self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Box::new(source)), ..self }
     }

@@ -1,4 +1,4 @@
-//! `assay audit`: starts systems and compares their settings, builds and plans. No load but a small table.
+//! `assay audit`: starts systems and compares their settings, builds and plans. The only load is a small table.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::systems::{
     on_disk, participants, start_on_empty, tables,
 };
 
-/// The table that statements are explained on: large enough for indexes to be worth their while.
+/// The table for explaining statements. It is large enough for plans to use indexes.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         let system = &participant.system;
         progress.update(&format!("asking {}", system.name));
         if let Some(attached) = &participant.attached {
-            // Its tables are left alone, so there is nothing to explain statements on.
+            // The server's tables are left alone, so there are none to explain statements on.
             let instance = Instance::Attached(attached.clone());
             all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
             continue;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How many statements have a plan in every system; those of different families are not compared.
+/// Number of statements that have a plan in every system. Plans of different families are not compared.
 fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
     let is_postgres = |system: &System| system.spec.product == Product::Postgres;
     if systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
@@ -114,7 +114,7 @@ fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
     common.map_or(0, |common| common.len())
 }
 
-/// Fills the table and takes its statistics; gives what the server then has.
+/// Fills the table and collects its statistics. Returns the content that the server then has.
 fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
     server.create_database()?;
     let table = Tables {
@@ -126,7 +126,7 @@ fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
     };
     let options = server.connect_options();
     assay_load::fill(&options, &table, &mut |_| {})?;
-    // Statistics are what is wanted: nobody waits for pages to be written.
+    // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables(DATA), Duration::ZERO)?;
     Ok(assay_load::content(&options, system.spec.product, DATA)?)

@@ -1,4 +1,4 @@
-//! `assay cache`: what is kept, and freeing it.
+//! `assay cache`: lists and frees what the cache keeps.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -20,7 +20,7 @@ use crate::systems::{
     Environment, description, environment, provisioner, remove_unused, sandbox_site,
 };
 
-/// A server that was left running may use binaries of the cache, and nobody can tell which.
+/// A server that was left running may use binaries of the cache, and it is unknown which.
 #[derive(Debug, thiserror::Error)]
 #[error("the server `{0}` is running and may use the cache")]
 pub(crate) struct StillRunning(String);
@@ -33,7 +33,7 @@ impl Hint for StillRunning {
 
 /// Carries out one of the commands.
 pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Exit> {
-    // To look at it makes none.
+    // Listing the cache does not create it.
     if let Some(named) = cache_dir {
         check_there(
             named,
@@ -48,7 +48,7 @@ pub(crate) fn run(command: &CacheCommand, cache_dir: Option<&Path>) -> Result<Ex
     }
 }
 
-/// Something kept, for people and scripts.
+/// An entry of the cache, for people and scripts.
 #[derive(Debug, Serialize)]
 struct Kept {
     kind: &'static str,
@@ -74,7 +74,7 @@ fn list(shape: &ShapeArg, env: &Environment) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Servers and what belongs to them, then loaded data directories, the last used first.
+/// Servers and the files that belong to them, then loaded data directories, the last used first.
 fn everything(env: &Environment) -> Result<Vec<Kept>> {
     let mut kept: Vec<Kept> = provisioner(env)?
         .entries()?
@@ -125,7 +125,7 @@ fn data(env: &Environment) -> Result<Vec<Kept>> {
     Ok(found.into_iter().map(|(_, kept)| kept).collect())
 }
 
-/// Which system and data a template is of; of an older assay's only its key.
+/// The system and data of a template. For a template of an older assay, only its key.
 fn described(template: &Path) -> String {
     let text = fs_err::read_to_string(description(template)).unwrap_or_default();
     let line = text.lines().next().unwrap_or_default();
@@ -137,7 +137,7 @@ fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
     if !dir.is_dir() {
         return Ok(Vec::new());
     }
-    // What nobody makes any more; the rest of the unfinished is somebody's.
+    // These directories have no owner any more. Other unfinished directories do.
     assay_servers::collect_unheld(&dir, |name| name.starts_with(UNFINISHED))?;
     let paths: Vec<_> = fs_err::read_dir(dir)?.map(|it| Ok(it?.path())).collect::<Result<_>>()?;
     Ok(paths.into_iter().filter(|path| !file_name(path).starts_with(UNFINISHED)).collect())
@@ -146,7 +146,7 @@ fn templates(env: &Environment) -> Result<Vec<PathBuf>> {
 fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     let provisioner = provisioner(env)?;
     let _holds = hold_of_running(&provisioner, &env.cache_dir)?;
-    // Nobody measures meanwhile: data directories are nobody's then.
+    // While the lock is held, nobody measures, so nobody uses data directories.
     let _lock = MachineLock::wait(env.progress, &env.interrupt)?;
     let limit = Duration::from_secs_f64(args.unused);
     let cleaning = if args.all { Cleaning::Everything } else { Cleaning::Unused(limit) };
@@ -162,7 +162,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
             }
         }
     }
-    let waiting = || env.progress.update("waiting for another assay that fills the cache");
+    let waiting = || env.progress.update("waiting for another assay that is filling the cache");
     let cleaned = provisioner.clean(cleaning, waiting)?;
     env.progress.finish();
     freed += cleaned.removed.iter().map(|entry| entry.bytes).sum::<u64>();
@@ -173,7 +173,7 @@ fn clean(args: &CacheClean, env: &Environment) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Keeps the binaries of servers that were left running, which nobody holds, where they are.
+/// Holds the binaries of servers that were left running, because those servers hold nothing themselves.
 fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>> {
     let running = assay_servers::kept(&sandbox_site()?.run_root)?;
     let mut holds = Vec::new();
@@ -188,18 +188,18 @@ fn hold_of_running(provisioner: &Provisioner, cache: &Path) -> Result<Vec<Hold>>
     Ok(holds)
 }
 
-/// What of the cache a program is.
+/// The part of the cache that a program comes from.
 #[derive(Debug, PartialEq, Eq)]
 enum Used<'a> {
     Prefix(&'a Prefix),
-    /// It is elsewhere.
+    /// None: the program is elsewhere.
     Nothing,
     Unknown,
 }
 
 fn used<'a>(cached: &'a [Prefix], cache: &Path, program: Option<&Path>) -> Used<'a> {
     let Some(program) = program else { return Used::Unknown };
-    // The kernel names the program without links.
+    // The kernel reports the path of the program without links.
     let is_below = |path: &Path| fs_err::canonicalize(path).is_ok_and(|it| program.starts_with(it));
     match cached.iter().find(|prefix| is_below(&prefix.path)) {
         Some(prefix) => Used::Prefix(prefix),
@@ -208,12 +208,12 @@ fn used<'a>(cached: &'a [Prefix], cache: &Path, program: Option<&Path>) -> Used<
     }
 }
 
-/// A template is used when instances are copied from it, which marks it.
+/// A template is used when instances are copied from it. The copying marks it.
 fn last_used(path: &Path) -> Result<SystemTime> {
     Ok(fs_err::metadata(path)?.modified()?)
 }
 
-/// Bytes on disk of all files below a directory; holes take none.
+/// Bytes on disk of all files below a directory. Holes take none.
 fn size(path: &Path) -> Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let metadata = fs_err::symlink_metadata(path)?;
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_below_the_cache_that_is_of_no_server_there_may_be_anything() {
+    fn unrelated_programs_below_the_cache_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().canonicalize().unwrap();
         let of = |program: Option<&Path>| used(&[], &cache, program);

@@ -5,9 +5,9 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use fs_err as fs;
 use procfs::process::Process;
 
-/// Overwrites the passwords in it. They are parsed by then.
+/// Overwrites the passwords in it. They have been parsed by then.
 pub(crate) fn hide_passwords() {
-    // Where /proc is hidden, so is the command line.
+    // If /proc is hidden, the command line is hidden too.
     let _ = overwrite();
 }
 
@@ -27,8 +27,8 @@ fn overwrite() -> io::Result<()> {
     memory.write_all(&hidden)
 }
 
-/// The words, which end with a zero byte each, with `x` for every byte of a password: what stands between the first `:`
-/// and the last `@` of a word, but for slashes, or behind `password=`.
+/// The words, each with a zero byte at its end, with `x` for every byte of a password. A password stands between the
+/// first `:` and the last `@` of a word, not counting slashes, or after `password=`.
 fn masked(words: &[u8]) -> Vec<u8> {
     let mut masked = words.to_vec();
     for word in masked.split_mut(|byte| *byte == 0) {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_masked_and_what_has_none_stays() {
+    fn only_passwords_are_masked() {
         for (words, expected) in [
             ("assay\0bench\0mysql://u:p@w@h/db\0", "assay\0bench\0mysql://xxxxx@h/db\0"),
             (

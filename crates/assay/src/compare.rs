@@ -1,4 +1,4 @@
-//! The commands that measure: `compare`, `run`, `resume`. Words → plan → study → result.
+//! The commands that measure: `compare`, `run` and `resume`. They turn words into a plan, a study and a result.
 
 use std::path::Path;
 
@@ -16,16 +16,16 @@ use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
 use crate::{config_file, paths, report, study_id};
 
-/// `assay compare`: the main job.
+/// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(&args.request(), &args.measuring, cache_dir)
 }
 
-/// What to name instead of a study file that is none.
+/// Advice if the file is not a study file.
 const STUDY_FILES: &str =
     "name a study file, such as those in `studies/`; `docs/study-files.md` describes them";
 
-/// `assay run`: the same from a file.
+/// `assay run`: the same, from a file.
 pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     let text = if args.study_file.as_os_str() == "-" {
         paths::text(std::io::stdin(), "stdin", STUDY_FILES)
@@ -61,14 +61,14 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
     measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
 }
 
-/// What to say where the preset knows no threshold as small as was asked for.
+/// The note for a preset that does not use a threshold as small as the requested one.
 fn overruled(request: &Request, study: &Study) -> Option<String> {
     let asked = request.threshold.filter(|&asked| asked != assay_plan::THRESHOLD)?;
     let used = assay_verdict::threshold(study);
     let percent = |share: f64| (share * 1e5).round() / 1e3;
     (asked < used).then(|| {
         format!(
-            "preset {} calls no change under {} %, so the threshold of {} % is not used; `--preset quick` \
+            "preset {} calls no changes below {} %, so it ignores the threshold of {} %; `--preset quick` \
              uses it",
             study.preset.word(),
             percent(used),
@@ -77,11 +77,11 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
     })
 }
 
-/// `assay resume`: continues after an interruption.
+/// `assay resume`: continues a study after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
-    // Only read, so that a mistyped name makes no file.
+    // The ledger is only read here, so that a mistyped name creates no file.
     let found =
         study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| !it.finished)?;
     let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
@@ -90,7 +90,7 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| study::resume(&id, env, ledger))
 }
 
-/// Carries out a study, and shows what was measured, however it ended.
+/// Carries out a study, and shows the results so far, however it ended.
 fn measure(
     args: &Measuring,
     cache_dir: &Path,
@@ -109,7 +109,8 @@ fn measure(
     progress.finish();
     let (id, stopped) = match outcome {
         Ok(id) => (id, None),
-        // What was asked to stop may also fail because of it, such as a package client that got the same Ctrl-C.
+        // A study that was asked to stop may also fail because of that, for example if a package client got the same
+        // Ctrl-C.
         Err(stopped) if environment.interrupt.check().is_err() => match stopped.study {
             Some(id) => (id, Some(("interrupted", Exit::Interrupted))),
             None => {
@@ -122,24 +123,24 @@ fn measure(
             (id, Some(("unfinished", Exit::Error)))
         }
         Err(stopped) => {
-            // One that is refused does not go on.
+            // A study that is refused does not continue.
             let goes_on = |id: &String| {
                 !stopped.error.is::<Distrust>()
                     && ledger.read(id).is_ok_and(|it| !it.slices.is_empty())
             };
             if let Some(id) = stopped.study.filter(goes_on) {
                 print(&format!(
-                    "note: what was measured is kept in `{}`; `assay resume {id}` continues the study",
+                    "note: the measurements so far are in `{}`; `assay resume {id}` continues the study",
                     ledger.path().display()
                 ));
             }
             return Err(stopped.error);
         }
     };
-    let record = report::read(ledger, &id).context("cannot read back what was measured")?;
+    let record = report::read(ledger, &id).context("cannot read the measurements back")?;
     let written = report::write_measured(&record, &args.output);
     if let Some((how, exit)) = stopped {
-        // Whoever ended it may have taken the terminal along.
+        // The terminal may have been closed together with the study.
         if let Err(error) = written {
             print(&format!("note: {error:#}"));
         }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_threshold_that_smoke_does_not_use_is_told() {
+    fn a_threshold_ignored_by_smoke_is_reported() {
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
         let told = |preset, threshold| {
@@ -165,7 +166,7 @@ mod tests {
             overruled(&request, &assay_plan::plan(&request, machine).unwrap().study)
         };
         let smoke = told(Preset::Smoke, Some(0.03)).unwrap();
-        assert!(smoke.contains("under 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
+        assert!(smoke.contains("below 10 %") && smoke.contains("threshold of 3 %"), "{smoke}");
         assert_eq!(told(Preset::Smoke, Some(0.2)), None);
         assert_eq!(told(Preset::Smoke, Some(assay_plan::THRESHOLD)), None);
         assert_eq!(told(Preset::Quick, Some(0.03)), None);

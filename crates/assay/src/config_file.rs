@@ -1,4 +1,4 @@
-//! The config files that systems of a study start from, with what they include.
+//! The config files that systems of a study start from, and the files that they include.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -11,21 +11,21 @@ use fs_err as fs;
 
 use crate::paths;
 
-/// How much is read for one system, bytes: files of a packaged Postgres have 30 KB.
+/// Maximum number of bytes read for one system. The files of a packaged Postgres have 30 KB.
 const SIZE_MAX: u64 = 1 << 20;
 
-/// How deep files may include others: more is a circle.
+/// Maximum depth of includes. A deeper one is a circle.
 const DEPTH_MAX: usize = 10;
 
 /// A request whose systems have the options of their config files.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub(crate) request: Request,
-    /// What to tell of each file.
+    /// Notes on each file, for the user.
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads what the systems start from; paths are relative to `directory`, that of the study file.
+/// Reads the config files of the systems. Paths are relative to `directory`, that of the study file.
 pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved> {
     let mut notes = BTreeSet::new();
     for system in &mut request.systems {
@@ -59,7 +59,8 @@ pub(crate) fn resolve(mut request: Request, directory: &Path) -> Result<Resolved
     Ok(Resolved { request, notes: notes.into_iter().collect() })
 }
 
-/// The lines of a file, those that it includes in their place; `left` is how many bytes may be read.
+/// The lines of a file, with included lines in place of the includes. `left` is the number of bytes that may still be
+/// read.
 fn lines(spec: &SystemSpec, file: &Path, depth: usize, left: &mut u64) -> Result<Vec<ConfigLine>> {
     if depth == 0 {
         bail!("`{}` is included {DEPTH_MAX} levels deep", file.display());
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn included_files_count_where_they_stand() {
+    fn included_files_apply_where_they_are_included() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         fs::create_dir(directory.path().join("conf.d")).unwrap();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_told_with_its_system() {
+    fn an_unreadable_file_is_reported_with_its_system() {
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
         write("circle.cnf", "!include circle.cnf\n");

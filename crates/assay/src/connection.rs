@@ -7,13 +7,13 @@ use assay_model::Product;
 use assay_plan::{Place, ServerUrl};
 use assay_wire::{Address, ConnectOptions, Error as WireError, Protocol, Stop};
 
-/// So many tables of an earlier load are named.
+/// Maximum number of tables of an earlier load that a message names.
 const NAMED: usize = 8;
 
-/// Environment variable with the password, which need then not stand in the URL for all to see.
+/// The environment variable for the password, so that the URL, which others can see, need not have it.
 const PASSWORD: &str = "ASSAY_PASSWORD";
 
-/// How to connect to what a URL names, until somebody asks to stop.
+/// How to connect to the server that a URL names. A stop ends the connection.
 pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     let address = match &url.place {
         Place::Socket(path) => Address::Unix(path.clone()),
@@ -33,28 +33,29 @@ pub(crate) fn connect_options(url: &ServerUrl, stop: Stop) -> ConnectOptions {
     }
 }
 
-/// What to do about a connection that was not made.
+/// Advice for a connection that could not be made.
 pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     let hint = match error {
         WireError::Connect { source, .. } => match source.kind() {
             ErrorKind::ConnectionRefused => {
-                "nothing listens there: start the server, or name the host and port at which it listens"
+                "nothing listens there: start the server, or check the host and the port"
             }
             ErrorKind::PermissionDenied => "run assay as a user who may use the socket",
-            // What the system says of a path; of a host without an address its resolver says something else.
+            // The operating system reports a missing path like this. A host without an address gets an error of the
+            // resolver.
             ErrorKind::NotFound if source.raw_os_error().is_some() => {
                 "is the server running? check the socket's path (`?socket=PATH`)"
             }
-            ErrorKind::NotFound => "check the host's name",
+            ErrorKind::NotFound => "check the host name",
             ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
                 "check the host, the port and any firewall in between"
             }
-            _ if source.raw_os_error().is_none() => "check the host's name",
+            _ if source.raw_os_error().is_none() => "check the host name",
             _ => "check the host, the port and any firewall in between",
         },
         WireError::OtherProtocol { spoken: "Postgres", .. } => "begin the URL with `postgres://`",
         WireError::OtherProtocol { .. } => "begin the URL with `mysql://`",
-        // Both families say the class by the same states, but for a wrong password and a database that is not there.
+        // Both families use the same states for these errors, except for a wrong password and a missing database.
         WireError::Server { state, .. } if ["28000", "28P01"].contains(&state.as_str()) => {
             "check the user and the password (also read from `ASSAY_PASSWORD`)"
         }
@@ -66,8 +67,8 @@ pub(crate) fn connection_hint(error: &WireError) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// What a load drops, such as `tables: sbtest1, sbtest2`; none where nothing is there. Everything that no load has made
-/// is named.
+/// The objects that a load drops, such as `tables: sbtest1, sbtest2`; `None` if there are none. It names every object
+/// that no load has made.
 pub(crate) fn listed(there: &Survey) -> Option<String> {
     let all = there.described();
     let bare: Option<Vec<&str>> = all.iter().map(|it| it.strip_prefix("table ")).collect();
@@ -88,12 +89,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_and_a_socket_that_are_not_there_are_told_apart() {
+    fn a_missing_host_and_a_missing_socket_have_different_hints() {
         let hint = |source| {
             connection_hint(&WireError::Connect { address: "x".to_owned(), source }).unwrap()
         };
         let (socket, host) =
-            ("is the server running? check the socket's path", "check the host's name");
+            ("is the server running? check the socket's path", "check the host name");
         assert!(hint(IoError::from_raw_os_error(2)).starts_with(socket));
         assert_eq!(hint(IoError::other("failed to lookup address information")), host);
         assert_eq!(hint(IoError::new(ErrorKind::NotFound, "the host has no address")), host);

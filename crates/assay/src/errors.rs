@@ -15,7 +15,7 @@ fn of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) -> Vec<Str
     cause.downcast_ref::<E>().map(Hint::hints).unwrap_or_default()
 }
 
-/// Every error that implements [`Hint`]. The test below fails when one is missing.
+/// Every error that implements [`Hint`]. The test below fails if one is missing.
 const ALL: [Asked; 25] = [
     of::<advice::Advised>,
     of::<assay_ledger::Error>,
@@ -53,7 +53,7 @@ fn hints(error: &anyhow::Error) -> Vec<String> {
     error.chain().flat_map(hints).collect()
 }
 
-/// `error:` what failed, the causes below it, then what to do next.
+/// Prints `error:` and the failure, then its causes, then the hints.
 pub(crate) fn print_error(error: &anyhow::Error) {
     // Mistyped words and messages of programs may contain a password.
     let mut shown = without_secrets(&error.to_string());

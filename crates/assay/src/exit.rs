@@ -1,4 +1,4 @@
-//! Exit codes: the only place that knows them.
+//! Exit codes. Only this file knows them.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! Ctrl-C: the first ends what is under way in good order, at once but for a slice, which is finished; the second ends
-//! assay itself.
+//! Ctrl-C. The first one stops the work in good order: at once, except that a slice is finished first. The second one
+//! ends assay itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock};
@@ -11,23 +11,23 @@ use assay_wire::Stop;
 use crate::exit::Exit;
 use crate::progress::print;
 
-/// That of this process: signals have no other place to leave word.
+/// The stop of this process. A signal handler has no other place to leave the request.
 static ASKED: OnceLock<Stop> = OnceLock::new();
 
 /// Whether the user asked to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
     stop: Stop,
-    /// Whether assay may end wherever it is.
+    /// Whether assay may exit at any point of its current work.
     at_once: Arc<AtomicBool>,
-    /// Whether what is being finished takes so long that one wants to know.
+    /// Whether the work that is being finished takes so long that the user should know.
     takes_long: Arc<AtomicBool>,
 }
 
-/// What is finished after a first signal and takes longer is worth a word, seconds.
+/// Work that is finished after the first signal and takes longer than this is announced, seconds.
 const LONG_S: f64 = 2.0;
 
-/// The study was interrupted: not a failure, what was measured is kept.
+/// The study was interrupted. This is not a failure: what was measured is kept.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
 pub(crate) struct Interrupted;
@@ -43,7 +43,7 @@ impl Interrupt {
             let at_once = at_once.load(Ordering::SeqCst);
             if stop.is_asked() || at_once {
                 let _halt = at_once.then(end_programs);
-                // The supervisors see their pipes close, and end the servers.
+                // The supervisors see their pipes close, and then end the servers.
                 #[expect(
                     clippy::disallowed_methods,
                     reason = "the second signal ends assay at once"
@@ -58,8 +58,8 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Does what leaves nothing half done wherever it is broken off, and may wait for what no stop reaches: while it
-    /// goes on, even the first signal ends assay, with all the programs that it runs.
+    /// Does work that leaves nothing half done wherever it is cut off, and that may wait for something that no stop
+    /// reaches. During this work, even the first signal ends assay, with all the programs that it runs.
     pub(crate) fn may_end_in<T>(&self, work: impl FnOnce() -> T) -> T {
         self.at_once.store(true, Ordering::SeqCst);
         let done = work();
@@ -67,8 +67,8 @@ impl Interrupt {
         done
     }
 
-    /// Does what is finished even though the user asks to stop meanwhile, which takes some seconds; not begun after
-    /// that.
+    /// Does work that is finished even if the user asks to stop meanwhile. It takes some seconds. After a request to
+    /// stop, it does not begin.
     pub(crate) fn finish<T>(
         &self,
         seconds: f64,
@@ -79,27 +79,28 @@ impl Interrupt {
         Ok(work())
     }
 
-    /// Fails once the user asked to stop: to be called between steps, and before a failure is taken for one.
+    /// Fails once the user has asked to stop. To be called between steps, and before an error counts as a failure.
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
         if self.stop.is_asked() { Err(Interrupted) } else { Ok(()) }
     }
 
-    /// What ends servers and connections when the user asks to stop.
+    /// The stop that ends servers and connections if the user asks for it.
     pub(crate) fn stop(&self) -> Stop {
         self.stop.clone()
     }
 }
 
-/// Ends what package clients, git and builds have started, and lets nobody take that for a failure of theirs.
+/// Ends the programs that package clients, git and builds have started, and keeps all threads from taking that for a
+/// failure.
 fn end_programs() -> MutexGuard<'static, ()> {
     let halt = assay_provision::halt();
     if let Err(error) = kill_descendants() {
-        log::warn!("cannot end what was started: {error}");
+        log::warn!("cannot end the processes that were started: {error}");
     }
     halt
 }
 
-/// Whether the user asked to stop: whatever failed since then failed because of that.
+/// Whether the user asked to stop. Later failures are a consequence of that.
 pub(crate) fn is_asked() -> bool {
     ASKED.get().is_some_and(Stop::is_asked)
 }

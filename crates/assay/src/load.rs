@@ -59,7 +59,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
-    progress.update("reading what was loaded");
+    progress.update("reading the tables back");
     let found = assay_load::content(&options, url.product, data)?;
     progress.finish();
     check_content("the server", &found, &report)?;

@@ -1,4 +1,4 @@
-//! One measuring assay per machine: a second would spoil both.
+//! Only one assay measures on a machine at a time: two would disturb each other.
 
 use std::fs::{File, Permissions, TryLockError};
 use std::net::IpAddr;
@@ -18,16 +18,16 @@ use rustix::fs::OFlags;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 
-/// The file that is locked, the same for all users of the machine.
+/// The lock file, the same for all users of the machine.
 const FILE: &str = "/tmp/assay-measures.lock";
 
-/// Between two attempts, while another assay measures.
+/// Interval between two attempts while another assay measures.
 const ATTEMPT_EVERY: Duration = Duration::from_millis(200);
 
-/// Longest wait: twice the longest preset but `published`.
+/// Longest wait: twice the duration of the longest preset except `published`.
 const WAIT_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Held while this assay measures; the kernel frees it however assay ends.
+/// Held while this assay measures. The kernel releases it, however assay ends.
 #[derive(Debug)]
 pub(crate) struct MachineLock {
     _file: File,
@@ -43,13 +43,13 @@ pub(crate) enum LockError {
     Held {
         /// Longest wait, minutes.
         limit_min: u64,
-        /// Who it is, in words.
+        /// The holder, in words.
         holder: String,
     },
     /// Somebody put another kind of file in the lock's place.
     #[error("`{0}` is not a regular file that assay can lock")]
     Unfit(PathBuf),
-    /// It belongs to somebody else, who keeps it to himself.
+    /// The file belongs to another user and is not readable.
     #[error("`{0}` belongs to another user and cannot be read")]
     Unreadable(PathBuf),
 }
@@ -100,7 +100,7 @@ impl MachineLock {
         loop {
             let file = open(path)?;
             match file.try_lock() {
-                // A file that was removed meanwhile keeps nobody out.
+                // A file that was removed meanwhile does not keep others out.
                 Ok(()) if is_at(&file, path)? => return Ok(Self { _file: file }),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => {}
@@ -122,7 +122,7 @@ impl MachineLock {
     }
 }
 
-/// Warns when an assay measures on this machine: `what` and its study disturb each other.
+/// Warns if an assay measures on this machine, because `what` and that study disturb each other.
 pub(crate) fn warn_if_measuring(what: &str) {
     if let Some(holder) = measuring(Path::new(FILE)) {
         print(&format!(
@@ -132,7 +132,7 @@ pub(crate) fn warn_if_measuring(what: &str) {
     }
 }
 
-/// The same for work that a server does, which need not run on this machine.
+/// The same for work on a server, which need not run on this machine.
 pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     let is_here = match &url.place {
         Place::Socket(_) => true,
@@ -146,7 +146,7 @@ pub(crate) fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
     }
 }
 
-/// Who holds the lock, if anybody does.
+/// The holder of the lock; `None` if nobody holds it.
 fn measuring(path: &Path) -> Option<String> {
     let file = open_existing(path).ok()?;
     match file.try_lock_shared() {
@@ -155,8 +155,8 @@ fn measuring(path: &Path) -> Option<String> {
     }
 }
 
-/// Opens the file, no matter who made it. Locking needs no right to write, and `/tmp` may refuse to create over the
-/// files of others. Neither a link nor a pipe in its place leads or holds assay elsewhere.
+/// Opens the file, no matter who created it. Locking needs no right to write, and `/tmp` may refuse to open the files
+/// of others for creation. A link in its place is not followed, and a pipe does not make assay wait.
 fn open(path: &Path) -> Result<File> {
     loop {
         match open_existing(path) {
@@ -177,14 +177,14 @@ fn open(path: &Path) -> Result<File> {
                 // All users must be able to open it, whatever this user's umask says.
                 file.file().set_permissions(Permissions::from_mode(0o644))?;
             }
-            // Another assay was quicker.
+            // Another assay created the file first.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Why a file that is there could not be opened.
+/// Why an existing file could not be opened.
 fn unopened(path: &Path, error: &std::io::Error) -> LockError {
     match error.kind() {
         std::io::ErrorKind::PermissionDenied => LockError::Unreadable(path.to_owned()),
@@ -201,19 +201,20 @@ fn open_existing(path: &Path) -> std::io::Result<File> {
     Ok(file.into_parts().0)
 }
 
-/// Who holds a lock on the file, by the kernel's list of locks: `pid 4711 of user alice, running since 14:02`.
+/// The holder of a lock on the file, according to the kernel's list of locks: `pid 4711 of user alice, running since
+/// 14:02`.
 fn holder(file: &File) -> String {
     let found = file.metadata().ok().and_then(|it| {
         let device = (rustix::fs::major(it.dev()), rustix::fs::minor(it.dev()));
         let mut locks = procfs::locks().ok()?;
         locks.retain(|lock| lock.inode == it.ino() && lock.lock_type == procfs::LockType::FLock);
-        // Some file systems show another device here than in the list.
+        // Some file systems report another device here than the list does.
         let exact = locks.iter().find(|lock| (lock.devmaj, lock.devmin) == device);
         exact.or(locks.first())?.pid
     });
-    // Processes of another container have no number here.
+    // Processes of another container have no id here.
     let Some(process) = found.and_then(|pid| Process::new(pid).ok()) else {
-        return "a process that cannot be seen from here".to_owned();
+        return "a process that is not visible from here".to_owned();
     };
     let user = process.uid().map_or_else(|_| "unknown".to_owned(), user_name);
     let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
@@ -230,7 +231,7 @@ fn user_name(uid: u32) -> String {
     name.unwrap_or_else(|| uid.to_string())
 }
 
-/// When a process started, local time.
+/// The time at which a process started, local time.
 fn started(process: &Process) -> Option<String> {
     let ticks = process.stat().ok()?.starttime / procfs::ticks_per_second();
     let seconds = procfs::boot_time_secs().ok()? + ticks;
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_one_hears_who_measures_and_gives_up() {
+    fn a_second_lock_names_the_holder_and_times_out() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         assert_eq!(measuring(&path), None);
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_a_regular_file_is_locked_or_followed() {
+    fn only_regular_files_are_locked() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("target");
         let [link, pipe, folder] = ["link", "pipe", "folder"].map(|name| dir.path().join(name));
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_may_not_be_read_is_told_from_one_that_is_unfit() {
+    fn unreadable_and_unsuitable_files_have_different_errors() {
         let path = Path::new("/tmp/lock");
         let error = unopened(path, &std::io::ErrorKind::PermissionDenied.into());
         assert_eq!(error.to_string(), "`/tmp/lock` belongs to another user and cannot be read");
@@ -302,7 +303,7 @@ mod tests {
         let path = dir.path().join("lock");
         fs_err::write(&path, "").unwrap();
         fs_err::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
-        // Root may read it.
+        // Root may read the file.
         match lock_at(&path, Duration::ZERO) {
             Ok(_) => assert!(rustix::process::geteuid().is_root()),
             Err(error) => {
@@ -311,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Names the file to the part of the test that runs with a umask of its own.
+    /// The environment variable that names the file to the part of the test that runs with its own umask.
     const INSIDE: &str = "ASSAY_TEST_LOCK";
 
     #[test]
@@ -320,20 +321,20 @@ mod tests {
         let path = dir.path().join("lock");
         let mut inside = std::process::Command::new("sh");
         inside.args(["-c", "umask 777 && exec \"$@\"", "sh"]).arg(std::env::current_exe().unwrap());
-        inside.args(["--exact", "--ignored", "machine_lock::tests::inside_it_is_locked"]);
+        inside.args(["--exact", "--ignored", "machine_lock::tests::the_lock_is_held_inside"]);
         assert!(inside.env(INSIDE, &path).status().unwrap().success());
         assert_eq!(fs_err::metadata(&path).unwrap().mode() & 0o777, 0o644);
     }
 
     #[test]
     #[ignore = "a part of the other test"]
-    fn inside_it_is_locked() {
+    fn the_lock_is_held_inside() {
         let path = std::env::var_os(INSIDE).unwrap();
         lock_at(Path::new(&path), Duration::ZERO).unwrap();
     }
 
     #[test]
-    fn a_lock_on_a_removed_file_is_not_taken_for_the_lock() {
+    fn a_lock_on_a_removed_file_does_not_count() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let old = open(&path).unwrap();

@@ -1,4 +1,5 @@
-//! The `assay` command: reads words, runs the study loop, prints the result, ends with a documented exit code.
+//! The `assay` command: reads the command line, runs the study loop, prints the result, and exits with a documented
+//! code.
 
 mod advice;
 mod audit;
@@ -71,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help, or what is wrong with the command line: words of the user's, which need not be harmless.
+/// Prints the help, or the mistake in the command line. The words come from the user and may be harmful to a terminal.
 fn print_usage(error: clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
@@ -89,7 +90,7 @@ fn print_usage(error: clap::Error) -> ExitCode {
     Exit::Error.into()
 }
 
-/// An option that there is not is a mistake, never a value: no tip to pass it as one.
+/// An unknown option is a mistake, never a value, so the tip to pass it as a value is left out.
 fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let hint = cli::subcommand_hint(word);
@@ -113,7 +114,7 @@ fn usage_text(mut error: clap::Error) -> (String, Option<&'static str>) {
     (error.render().to_string(), hint)
 }
 
-/// The log is for looking into what happened; what it quotes may come from anywhere.
+/// Logs to stderr, for investigating problems. Text in the log may come from anywhere.
 fn log_to_stderr() {
     let wanted = env_logger::Env::default().default_filter_or("warn");
     let line = |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {

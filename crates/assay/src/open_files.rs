@@ -1,24 +1,24 @@
-//! How many files this process and the servers that it starts may have open.
+//! The number of files that this process and the servers that it starts may have open.
 
 use assay_model::{Hint, counted};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files of one client: its socket, its timer, what waits for both.
+/// Files of one client: its socket, its timer, and the poll that waits for both.
 const OF_A_CLIENT: u64 = 3;
 
-/// The same, and the counters of its thread and of the one that serves it, which a study reads.
+/// The same, and the counters of its thread and of the thread that serves it, which a study reads.
 const OF_A_MEASURED_CLIENT: u64 = 5;
 
-/// Files that are open whatever is measured.
+/// Files that are always open.
 const SPARE: u64 = 64;
 
-/// The same where servers are started.
+/// The same, if servers are started.
 const SPARE_TO_START: u64 = 256;
 
-/// Files that a server needs besides its connections: MariaDB and MySQL take fewer connections where they have less.
+/// Files that a server needs in addition to its connections. With fewer, MariaDB and MySQL accept fewer connections.
 const OF_A_SERVER: u64 = 850;
 
-/// What is about to be done, as far as it needs files.
+/// The files that a command needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Demand {
     /// Clients of each server.
@@ -36,7 +36,7 @@ pub(crate) struct TooFewFiles {
     what: String,
     needed: u64,
     limit: u64,
-    /// Whether fewer clients could do with it.
+    /// Whether fewer clients could work within the limit.
     may_be_fewer: bool,
 }
 
@@ -52,30 +52,30 @@ impl Hint for TooFewFiles {
 }
 
 impl Demand {
-    /// What a benchmark of a running server needs.
+    /// The files that a benchmark of a running server needs.
     pub(crate) fn of_bench(clients: u32) -> Self {
         Self { clients, of_a_client: OF_A_CLIENT, servers: 1, starts_any: false }
     }
 
-    /// What a study or an audit of this many servers needs.
+    /// The files that a study or an audit of this many servers needs.
     pub(crate) fn of_study(clients: u32, servers: usize, starts_any: bool) -> Self {
         Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
     }
 
-    /// What a server that is started for the user needs.
+    /// The files that a sandbox needs.
     pub(crate) fn of_server() -> Self {
         Self { clients: 0, of_a_client: 0, servers: 1, starts_any: true }
     }
 
-    /// Raises the soft limit to what this needs; servers that are started later inherit it. To be called before
-    /// anything is started.
+    /// Raises the soft limit as needed. Servers that are started later inherit it. To be called before anything is
+    /// started.
     pub(crate) fn raise(self) -> Result<(), TooFewFiles> {
         let limits = getrlimit(Resource::Nofile);
         match raised(limits.current, limits.maximum, self.needed()) {
             Ok(None) => Ok(()),
             Ok(current) => {
                 let limits = Rlimit { current, maximum: limits.maximum };
-                // It is below the hard limit, so nothing can forbid it.
+                // The new limit is below the hard limit, so nothing can forbid it.
                 setrlimit(Resource::Nofile, limits)
                     .map_err(|_| self.unmet(limits.current.unwrap_or(0)))
             }
@@ -83,7 +83,7 @@ impl Demand {
         }
     }
 
-    /// Files of this process, or of a server that it starts where that is more.
+    /// Files of this process, or of a server that it starts if that needs more.
     fn needed(self) -> u64 {
         let clients = u64::from(self.clients);
         let spare = if self.starts_any { SPARE_TO_START } else { SPARE };
@@ -102,7 +102,7 @@ impl Demand {
     }
 }
 
-/// The new soft limit, if it must be another; the hard limit where that is too low.
+/// The new soft limit, if it must change. The error is the hard limit, if that is too low.
 fn raised(soft: Option<u64>, hard: Option<u64>, needed: u64) -> Result<Option<u64>, u64> {
     match (soft, hard) {
         (_, Some(hard)) if hard < needed => Err(hard),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_clients_are_advised_only_where_that_helps() {
+    fn fewer_clients_are_suggested_only_where_that_helps() {
         let told = |demand: Demand, limit| {
             let error = demand.unmet(limit);
             (error.to_string(), error.hints().concat())

@@ -1,4 +1,4 @@
-//! Where assay keeps things: the XDG base directories, overridable by option and environment.
+//! The places where assay keeps things: the XDG base directories, unless options or environment variables name others.
 
 use std::fs::Permissions;
 use std::io::Read;
@@ -25,28 +25,28 @@ pub(crate) fn ledger_file(given: Option<&Path>) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// What outlives a command but is no result: servers left running.
+/// The directory of data that outlives a command but is not a result, such as that of servers left running.
 pub(crate) fn state_dir() -> Result<PathBuf> {
     absolute(None, STATE, ".local/state", "assay")
 }
 
-/// The user's own catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` among the configuration; none if neither is
-/// there.
+/// The user's own catalog of servers: `ASSAY_CATALOG`, else `catalog.toml` in the configuration; `None` if neither
+/// exists.
 pub(crate) fn own_catalog() -> Result<Option<PathBuf>> {
     if let Some(named) = std::env::var_os("ASSAY_CATALOG") {
         return Ok(Some(PathBuf::from(named)));
     }
-    // Nobody has one where there is no home.
+    // Without a home directory, there is no catalog.
     let Ok(path) = absolute(None, CONFIG, ".config", "assay/catalog.toml") else { return Ok(None) };
     Ok(path.is_file().then_some(path))
 }
 
-/// A directory that assay needs cannot be made.
+/// A directory that assay needs cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make the {what} directory")]
+#[error("cannot create the {what} directory")]
 pub(crate) struct NotMade {
     what: &'static str,
-    /// What names another place.
+    /// The option or variable that names another place.
     chosen_by: &'static str,
     source: std::io::Error,
 }
@@ -57,7 +57,7 @@ impl Hint for NotMade {
     }
 }
 
-/// Programs of the cache are run, so nobody else may put any there.
+/// assay runs programs of the cache, so nobody else may be able to put any there.
 #[derive(Debug, thiserror::Error)]
 #[error("every user of this machine may write to `{}`, from which assay runs programs", .0.display())]
 pub(crate) struct OpenToAll(PathBuf);
@@ -69,26 +69,26 @@ impl Hint for OpenToAll {
             format!(
                 "remove `{path}` unless you trust all users, or remove the permission: `chmod -R o-w {path}`"
             ),
-            "`--cache-dir` or `ASSAY_CACHE` names another cache".to_owned(),
+            "`--cache-dir` or `ASSAY_CACHE` selects another cache".to_owned(),
         ]
     }
 }
 
-/// Parts of the cache that programs are run from, or that servers get their data from.
+/// Parts of the cache from which assay runs programs, or from which servers get their data.
 const TRUSTED: [&str; 5] = ["", "prefixes", "templates", "instances", "apt"];
 
-/// Refuses a cache that everybody can write to, and gives what to say of one that some others can write to.
+/// Refuses a cache that everybody can write to. Returns a warning for one that some other users can write to.
 fn check_cache(dir: &Path) -> Result<Option<String>, OpenToAll> {
     let mut warning = None;
     for path in TRUSTED.map(|part| dir.join(part)) {
-        // What is not there yet is made by assay.
+        // Missing parts are created by assay.
         let Ok(found) = fs_err::metadata(&path) else { continue };
         let (mode, owner) = (found.mode(), found.uid());
         if mode & 0o002 != 0 && mode & 0o1000 == 0 {
             return Err(OpenToAll(path));
         }
         let is_anothers = owner != 0 && owner != geteuid().as_raw();
-        // A group of one's own is how many systems give files to their users.
+        // Many systems give each user a group of their own, which is harmless.
         let is_groups = mode & 0o020 != 0 && found.gid() != getegid().as_raw();
         if warning.is_none() && (is_anothers || is_groups || mode & 0o002 != 0) {
             let path = path.display();
@@ -99,7 +99,7 @@ fn check_cache(dir: &Path) -> Result<Option<String>, OpenToAll> {
     Ok(warning)
 }
 
-/// Makes a directory that only this user may enter, also where it is there already.
+/// Creates a directory that only this user may enter. An existing one gets the same permissions.
 pub(crate) fn make_private(dir: &Path) -> Result<()> {
     fs_err::create_dir_all(dir)?;
     if fs_err::metadata(dir)?.mode() & 0o077 != 0 {
@@ -108,7 +108,7 @@ pub(crate) fn make_private(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The cache of servers and templates, made where it is not there yet.
+/// The cache of servers and templates, which is created if it is missing.
 pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     let dir = cache_dir(given)?;
     let chosen_by = "`--cache-dir` or `ASSAY_CACHE`";
@@ -119,7 +119,7 @@ pub(crate) fn made_cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// The directory of what outlives a command, made where it is not there yet.
+/// The directory of data that outlives a command, which is created if it is missing.
 pub(crate) fn made_state_dir() -> Result<PathBuf> {
     let dir = state_dir()?;
     let chosen_by = "`XDG_STATE_HOME`";
@@ -127,7 +127,7 @@ pub(crate) fn made_state_dir() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Variables that name a base directory, and what else names the place below it.
+/// The variables that name a base directory, and the path below it.
 type Variable = (&'static str, &'static str);
 
 const CACHE: Variable = ("XDG_CACHE_HOME", "`ASSAY_CACHE`");
@@ -135,18 +135,21 @@ const LEDGER: Variable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
 const STATE: Variable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
 const CONFIG: Variable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
 
-/// Nothing says where a directory of assay's is.
+/// Nothing determines the place of one of assay's directories.
 #[derive(Debug, thiserror::Error)]
 #[error("neither `{}` nor `HOME` names a directory", .0.0)]
 pub(crate) struct NoHome(Variable);
 
 impl Hint for NoHome {
     fn hints(&self) -> Vec<String> {
-        vec![format!("set `HOME` to your home directory, or {} to a place of your own", self.0.1)]
+        vec![format!(
+            "set `HOME` to your home directory, or {} to a directory of your own",
+            self.0.1
+        )]
     }
 }
 
-/// Something is not what it was named for.
+/// A path does not have the kind of file that it was named for.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` {what}", path.display())]
 pub(crate) struct WrongPlace {
@@ -161,17 +164,17 @@ impl Hint for WrongPlace {
     }
 }
 
-/// Most that is read as one text, bytes: what a person writes has a thousandth of it.
+/// Maximum size of a text, bytes. Texts that people write have a thousandth of it.
 const TEXT_MAX: u64 = 1 << 20;
 
-/// Something that is to be a text is none.
+/// A file that should be text is not.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It is longer than any text that a person writes, perhaps without end.
+    /// It is longer than any text that a person writes, and perhaps endless.
     #[error("`{name}` has more than {TEXT_MAX} bytes")]
     TooLong { name: String, hint: &'static str },
-    /// It has bytes that are no characters.
-    #[error("`{name}` is not UTF-8 text: byte {at} belongs to no character")]
+    /// It has bytes that are not characters.
+    #[error("`{name}` is not UTF-8 text: byte {at} is invalid")]
     NotText { name: String, at: usize, hint: &'static str },
 }
 
@@ -183,7 +186,7 @@ impl Hint for Unreadable {
     }
 }
 
-/// What is read of a file or pipe that may be anything.
+/// Reads the text of a file or pipe, which may be anything.
 pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<String> {
     let mut bytes = Vec::new();
     let cannot = || format!("cannot read `{name}`");
@@ -200,7 +203,7 @@ pub(crate) fn text(from: impl Read, name: &str, hint: &'static str) -> Result<St
 
 const IS_DIRECTORY: &str = "is a directory";
 
-/// Refuses a file that is not there, and a directory, with what to do instead.
+/// Refuses a missing file and a directory, with advice.
 pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
     if path.is_dir() {
         return Err(WrongPlace { path: path.to_owned(), what: IS_DIRECTORY, hint });
@@ -208,9 +211,9 @@ pub(crate) fn check_file(path: &Path, hint: &'static str) -> Result<(), WrongPla
     check_there(path, hint)
 }
 
-/// Refuses a path that is not there.
+/// Refuses a missing path.
 pub(crate) fn check_there(path: &Path, hint: &'static str) -> Result<(), WrongPlace> {
-    // What cannot be looked at is told by who reads it.
+    // If the path cannot be inspected, reading it reports the error.
     match path.try_exists() {
         Ok(false) => Err(WrongPlace { path: path.to_owned(), what: "does not exist", hint }),
         _ => Ok(()),
@@ -245,19 +248,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_of_a_person_is_refused() {
+    fn binary_files_are_refused() {
         let told = |from: &mut dyn Read| text(from, "x", "name a study file");
         assert_eq!(told(&mut "größe".as_bytes()).unwrap(), "größe");
         let endless = told(&mut std::io::repeat(0)).unwrap_err();
         assert_eq!(endless.to_string(), "`x` has more than 1048576 bytes");
         let bytes = told(&mut &b"ab\xff"[..]).unwrap_err();
-        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 belongs to no character");
+        assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3 is invalid");
         let hints = bytes.downcast_ref::<Unreadable>().unwrap().hints();
         assert_eq!(hints, ["name a study file"]);
     }
 
     #[test]
-    fn a_cache_that_everybody_can_write_to_is_refused() {
+    fn a_world_writable_cache_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, part) = (folder.path().join("cache"), folder.path().join("cache/templates"));
         make_private(&part).unwrap();

@@ -1,4 +1,4 @@
-//! What is going on, on stderr: live lines in a terminal, plain lines elsewhere, nothing when quiet.
+//! Progress on stderr: live lines in a terminal, plain lines elsewhere, nothing with `--quiet`.
 
 use std::io::{IsTerminal, Write as _};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use assay_model::{Verdict, printable, printable_lines};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Tells the user what assay is doing. Never part of the result.
+/// Shows what assay is doing. It is never part of the result.
 #[derive(Debug)]
 pub(crate) struct Progress {
     sink: Sink,
@@ -20,20 +20,20 @@ enum Sink {
     Live(ProgressBar),
 }
 
-/// Where the measuring of a study stands.
+/// The state of a study that is being measured.
 #[derive(Debug)]
 pub(crate) struct Standing<'a> {
     /// Time used, seconds.
     pub(crate) used_s: f64,
     /// Time that may be used, seconds.
     pub(crate) budget_s: f64,
-    /// What is measured now.
+    /// The current measurement.
     pub(crate) what: &'a str,
-    /// What is known so far.
+    /// The verdicts so far.
     pub(crate) so_far: &'a Tally,
 }
 
-/// How many comparisons are decided, over all systems but the base and its twin.
+/// Numbers of decided comparisons, over all systems except the base and its twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     slower: u32,
@@ -59,8 +59,8 @@ impl Tally {
         tally
     }
 
-    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty when there is nothing to count. Plain, as part of a line
-    /// that is made harmless as a whole.
+    /// `▼ 3 slower  ▲ 5 faster  = 8 same  ? 16 open`; empty if there is nothing to count. It is plain text, as part of
+    /// a line that is made harmless as a whole.
     pub(crate) fn words(self) -> String {
         anstream::adapter::strip_str(&self.styled()).to_string()
     }
@@ -81,7 +81,7 @@ impl Tally {
     }
 }
 
-/// How often the live line moves by itself.
+/// How often the live line is redrawn by itself.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Progress {
@@ -100,7 +100,7 @@ impl Progress {
         Self { sink }
     }
 
-    /// Something begins that takes long enough to be told in a log.
+    /// Shows that something begins that takes long enough for a line in a log.
     pub(crate) fn begin(&self, what: &str) {
         match &self.sink {
             Sink::Lines => print(what),
@@ -108,7 +108,7 @@ impl Progress {
         }
     }
 
-    /// How it goes on; only where the line can be rewritten.
+    /// Shows the state of the work, if the line can be rewritten.
     pub(crate) fn update(&self, what: &str) {
         if let Sink::Live(bar) = &self.sink {
             bar.set_style(spinner_style());
@@ -116,7 +116,7 @@ impl Progress {
         }
     }
 
-    /// A line that the user has asked for, however quiet the rest is.
+    /// Prints a line that the user has asked for, even with `--quiet`.
     pub(crate) fn line(&self, line: &str) {
         match &self.sink {
             Sink::Quiet | Sink::Lines => print(line),
@@ -124,17 +124,17 @@ impl Progress {
         }
     }
 
-    /// Something is done: `subject` in bold, then what became of it.
+    /// Shows that something is done: `subject` in bold, then the result.
     pub(crate) fn done(&self, subject: &str, what: &str) {
         self.keep("✓", AnsiColor::Green, subject, what);
     }
 
-    /// Something went wrong that does not end the study.
+    /// Shows that something went wrong that does not end the study.
     pub(crate) fn failed(&self, subject: &str, what: &str) {
         self.keep("✗", AnsiColor::Red, subject, what);
     }
 
-    /// What the user should know before it goes on.
+    /// Shows something that the user should know before the work continues.
     pub(crate) fn note(&self, what: &str) {
         self.stay(&on_lines(what));
     }
@@ -153,7 +153,7 @@ impl Progress {
         }
     }
 
-    /// Where the measuring stands: part of the time used, what is measured now, what is known.
+    /// Shows the progress of measuring: the share of the time used, the current measurement, and the verdicts so far.
     pub(crate) fn measuring(&self, standing: &Standing) {
         let Sink::Live(bar) = &self.sink else { return };
         let Standing { used_s, budget_s, what, so_far } = standing;
@@ -166,7 +166,7 @@ impl Progress {
         bar.set_message(format!("{time}  {known}{gap}{}", shortened(&printable(what))));
     }
 
-    /// Clears the live line: the result comes next.
+    /// Clears the live line, because the result comes next.
     pub(crate) fn finish(&self) {
         if let Sink::Live(bar) = &self.sink {
             bar.finish_and_clear();
@@ -174,18 +174,19 @@ impl Progress {
     }
 }
 
-/// A line that stays, with nothing in it that commands a terminal.
+/// Prints a line that stays. Nothing in it controls the terminal.
 pub(crate) fn print(text: &str) {
     write_line(&on_lines(text));
 }
 
-/// The same with a word in front in colour and bold, such as `error`.
+/// The same, with a word in front that is coloured and bold, such as `error`.
 pub(crate) fn print_marked(word: &str, color: AnsiColor, text: &str) {
     let style = color.on_default().bold();
     write_line(&format!("{style}{word}{style:#}: {}", on_lines(text)));
 }
 
-/// Text from anywhere as it may be shown: further lines are indented, so that none passes for a line of assay's own.
+/// Text from anywhere in a form that may be shown. Further lines are indented, so that none of them looks like a line
+/// of assay's own.
 fn on_lines(text: &str) -> String {
     let lines = printable_lines(text.trim_end());
     let indented = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
@@ -193,11 +194,11 @@ fn on_lines(text: &str) -> String {
     further.fold(lines.split('\n').take(1).collect(), |text, line| text + &line)
 }
 
-/// Characters of a word with a URL that stay in a line which can be rewritten, at its begin and at its end.
+/// Number of characters at the start and the end of a word with a URL that stay in a line that can be rewritten.
 const OF_URL: [usize; 2] = [22, 14];
 
-/// Text for a line that is as wide as the terminal, and has what is done after the name of a system: where that is a
-/// long URL, its middle is left out.
+/// Text for a line that is as wide as the terminal and has the work after the name of a system. If the name is a long
+/// URL, its middle is left out.
 fn shortened(text: &str) -> String {
     let [begin, end] = OF_URL;
     let short = |word: &str| {
@@ -212,9 +213,9 @@ fn shortened(text: &str) -> String {
     text.split(' ').map(short).collect::<Vec<_>>().join(" ")
 }
 
-/// Colours only where stderr can show them.
+/// Writes a line to stderr, with colours only if it can show them.
 fn write_line(line: &str) {
-    // A terminal that was closed is no reason to fail.
+    // A closed terminal is no reason to fail.
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_commands_the_terminal_or_passes_for_a_line_of_assays_own() {
+    fn no_text_controls_the_terminal_or_imitates_a_line_of_assay() {
         assert_eq!(on_lines("a\u{1b}[2J\u{202e}b\nhint: run this\n"), "a�[2J�b\n  hint: run this");
     }
 
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_there_is_is_counted() {
+    fn only_nonzero_counts_are_shown() {
         let tally = Tally { slower: 3, open: 16, ..Tally::default() };
         assert_eq!(tally.words(), "▼ 3 slower  ? 16 open");
         assert_eq!(on_lines(&format!("so far {}", tally.words())), "so far ▼ 3 slower  ? 16 open");

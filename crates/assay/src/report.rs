@@ -1,4 +1,4 @@
-//! `assay report`, `studies` and `tests`, and how every command writes its result: stdout is the result alone.
+//! `assay report`, `studies` and `tests`, and how every command writes its result: stdout has only the result.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     let Some(id) = found else {
         bail!(crate::advice::Advised::new(
             format!("there is no study in `{}` yet", file.display()),
-            "`assay compare BASE OTHER` makes one"
+            "`assay compare BASE OTHER` creates one"
         ))
     };
     let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
@@ -32,8 +32,8 @@ pub(crate) fn run(args: &Report) -> Result<Exit> {
     write(&StudyRecord { running, ..record }, &args.output)
 }
 
-/// A study of the ledger. How to do it again is written anew: who follows it is to run assay and nothing else, whatever
-/// a ledger has in its place.
+/// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
+/// run assay, whatever the ledger has in its place.
 pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let mut record = ledger.read(id)?;
     let request = assay_plan::read_study("recipe", &record.study.recipe);
@@ -45,7 +45,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
 pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     check(&args.output)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    // No ledger yet is no study yet, unless it was named.
+    // If there is no ledger yet, there are no studies, unless the user named the ledger.
     let is_new = args.ledger.file.is_none() && !file.exists();
     let ledger = if is_new { None } else { Some(Ledger::open_read_only(&file)?) };
     let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
@@ -56,7 +56,7 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Lists the microbenchmarks of a set.
+/// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests) -> Result<Exit> {
     let set = args.set;
     let list: Vec<ListedTest> = assay_plan::select_tests(set, &args.patterns)?
@@ -74,7 +74,7 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Judges a study and writes it where the user wants it; the exit code says whether a cell failed.
+/// Judges a study and writes it where the user wants it. The exit code says whether a cell failed.
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put(output, |format, options| assay_report::render(record, &judgement, format, options))?;
@@ -82,19 +82,20 @@ pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     Ok(if failed { Exit::CellFailed } else { Exit::Done })
 }
 
-/// [`write`] for what was just measured: where the file cannot be written after all, the answer goes to stdout.
+/// Like [`write`], for a study that was just measured: if the file cannot be written after all, the report goes to
+/// stdout.
 pub(crate) fn write_measured(record: &StudyRecord, output: &Output) -> Result<Exit> {
     write(record, output).map_err(|source| {
         if output.output.is_some() {
             let stdout = Output { format: Some(FormatWord::Text), output: None };
-            // What went wrong first is what is told.
+            // The first error is the one to report.
             let _ = write(record, &stdout);
         }
         NotWritten { study: record.study.id.clone(), source }.into()
     })
 }
 
-/// A study was measured, and its report could not be written.
+/// A study was measured, but its report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the report of study `{study}`")]
 pub(crate) struct NotWritten {
@@ -108,11 +109,11 @@ impl Hint for NotWritten {
     }
 }
 
-/// Renders in the format that was asked for, to where it was asked for.
+/// Renders in the requested format, to the requested place.
 fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> Result<()> {
     let format = format(output)?;
     let mut options = options(output.output.is_none());
-    // Only text may carry colours.
+    // Only text may have colours.
     options.color &= format == Format::Text;
     let text = render(format, &options);
     match &output.output {
@@ -121,7 +122,7 @@ fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> 
     }
 }
 
-/// What was asked for, else what the ending of the file says.
+/// The requested format, or else the one that the extension of the file implies.
 fn format(output: &Output) -> Result<Format, NoFormat> {
     if let Some(word) = output.format {
         return Ok(match word {
@@ -144,9 +145,9 @@ fn format(output: &Output) -> Result<Format, NoFormat> {
     }
 }
 
-/// The ending of a file stands for no format.
+/// The extension of the file stands for no format.
 #[derive(Debug, thiserror::Error)]
-#[error("assay writes no format with the extension `.{0}`")]
+#[error("assay has no format with the extension `.{0}`")]
 pub(crate) struct NoFormat(String);
 
 impl Hint for NoFormat {
@@ -157,22 +158,22 @@ impl Hint for NoFormat {
     }
 }
 
-/// Refuses a place that nothing can be written to, and a format that is not there, before anything is measured for it.
+/// Refuses a place that cannot be written to, and an unknown format, before anything is measured.
 pub(crate) fn check(output: &Output) -> Result<()> {
     format(output)?;
     Ok(output.output.as_deref().map_or(Ok(()), check_place)?)
 }
 
-/// The place of `-o` does not take a result.
+/// The file of `-o` cannot take a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
-    /// It names no file.
+    /// It is a directory.
     #[error("`{}` is a directory; `-o` takes a file", .0.display())]
     Directory(PathBuf),
-    /// It names a file in no directory.
+    /// Its directory does not exist.
     #[error("`{}` cannot be written: `-o` names a file in a directory that exists", .0.display())]
     NoDirectory(PathBuf),
-    /// The kernel refuses.
+    /// The kernel refuses it.
     #[error("`{}` cannot be written", .0.display())]
     Refused(PathBuf, #[source] std::io::Error),
 }
@@ -188,7 +189,7 @@ impl Hint for NoPlace {
     }
 }
 
-/// Whether a result can be written to a file, which stays as it is: neither emptied nor made.
+/// Checks that a result can be written to a file. The file stays as it is: it is neither emptied nor created.
 fn check_place(path: &Path) -> Result<(), NoPlace> {
     if path.is_dir() {
         return Err(NoPlace::Directory(path.to_owned()));
@@ -207,7 +208,7 @@ fn try_to_open(path: &Path) -> std::io::Result<()> {
     let mut options = fs_err::OpenOptions::new();
     match fs_err::symlink_metadata(path) {
         Ok(it) if it.is_file() => options.append(true).open(path).map(drop),
-        // Opening a pipe would wait for its reader, and making what a link names would leave it there.
+        // Opening a pipe would wait for its reader, and creating the target of a link would leave it there.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             options.write(true).create_new(true).open(path)?;
@@ -217,7 +218,7 @@ fn try_to_open(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Prints a list: one line each, or a JSON array.
+/// Prints a list: one line for each item, or a JSON array.
 pub(crate) fn put_rows<T: Serialize>(
     shape: &ShapeArg,
     rows: &[T],
@@ -231,7 +232,7 @@ pub(crate) fn put_rows<T: Serialize>(
     })
 }
 
-/// Prints one thing: in words, or a JSON object.
+/// Prints one item: in words, or as a JSON object.
 pub(crate) fn put_one<T: Serialize>(
     shape: &ShapeArg,
     thing: &T,
@@ -245,10 +246,10 @@ pub(crate) fn put_one<T: Serialize>(
     })
 }
 
-/// Width of text that is not shown in a terminal, so that a file does not depend on who wrote it.
+/// Width of text that is not shown in a terminal. A file must not depend on the terminal of its writer.
 const WIDTH: usize = 120;
 
-/// As wide as the terminal, if it is one that is written to. Colours are taken out again where they cannot be shown.
+/// Layout for the terminal's width, if the output is a terminal. Colours are removed later if they cannot be shown.
 fn options(to_stdout: bool) -> TextOptions {
     let to_terminal = to_stdout && std::io::stdout().is_terminal();
     TextOptions { width: if to_terminal { terminal_width() } else { WIDTH }, color: true }
@@ -283,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_tried_without_a_trace() {
+    fn checking_an_output_path_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let [kept, new, below] =
             ["kept.html", "new.html", "no/x.html"].map(|name| folder.path().join(name));
@@ -294,15 +295,15 @@ mod tests {
         assert!(!new.exists());
         assert!(matches!(check_place(folder.path()), Err(NoPlace::Directory(_))));
         assert!(matches!(check_place(&below), Err(NoPlace::NoDirectory(_))));
-        // Nobody makes a file there, not even root.
+        // Nobody can create a file there, not even root.
         let refused = check_place(Path::new("/proc/x.html")).unwrap_err();
         assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
         assert_eq!(refused.hints().len(), 1);
     }
 
-    /// The check may have been long ago, when the place was still there.
+    /// The check may have been long ago, when the place still existed.
     #[test]
-    fn a_result_that_cannot_be_written_says_where_it_is() {
+    fn an_unwritable_report_says_where_the_study_is() {
         let source = std::io::Error::from(ErrorKind::StorageFull).into();
         let error = NotWritten { study: "20261118-0a1b".to_owned(), source };
         assert!(error.hints()[0].contains("`assay report 20261118-0a1b -o FILE`"));

@@ -17,7 +17,7 @@ use crate::systems::{
     DATABASE, agree, environment, fetch, provisioner, sandbox_site, start_on_empty,
 };
 
-/// Connections that a sandbox takes: as many clients as a benchmark may have, and some to look on.
+/// Connections that a sandbox accepts: as many clients as a benchmark may have, and some more.
 const CONNECTIONS: u32 = 1024 + 64;
 
 /// Redo log of a sandbox, MB.
@@ -85,7 +85,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A version that can be had, for scripts.
+/// An available version, for scripts.
 #[derive(Serialize)]
 struct Available {
     system: String,
@@ -100,7 +100,7 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
     let Some(product) = Product::ALL.into_iter().find(|it| it.word() == product) else {
         anyhow::bail!("`{product}` is not a product: `mariadb`, `mysql` or `postgres`");
     };
-    progress.update("looking at the sources");
+    progress.update("searching the sources");
     let provisioner = provisioner(&env)?;
     let found = env.interrupt.may_end_in(|| provisioner.available(product))?;
     progress.finish();
@@ -130,7 +130,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
     crate::open_files::Demand::of_server().raise()?;
-    // Nothing is fetched for a port that is taken.
+    // If the port is taken, nothing is fetched.
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
     }
@@ -145,7 +145,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let _hold = provisioner.hold(&prefix)?;
     if spec.product == Product::Postgres {
         assay_servers::leave_root_where_needed()
-            .with_context(|| format!("cannot run `{words}` as another user than root"))?;
+            .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
     let intent = Intent {
         buffer_pool_mb: args.buffer_pool,
@@ -198,8 +198,8 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
     )
 }
 
-/// The URL of a sandbox, as assay and the product's own programs take it. With its password, which nobody is told but
-/// the one who starts it.
+/// The URL of a sandbox, as assay and the product's own programs take it. It has the password, which only the user who
+/// starts the sandbox sees.
 fn url(product: Product, server: &Server) -> String {
     let url = ServerUrl {
         product,
@@ -214,8 +214,8 @@ fn url(product: Product, server: &Server) -> String {
     }
 }
 
-/// What to type to be connected by the product's own program: by the socket, then by the port. A password goes into the
-/// environment, as all users of the machine can read command lines.
+/// Commands that connect with the product's own program: by the socket, then by the port. They pass a password in the
+/// environment, because all users of the machine can read command lines.
 fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<String> {
     let login = |variable| match password {
         Some(password) => format!("{variable}={} ", shell_quoted(password)),
@@ -239,13 +239,16 @@ fn commands(product: Product, kept: &KeptServer, password: Option<&str>) -> Vec<
     }
 }
 
-/// The name that was asked for, or one made of the system's.
+/// The requested name, or one derived from the system's name.
 fn free_name(args: &ServerStart, spec: &SystemSpec, site: &Site) -> Result<String> {
     let taken: Vec<String> =
         assay_servers::kept(&site.run_root)?.into_iter().map(|it| it.kept.name).collect();
     if let Some(name) = &args.name {
         anyhow::ensure!(!taken.contains(name), "a server called `{name}` already exists");
-        anyhow::ensure!(is_name(name), "`{name}` is not a name: letters, digits, `.`, `_` and `-`");
+        anyhow::ensure!(
+            is_name(name),
+            "`{name}` is not a valid name: use letters, digits, `.`, `_` and `-`"
+        );
         return Ok(name.clone());
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
@@ -263,7 +266,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// A port that nobody uses at this moment.
+/// A port that is free at this moment.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr())?.port())
 }
@@ -280,7 +283,7 @@ fn list(shape: &ShapeArg) -> Result<Exit> {
     let found = assay_servers::kept(&sandbox_site()?.run_root)?;
     let listed: Vec<Listed> = found.iter().map(listed).collect();
     if listed.is_empty() && shape.format == ShapeWord::Text {
-        print("no server is running; `assay server start SYSTEM` starts one");
+        print("no servers are running; `assay server start SYSTEM` starts one");
     }
     let line = |it: &Listed| {
         let port = it.kept.port.map_or_else(String::new, |port| format!("  port {port}"));
@@ -307,7 +310,7 @@ fn stop(args: &ServerStop) -> Result<Exit> {
         progress.update(&format!("stopping {name}"));
         match server.stop().with_context(|| format!("cannot stop `{name}`")) {
             Ok(()) => progress.done(&name, "is stopped, and its data is removed"),
-            // The others are to be stopped all the same.
+            // The other servers are stopped nevertheless.
             Err(error) if stopped.is_ok() => stopped = Err(error),
             Err(error) => progress.failed(&name, &format!("{error:#}")),
         }
@@ -318,16 +321,16 @@ fn stop(args: &ServerStop) -> Result<Exit> {
     stopped.map(|()| Exit::Done)
 }
 
-/// The servers of these names, each once: all of them, or none is touched.
+/// The servers with these names, each once. If one name is wrong, this fails and nothing is stopped.
 fn named(mut found: Vec<FoundServer>, names: &[String]) -> Result<Vec<FoundServer>> {
     let missing: Vec<String> = (names.iter())
         .filter(|name| !found.iter().any(|it| it.kept.name == **name))
-        // What is no name may be a URL with a password.
+        // A text that is not a name may be a URL with a password.
         .map(|name| if is_name(name) { format!("`{name}`") } else { "that".to_owned() })
         .collect();
     anyhow::ensure!(
         missing.is_empty(),
-        "no server is called {}; `assay server list` shows those there are",
+        "no server is called {}; `assay server list` shows the running servers",
         missing.join(" or ")
     );
     found.retain(|it| names.contains(&it.kept.name));

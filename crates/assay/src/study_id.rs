@@ -1,14 +1,14 @@
-//! Which study of a ledger is meant: a name, what only one name begins with, or `latest`.
+//! Finds the study of a ledger that the user means: by its name, a unique prefix of it, or `latest`.
 
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::StudySummary;
 
-/// What stands for the latest study.
+/// The word for the latest study.
 const LATEST: &str = "latest";
 
-/// The study that is meant. Without a name, and for `latest`, it is the latest of those that fit; one that failed
-/// before anything was measured only where there is no other.
+/// The study that the user means. Without a name, and for `latest`, it is the latest of those that fit. A study that
+/// failed before anything was measured counts only if there is no other.
 pub(crate) fn find(
     ledger: &Ledger,
     name: Option<&str>,
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_measured_is_the_latest_only_if_there_is_no_other() {
+    fn a_study_without_slices_is_the_latest_only_if_it_is_the_only_one() {
         let studies = || vec![study("a", 5, false), study("b", 9, true), study("c", 0, false)];
         assert_eq!(latest(studies(), |_| true).as_deref(), Some("b"));
         assert_eq!(latest(studies(), |study| !study.finished).as_deref(), Some("a"));

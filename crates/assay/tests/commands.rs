@@ -1,4 +1,4 @@
-//! Each part alone: sandboxes, load, bench, audit, cache.
+//! Each command alone: sandboxes, load, bench, audit, cache.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -42,7 +42,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     assert_eq!(count("read"), 14 * count("events"));
     assert!(points["latency_us"]["p50"].as_f64().unwrap() > 0.0);
     assert!(points["client_cpu_us_per_query"].as_f64().unwrap() > 0.0);
-    // Whoever may knock at the port needs the password.
+    // Anybody may try to connect to the port, and needs the password.
     let stranger = format!("mysql://root@127.0.0.1:{port}/sbtest");
     let refused = place.run_to_end(&["bench", &stranger, "--test", "scan"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -51,7 +51,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     let paced = bench(&tcp, &["point-query", "--rate", "100", "--db-ps-mode", "disable"]);
     assert_eq!(paced["events"], 30);
 
-    // The name and the port are taken.
+    // The name and the port are in use.
     let again = place.run_to_end(&[&start[..], &["--name", "one"]].concat());
     assert_eq!(again.status.code(), Some(2));
     let port = port.to_string();
@@ -62,7 +62,7 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
 
     let listed = json(&place, &["server", "list", "--format", "json"]);
     assert_eq!(listed[0]["state"], "running");
-    // None is stopped where one of the names is wrong.
+    // If one of the names is wrong, none of the servers is stopped.
     let refused = place.run_to_end(&["server", "stop", "one", "nosuch"]);
     assert_eq!(refused.status.code(), Some(2));
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -79,12 +79,12 @@ fn a_sandbox_is_started_loaded_driven_listed_and_stopped() {
     place.assert_nothing_left();
 }
 
-/// `cache clean` leaves what a sandbox uses, and takes the rest.
+/// `cache clean` leaves what a sandbox uses, and removes the rest.
 #[test]
 fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     let place = Place::new();
     let shared = fs_err::canonicalize(place.cache().join("prefixes")).unwrap();
-    // A cache that may be emptied: of copies.
+    // The test needs a cache that may be emptied, with copies of the servers.
     fs_err::remove_file(place.cache().join("prefixes")).unwrap();
     fs_err::remove_file(place.cache().join("provision.lock")).unwrap();
     let copied =
@@ -105,9 +105,9 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     place.assert_nothing_left();
 }
 
-/// Its options may name files in its own directory, and its URL is one that `psql` takes.
+/// Options of a sandbox may name files in its own directory, and `psql` takes its URL.
 #[test]
-fn what_a_sandbox_tells_is_what_others_need() {
+fn the_output_of_a_sandbox_suits_other_clients() {
     let place = Place::new();
     let system = "mariadb@11.8+log_bin=binlog+slow_query_log=1+slow_query_log_file=slow.log";
     let start = ["server", "start", system, "--offline", "--format", "json"];
@@ -131,7 +131,7 @@ fn what_a_sandbox_tells_is_what_others_need() {
         let loaded = place.command(&load).env("ASSAY_PASSWORD", password).output().unwrap();
         assert!(String::from_utf8_lossy(&loaded.stdout).contains("\"rows\": 100"), "{loaded:?}");
     }
-    // The programs' own way to name a socket.
+    // This is how the programs themselves name a socket.
     let (_, socket) = commands[0];
     assert!(socket.contains("?host=/") && socket.contains("&port="), "{told}");
     assert_eq!(place.run_to_end(&["server", "stop", "p"]).status.code(), Some(0));
@@ -139,7 +139,7 @@ fn what_a_sandbox_tells_is_what_others_need() {
 }
 
 #[test]
-fn a_sandbox_of_mysql_asks_for_its_password_at_the_port() {
+fn a_mysql_sandbox_requires_its_password_on_the_port() {
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     let place = Place::new();
     let start = ["server", "start", "mysql@5.7", "--offline", "--format", "json", "--name", "m"];
@@ -157,7 +157,7 @@ fn a_sandbox_of_mysql_asks_for_its_password_at_the_port() {
 }
 
 #[test]
-fn an_audit_tells_what_differs_and_how_to_read_it() {
+fn an_audit_lists_the_differences() {
     let place = Place::new();
     let other = "mariadb@11.8+innodb_doublewrite=OFF";
     let audit = json(&place, &["audit", "mariadb@11.8", other, "--offline", "--format", "json"]);
@@ -171,12 +171,12 @@ fn an_audit_tells_what_differs_and_how_to_read_it() {
 }
 
 #[test]
-fn what_is_no_study_does_not_wait_for_one_but_warns() {
+fn other_commands_warn_of_a_running_study_without_waiting() {
     let place = Place::new();
     let path = "/tmp/assay-measures.lock";
-    // Another user may have made it: reading is enough for a lock.
+    // Another user may have created it. Reading is enough for a lock.
     let lock = fs_err::File::open(path).or_else(|_| fs_err::File::create(path)).unwrap();
-    // Studies of other tests come first.
+    // Waits for studies of other tests.
     lock.lock().unwrap();
     let system = "mariadb@10.11";
     let audit = place.run_to_end(&["audit", system, system, "--offline", "--format", "json"]);
@@ -212,7 +212,7 @@ fn the_cache_is_listed_and_cleaned() {
         let is_named = |line: &str| line.contains(system) && line.ends_with("), no tables");
         assert!(listed.lines().any(is_named), "{listed}");
     }
-    // Nothing is that old.
+    // Nothing in the cache is that old.
     assert_eq!(place.run_to_end(&["cache", "clean"]).status.code(), Some(0));
     assert_eq!(data(&kinds(&place)), 2);
     assert!(kinds(&place).contains(&"server".to_owned()));

@@ -1,4 +1,4 @@
-//! Studies whose systems differ in their config: files that they start from, and options by name.
+//! Studies whose systems differ in configuration: by config files that they start from, and by options.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -7,7 +7,7 @@ use assay_model::Product;
 use common::Place;
 use serde_json::Value;
 
-/// The result of a study file beside which `config` stands as `server.conf`, and what went to stderr.
+/// Runs a study file with `config` next to it as `server.conf`. Returns the result and the text on stderr.
 #[track_caller]
 fn run(systems: &str, config: &str) -> (Value, String) {
     let place = Place::new();
@@ -30,7 +30,7 @@ fn run(systems: &str, config: &str) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), stderr)
 }
 
-/// The value that a setting has in the two systems, and its class.
+/// The values of a setting in the two systems, and its class.
 fn finding(result: &Value, setting: &str) -> [String; 3] {
     let findings = result["audit"].as_array().unwrap();
     let found = findings.iter().find(|it| it["setting"] == setting);
@@ -74,7 +74,7 @@ innodb_stats_persistent = OFF
         let [_, value, class] = finding(&result, setting);
         assert_eq!([value.as_str(), class.as_str()], [tuned, "expected"], "{setting}");
     }
-    // A pool's threads serve all connections together: its CPU is the whole server's.
+    // The threads of a pool serve all connections together, so their CPU time is that of the whole server.
     for cell in result["cells"].as_array().unwrap() {
         assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell:#}");
     }

@@ -1,4 +1,5 @@
-//! A test that nothing in assay knows: defined here, in one place, it is planned, sent, kept, judged and reported.
+//! A test that nothing in assay knows. It is defined here, in one place, and is planned, sent, kept, judged and
+//! reported.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -7,9 +8,9 @@ use std::time::Duration;
 use assay_ledger::Ledger;
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{
-    Artifact, Class, Definition, Distribution, Fill, Group, Habits, Host, Pacing, Product, Role,
-    Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table, Test,
-    Unit,
+    Artifact, Class, Definition, Distribution, Fill, Group, Host, Pacing, PlanningFacts, Product,
+    Role, Schema, Script, Slice, SliceOutcome, StartFrom, Step, Study, StudyRecord, System, Table,
+    Test, Unit,
 };
 use assay_plan::{MachineFacts, Request, SetupRequest, plan_of};
 use assay_report::{Format, TextOptions, render};
@@ -41,12 +42,12 @@ fn count_by_k() -> Test {
             clients: None,
             pacing: Pacing::Closed,
         }],
-        habits: Habits::default(),
+        planning: PlanningFacts::default(),
         digest: String::new(),
     })
 }
 
-/// Measures the only cell of a study four times on every system, and reads what the ledger has of it.
+/// Measures the only cell of a study four times on every system, and reads the record from the ledger.
 fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRecord {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.db");

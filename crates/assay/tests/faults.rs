@@ -1,5 +1,5 @@
-//! What goes wrong while measuring, each provoked on real servers: never a verdict from it, never anything left behind,
-//! and the rest of the study goes on.
+//! Faults while measuring, each provoked on real servers: they never lead to a verdict and leave nothing behind, and
+//! the rest of the study continues.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -46,7 +46,7 @@ fn start(place: &Place) -> Child {
     command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for the end: the exit code and the result.
+/// Waits for the end. Returns the exit code and the result.
 fn finished(mut child: Child) -> (Option<i32>, Value) {
     let mut text = String::new();
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
@@ -69,7 +69,7 @@ fn servers(place: &Place) -> Vec<Pid> {
     found
 }
 
-/// It may have ended meanwhile.
+/// Signals a server, which may have ended meanwhile.
 fn signal(server: Pid, signal: Signal) {
     let _ = kill_process(server, signal);
 }
@@ -80,7 +80,7 @@ fn sockets(place: &Place) -> Vec<PathBuf> {
     entries.map(|entry| entry.path().join("u/s")).filter(|socket| socket.exists()).collect()
 }
 
-/// Does something to the servers, each time that another slice was measured, until it has made a test fail.
+/// Acts on the servers after each further slice, until a test has failed.
 fn until_a_test_fails(place: &Place, child: &mut Child, mut act: impl FnMut()) {
     let mut seen = 3;
     while place.failed_slices() == 0 {
@@ -90,7 +90,8 @@ fn until_a_test_fails(place: &Place, child: &mut Child, mut act: impl FnMut()) {
     }
 }
 
-/// At least one test failed and says why, no figure of it is a verdict, and others were measured to their end.
+/// At least one test failed and gives the reason, none of its figures is a verdict, and others were measured to their
+/// end.
 #[track_caller]
 fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(code, Some(3), "{result:#}");
@@ -120,14 +121,14 @@ fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
 }
 
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
-    // In good order, for those that are awake; a frozen one ends when it gets its turn.
+    // Servers that are awake end in good order. A frozen one ends when it gets its turn.
     assert_a_test_fails("", |place| {
         servers(place).into_iter().for_each(|server| signal(server, Signal::TERM));
     });
 }
 
 fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
-    // All but one of the servers are frozen: the one that answers is taking its turn.
+    // All servers except one are frozen. The one that answers is taking its turn.
     assert_a_test_fails("", |place| {
         for socket in sockets(place) {
             let mut options = ConnectOptions::unix(socket, "root");
@@ -144,12 +145,12 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
     });
 }
 
-/// The client waits for half a minute or so before it gives a server up.
+/// The client waits for about half a minute before it gives up on a server.
 fn a_server_that_hangs_fails_its_test_and_the_study_goes_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
-    // Whoever is frozen anyway is woken for its turn; the one whose turn it is hangs.
+    // A frozen server is woken for its turn. The server whose turn it is hangs.
     let mut stopped_at = 0;
     while place.failed_slices() == 0 {
         if place.slices() > stopped_at.max(3) {
@@ -173,9 +174,9 @@ fn an_option_that_a_version_does_not_know_is_told() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("has no option `no_such_option`"), "{stderr}");
     assert!(stderr.contains("hint: "), "{stderr}");
-    // Told before the other system was loaded.
+    // The error came before the other system was loaded.
     assert_eq!(place.templates("fresh"), [""; 0].map(PathBuf::from));
-    // Nothing to go on with: neither the study nor data for servers that never start.
+    // Nothing remains to continue: neither the study nor data for servers that never start.
     let studies = Ledger::open_read_only(&place.ledger()).unwrap().studies().unwrap();
     assert!(studies.is_empty(), "{studies:?}");
     let templates = fs_err::read_dir(place.cache().join("templates")).unwrap();
@@ -185,7 +186,7 @@ fn an_option_that_a_version_does_not_know_is_told() {
     place.assert_nothing_left();
 }
 
-/// The tests of a result, and what is said of the system that is not the base.
+/// The tests of a result, and the verdicts on the system that is not the base.
 fn verdicts(result: &Value) -> Vec<(&str, &str)> {
     let cells = result["cells"].as_array().unwrap().iter();
     let cells = cells.filter(|cell| cell["system"] == "mariadb@11.8");
@@ -193,8 +194,8 @@ fn verdicts(result: &Value) -> Vec<(&str, &str)> {
     words.map(|(test, verdict)| (test.unwrap(), verdict.unwrap())).collect()
 }
 
-/// As if the data of a system were damaged after a block was measured: its servers do not start for the next.
-/// What is measured no further keeps what it has; the rest goes on, and the study can be resumed for it.
+/// Damages the data of a system after a block was measured, so that its servers do not start for the next one. Tests
+/// that cannot be measured any further keep their results, the rest continues, and the study can be resumed.
 #[track_caller]
 fn a_template_is_lost(
     place: &Place,
@@ -217,7 +218,7 @@ fn a_template_is_lost(
         slices.iter().any(|it| it.block == 1 && it.cell.test.name() == test)
     };
     assert!(!in_last_block(lost));
-    // Its data are loaded again.
+    // The data of the system is loaded again.
     let output = place.run_to_end(&["resume", "--offline", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(in_last_block(lost) && in_last_block("point-query"));
@@ -279,7 +280,7 @@ fn a_second_assay_waits_until_the_first_has_measured() {
     assert!(second_place.slices() > 0);
 }
 
-/// A file system of its own, with this many bytes.
+/// A file system with this many bytes.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -314,7 +315,7 @@ fn a_disk_that_fills_while_loading_is_told_and_nothing_is_left() {
 fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    // Templates become instances by a rename: they are on one file system. The servers can stay where they are.
+    // Templates become instances by a rename, so they are on one file system. The servers can stay where they are.
     let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
     let _disk = SmallDisk::mount(place.cache(), 5 << 30);
     fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
@@ -326,14 +327,14 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let filler = place.cache().join("filler");
     let free = |path: &PathBuf| rustix::fs::statvfs(path).unwrap().f_bavail;
     until_a_test_fails(&place, &mut child, || {
-        // All that is free, again and again: log files that are written anew give some back.
+        // Fills all free space, again and again, because rewritten log files free some.
         let file = fs_err::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
         let block = vec![1; 1 << 20];
         while free(&place.cache()) > 0 && std::io::Write::write(&mut file.file(), &block).is_ok() {}
     });
     let kept = place.slices();
     fs_err::remove_file(&filler).unwrap();
-    // Fresh servers for what is left either have room again by now, or the study is left unfinished and gone on with.
+    // Either there is room again by the time the rest gets fresh servers, or the study stays unfinished and is resumed.
     let mut output = child.wait_with_output().unwrap();
     let mut result: Value = serde_json::from_slice(&output.stdout).unwrap();
     if result["study"]["finished"] == false {
@@ -342,7 +343,7 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     }
     // All of its tests may have been tried before there was room again.
     assert_eq!(output.status.code(), Some(3), "{result:#}");
-    // What the server makes of it: it refuses the row or a temporary file, or ends where it cannot write its log.
+    // The server refuses the row or a temporary file, or ends if it cannot write its log.
     let told = result.to_string();
     let in_words = ["is full", "got full", "operating system error 28"];
     assert!(in_words.iter().any(|words| told.contains(words)), "{result:#}");
@@ -350,7 +351,7 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     place.assert_nothing_left();
 }
 
-/// A terminal whose window is closed: the program at its other end, and its servers, are gone.
+/// The window of a terminal is closed. The program in it and its servers end.
 fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -369,11 +370,11 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     }
     command.stdin(open()).stdout(open()).stderr(open());
     let mut child = command.spawn().unwrap();
-    // The other ends of the terminal are this process's too.
+    // This process has the other ends of the terminal too.
     drop(command);
     let closing = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // What is written must be read, or the program would wait.
+        // The output must be read, or the program would wait.
         scope.spawn(|| {
             let mut file = std::fs::File::from(terminal);
             let mut shown = [0; 4096];
@@ -403,7 +404,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     let _alone = ALONE.lock();
     let place = Place::new();
-    // Room for what a study begins with, and for some slices.
+    // The disk has room for the first data of a study and for some slices.
     let disk = SmallDisk::mount(place.ledger().with_file_name("small"), 900 << 10);
     let ledger = disk.0.join("ledger.db");
     let mut command = place.command(&[

@@ -1,4 +1,4 @@
-//! Ctrl-C, wherever it comes: what is under way ends at once, nothing is left behind, and the study can go on.
+//! Ctrl-C at any time: the work in progress ends at once, nothing is left behind, and the study can continue.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -16,10 +16,10 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Too many rows for a load, or an index on them, to end while a signal is on its way.
+/// So many rows that a load, or an index on them, does not end while a signal is on its way.
 const MANY: &str = "500000";
 
-/// An assay at work, told to say what it does.
+/// An assay at work that prints its progress.
 struct Running {
     child: Child,
     told: BufReader<std::process::ChildStderr>,
@@ -33,7 +33,7 @@ impl Running {
         Self { child, told }
     }
 
-    /// Waits until it has told something.
+    /// Waits until it has printed these words.
     #[track_caller]
     fn wait_for(&mut self, words: &str) {
         let mut line = String::new();
@@ -43,7 +43,7 @@ impl Running {
         }
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     #[track_caller]
     fn wait_until(&mut self, mut is_so: impl FnMut() -> bool) {
         while !is_so() {
@@ -51,7 +51,7 @@ impl Running {
         }
     }
 
-    /// Waits until it waits for a lock that others have.
+    /// Waits until it waits for a lock that others hold.
     #[track_caller]
     fn wait_for_lock(&mut self) {
         let pid = format!(" {} ", self.child.id());
@@ -61,7 +61,7 @@ impl Running {
         });
     }
 
-    /// The first Ctrl-C ends it, and is no error.
+    /// Sends the first Ctrl-C, which ends it and is no error.
     #[track_caller]
     fn interrupt(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
@@ -80,7 +80,7 @@ fn study(rows: &str) -> Vec<&str> {
     [&systems[..], &["--tests", "point-query", "--rows", rows]].concat()
 }
 
-/// A connection to the server of a place that answers: the others are frozen.
+/// A connection to the server of a place that answers. The others are frozen.
 fn awake(place: &Place) -> Option<Connection> {
     let entries = fs_err::read_dir(place.run().join("assay")).into_iter().flatten().flatten();
     let sockets: Vec<PathBuf> = entries.map(|entry| entry.path().join("u/s")).collect();
@@ -93,13 +93,13 @@ fn awake(place: &Place) -> Option<Connection> {
     })
 }
 
-/// Whether a query has an answer, and one with a row in it.
+/// Whether a query has an answer with at least one row.
 fn finds(control: &mut Option<Connection>, sql: &str) -> bool {
     let Some(control) = control else { return false };
     control.query(sql).is_ok_and(|found| found.text(0, 0).is_some())
 }
 
-/// Whether a server is carrying out a statement that begins so.
+/// Whether a server is executing a statement that begins like this.
 fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str) -> bool {
     if control.is_none() {
         *control = awake(place);
@@ -109,14 +109,14 @@ fn carries_out(place: &Place, control: &mut Option<Connection>, statement: &str)
     finds(control, &sql)
 }
 
-/// How many data directories are complete, as loaded and aged.
+/// Numbers of complete data directories, loaded and aged.
 fn made(place: &Place) -> [usize; 2] {
     ["fresh", "aged"].map(|state| place.templates(state).len())
 }
 
-/// As long as another assay fills the cache, which may take an hour.
+/// Another assay fills the cache meanwhile, which may take an hour.
 #[test]
-fn while_a_server_is_got() {
+fn while_a_server_is_fetched() {
     let place = Place::new();
     let lock = fs_err::File::create(place.cache().join("provision.lock")).unwrap();
     lock.file().lock().unwrap();
@@ -125,8 +125,8 @@ fn while_a_server_is_got() {
     running.interrupt();
 }
 
-/// Of a Postgres: it waits in silence until somebody opens a pipe in the cache, and so does one in another session, as
-/// some build tools start their compilers in process groups of their own.
+/// The script of a Postgres source. It waits in silence until somebody opens a pipe in the cache. A second process does
+/// so in another session, as some build tools start their compilers in process groups of their own.
 const CONFIGURE: &str = r#"#!/bin/sh
 PACKAGE_VERSION='16.9'
 setsid cat "$ASSAY_CACHE/pipe" &
@@ -135,7 +135,7 @@ cat "$ASSAY_CACHE/pipe"
 exit 1
 "#;
 
-/// A repository of it in a place of its own, and the pipe; gives what names the server.
+/// A repository of that source in a place of its own, and the pipe. Returns the name of the server.
 fn source(place: &Place) -> (String, PathBuf) {
     let tree = place.cache().join("tree");
     fs_err::create_dir(&tree).unwrap();
@@ -152,7 +152,7 @@ fn source(place: &Place) -> (String, PathBuf) {
     (format!("postgres@git:{}", tree.display()), pipe)
 }
 
-/// How often it has begun, by the logs of the builds.
+/// Number of times that the build has begun, according to the logs.
 fn begun(place: &Place) -> usize {
     let builds = fs_err::read_dir(place.cache().join("builds")).into_iter().flatten().flatten();
     let logs = builds.filter_map(|build| fs_err::read_to_string(build.path().join("log")).ok());
@@ -169,7 +169,7 @@ fn while_a_server_is_built() {
     place.assert_nothing_left();
 }
 
-/// What no signal tells of: the next assay waits until the build has ended.
+/// If assay is killed, no signal reaches the build. The next assay waits until the build has ended.
 #[test]
 fn while_a_server_is_built_by_an_assay_that_is_killed() {
     let place = Place::new();
@@ -210,13 +210,13 @@ fn while_an_index_is_made() {
     assert_eq!(made(&place), [0, 0]);
 }
 
-/// A transaction that sees old row versions keeps the server from purging them, for as long as it is open.
+/// A transaction that sees old row versions keeps the server from purging them while it is open.
 #[test]
-fn while_a_server_is_drained_and_the_study_goes_on_where_it_was() {
+fn while_a_server_is_drained_and_the_study_continues() {
     let place = Place::new();
     let mut running = Running::start(&place, &study("50000"));
     running.wait_for("loaded");
-    // So many rows that writes of the aging follow the snapshot.
+    // There are so many rows that some writes of the aging come after the snapshot.
     let mut control = None;
     running.wait_until(|| {
         control = awake(&place);
@@ -234,7 +234,7 @@ fn while_a_server_is_drained_and_the_study_goes_on_where_it_was() {
     assert_eq!(made(&place), [2, 2]);
 }
 
-/// It is finished, and the last.
+/// The slice is finished, and is the last one.
 #[test]
 fn while_a_slice_is_measured() {
     let place = Place::new();
@@ -261,7 +261,7 @@ fn while_a_data_directory_is_initialised() {
     assert!(!is_begun());
 }
 
-/// Does something with a server that runs on meanwhile and must be there afterwards, given its URL and a connection.
+/// Acts on a server that runs meanwhile and must still exist afterwards, given its URL and a connection.
 fn with_running_server(work: impl FnOnce(&Place, &str, &mut Option<Connection>)) {
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
@@ -285,7 +285,7 @@ fn while_a_running_server_is_loaded_which_runs_on() {
     });
 }
 
-/// The second event would be due after hours.
+/// The second event is due only after hours.
 #[test]
 fn while_an_event_is_not_due_yet() {
     with_running_server(|place, url, control| {

@@ -1,6 +1,6 @@
 //! Kills assay at random moments of smoke studies and resumes them: nothing is lost, repeated, or left behind.
 //!
-//! `ASSAY_KILLS` says how often (100), `ASSAY_KILLS_SEED` repeats a run; the seed is printed.
+//! `ASSAY_KILLS` sets the number of kills (100). `ASSAY_KILLS_SEED` repeats a run; the test prints the seed.
 #![expect(clippy::unwrap_used, reason = "it ends where something is not as it should be")]
 
 mod common;
@@ -14,7 +14,7 @@ use assay_model::Slice;
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest time that assay runs before it is killed: about that of a whole study, set-up included.
+/// Longest time that assay runs before it is killed: about the time of a whole study, set-up included.
 const LONGEST_MS: u64 = 9_000;
 
 const STUDY: [&str; 8] = [
@@ -90,7 +90,7 @@ struct Counts {
     finished: u32,
 }
 
-/// Runs assay for that long, then kills it; gives the exit code if it ended before.
+/// Runs assay for that long, then kills it. Returns the exit code if it ended before.
 fn run_for(place: &Place, args: &[&str], time: Duration) -> Option<i32> {
     let mut child =
         place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -120,7 +120,8 @@ fn slices(place: &Place) -> Vec<Slice> {
     latest.map_or_else(Vec::new, |id| ledger.read(&id).unwrap().slices)
 }
 
-/// Opened for writing, as the next assay would: killed while it made the file, it has no schema yet.
+/// Opens the ledger for writing, as the next assay would. If assay was killed while it created the file, there is no
+/// schema yet.
 fn ledger(place: &Place) -> Ledger {
     Ledger::open(&place.ledger()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Ledgers may come from anyone: what `resume` does with them, and how their studies are named.
+//! Ledgers may come from anyone: the behaviour of `resume` with them, and the names of their studies.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One study at a time: those of other tests would wait, and count that as their time.
+/// One study at a time: studies of other tests would wait, and that time would count as theirs.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const LONG: [&str; 15] = [
@@ -54,7 +54,7 @@ fn latest(place: &Place) -> String {
     Ledger::open_read_only(&place.ledger()).unwrap().latest().unwrap().unwrap()
 }
 
-/// The code and what was said, in which nothing commands a terminal.
+/// The exit code and the messages, in which nothing controls the terminal.
 #[track_caller]
 fn told(output: &Output) -> (Option<i32>, String) {
     let stderr = String::from_utf8(output.stderr.clone()).unwrap();
@@ -66,7 +66,7 @@ fn harmful(c: char) -> bool {
     c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c))
 }
 
-/// Resumes while the second system of the ledger is changed, which must be refused.
+/// Changes the second system of the ledger and resumes, which must be refused.
 #[track_caller]
 fn refused_with(place: &Place, change: &str, values: &[&str], message: &str, hint: &str) {
     let slices = place.slices();
@@ -103,7 +103,7 @@ fn changed(json: &str, change: impl FnOnce(&mut Value)) -> String {
 }
 
 #[test]
-fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
+fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
     let _alone = ALONE.lock();
     let place = Place::new();
     interrupt(start(&place));
@@ -115,15 +115,15 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     fs_err::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let place_of = || restore(&place, &spec, &options, &prefix);
 
-    // Options beside those of its name, and one that is changed.
+    // An option besides those of its name, and a changed one.
     let added = changed(&options, |it| it.as_array_mut().unwrap().push("--init-file=/x".into()));
-    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, where", "hint: slices under");
+    refused_with(&place, "options = ?", &[&added], "`--init-file=/x`, but", "hint: slices with");
     place_of();
     let other = changed(&options, |it| it[0] = format!("--{EVIL}").into());
-    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices under");
+    refused_with(&place, "options = ?", &[&other], "was measured with `--", "hint: slices with");
     place_of();
 
-    // A program, a repository and a server that nobody has named.
+    // A program, a repository and a server that no user has named.
     let dir = folder.path().to_str().unwrap().to_owned();
     let origin = |key: &str, value: &str| {
         changed(&spec, |it| it["origin"] = serde_json::json!({ key: value }))
@@ -142,7 +142,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     place_of();
     assert!(listener.accept().is_err_and(|error| error.kind() == ErrorKind::WouldBlock));
 
-    // What no name could say, and binaries that are not those.
+    // An option that no name can express, and other binaries.
     let option =
         |name: &str| changed(&spec, |it| it["overrides"] = serde_json::json!([[name, "/x"]]));
     refused_with(&place, "spec = ?", &[&option("-init-file")], "is not an option", "");
@@ -154,9 +154,9 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     refused_with(&place, "spec = ?", &[&version], "is not a version", "");
     place_of();
     let product = changed(&spec, |it| it["product"] = "mysql".into());
-    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "begin a new study");
+    refused_with(&place, "spec = ?", &[&product], "are those of mariadb", "start a new study");
     place_of();
-    refused_with(&place, "artifact = ?", &[&unknown], "can no longer be had", "");
+    refused_with(&place, "artifact = ?", &[&unknown], "is no longer available", "");
     place_of();
     let other_path = changed(&prefix, |it| {
         it["path"] = dir.clone().into();
@@ -165,7 +165,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
     restore(&place, &spec, &options, &other_path);
     assert!(!mark.exists(), "a program of the ledger's was run");
 
-    // Where the binaries are is the cache's to say, so the rest goes on.
+    // The cache determines the place of the binaries, so the rest continues.
     let ledger = Connection::open(place.ledger()).unwrap();
     ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();
     drop(ledger);
@@ -176,7 +176,7 @@ fn a_study_goes_on_only_with_what_assay_would_do_by_itself() {
 }
 
 #[test]
-fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
+fn a_running_study_is_marked_and_found_by_short_names() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
@@ -204,7 +204,7 @@ fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
         let page = fs_err::read_to_string(page).unwrap();
         assert!(page.starts_with("<!") && page.contains(&id), "{page}");
     }
-    // One that failed before anything was measured is not the latest.
+    // A study that failed before anything was measured is not the latest.
     let ledger = Connection::open(place.ledger()).unwrap();
     let copy = |table: &str, whose: &str, change: &str| {
         let sql = format!("SELECT group_concat(name) FROM pragma_table_info('{table}')");
@@ -238,7 +238,7 @@ fn a_study_that_is_measured_says_so_and_is_found_by_short_names() {
     place.assert_nothing_left();
 }
 
-/// Names and a recipe that are made to be dangerous, in a ledger that can be read.
+/// Dangerous names and a dangerous recipe, in a ledger that can be read.
 fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
     let ledger = Connection::open(place.ledger()).unwrap();
     ledger.execute("UPDATE system SET name = '=1+1 ' || number || ?", [EVIL]).unwrap();
@@ -267,7 +267,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
         let text = String::from_utf8(listed.stdout).unwrap().replace("\r\n", "\n");
         assert_eq!(text.find(harmful), None, "{format}: {text:?}");
     }
-    // Where a terminal shows colours there are assay's own and no others.
+    // If a terminal shows colours, they are assay's own and no others.
     let mut command = place.command(&["report", id]);
     let colored = command.env("CLICOLOR_FORCE", "1").output().unwrap();
     let text = String::from_utf8(colored.stdout).unwrap();
@@ -279,7 +279,7 @@ fn what_a_ledger_says_commands_nothing(place: &Place, id: &str) {
 
 /// A server that greets with an error.
 #[test]
-fn what_a_server_says_commands_nothing() {
+fn server_messages_cannot_inject_output() {
     let place = Place::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -301,7 +301,7 @@ fn what_a_server_says_commands_nothing() {
     let left = own.into_iter().fold(stderr.clone(), |text, style| text.replace(style, ""));
     assert!(left.contains("run this"), "{left:?}");
     assert_eq!(left.find(harmful), None, "{left:?}");
-    // It does not pass for a line of assay's own.
+    // It does not look like a line of assay's own.
     assert!(!left.lines().any(|line| line.starts_with("hint: run this")), "{left}");
 }
 
@@ -330,9 +330,9 @@ fn a_study_file_is_run_with_other_tests_and_another_budget() {
     place.assert_nothing_left();
 }
 
-/// A server that runs already is the ledger's word alone, unless this user's assay began the study.
+/// Only the ledger names the running server, unless this user's assay began the study.
 #[test]
-fn a_study_of_a_running_server_goes_on_where_it_was_begun_and_nowhere_else() {
+fn a_study_of_a_running_server_is_resumed_only_where_it_started() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let words = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];

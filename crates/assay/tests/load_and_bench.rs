@@ -1,4 +1,4 @@
-//! `load` and `bench` against a server that somebody else runs: nothing of theirs is lost, and every run ends.
+//! `load` and `bench` against a server that somebody else runs: none of its data is lost, and every run ends.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -32,14 +32,14 @@ impl Running {
         Self { url: word("url"), name: word("name"), socket: word("socket"), place }
     }
 
-    /// A connection to a MariaDB.
+    /// A connection to a MariaDB server.
     fn connect(&self) -> Connection {
         let database = Some("sbtest".to_owned());
         let options = ConnectOptions { database, ..ConnectOptions::unix(&self.socket, "root") };
         Connection::connect(&options).unwrap()
     }
 
-    /// What a command says: its exit code, stdout and stderr.
+    /// Runs a command. Returns its exit code, stdout and stderr.
     fn run(&self, args: &[&str]) -> (Option<i32>, String, String) {
         said(self.place.run_to_end(&[&[args[0], self.url.as_str()], &args[1..]].concat()))
     }
@@ -80,7 +80,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     }
     control.query("CREATE VIEW sbtest2 AS SELECT precious FROM sbtest1").unwrap();
     server.refused(&["load", "--tables", "2", "--rows", "100"], "`assay load URL --replace`");
-    server.refused(&["bench", "--test", "scan"], "`sbtest1` was not made by assay or sysbench");
+    server.refused(&["bench", "--test", "scan"], "`sbtest1` was not created by assay or sysbench");
     let compare = ["compare", &server.url, "mariadb@10.11", "--offline", "--preset", "smoke"];
     let (code, _, stderr) = said(server.place.run_to_end(&compare));
     assert_eq!(code, Some(2), "{stderr}");
@@ -92,7 +92,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
     let (code, _, stderr) =
         server.run(&["load", "--tables", "2", "--rows", "100", "--replace", "-q"]);
     assert_eq!(code, Some(0), "{stderr}");
-    // A warning, so it is there with `-q`, too.
+    // It is a warning, so `-q` does not hide it.
     assert!(stderr.contains("dropping existing objects: table sbtest1, view sbtest2"), "{stderr}");
     server.refused(&["load", "--engine", "rocksdb"], "no storage engine `rocksdb`");
     control.query("ALTER TABLE sbtest1 ADD precious INT").unwrap();
@@ -106,7 +106,7 @@ fn only_tables_of_an_earlier_load_are_replaced_without_a_question() {
 }
 
 #[test]
-fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
+fn a_run_uses_the_given_tables_and_reports_progress() {
     let server = Running::start("mariadb@10.11");
     let bench = ["bench", "--test", "point-query", "--time", "1.2"];
     let with = |more: &'static [&'static str]| [&bench[..], more].concat();
@@ -120,7 +120,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("more than 1,000 rows; only these are used"), "{stderr}");
     let lines = stderr.lines().filter(|line| line.contains("thds: 2 tps: ")).count();
-    // A busy machine may miss one.
+    // A busy machine may miss one line.
     assert!((1..=2).contains(&lines), "{stderr}");
     for word in
         ["transactions ", "ignored errors   0 (0.00 per sec.)", "95th percentile", "total events"]
@@ -132,7 +132,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
     assert_eq!((&found["backlog"], &found["ignored_errors"]), (&Value::Null, &0.into()));
     assert!(found["latency_us"]["sum"].as_f64().unwrap() > 0.0);
 
-    // More than any server can do: the rest is told, not worked off.
+    // The rate is higher than any server can serve. The rest is reported as the backlog and not sent.
     let (code, stdout, stderr) =
         server.run(&with(&["--rate", "10000000", "--format", "json", "--quiet"]));
     assert_eq!(code, Some(3), "{stderr}");
@@ -143,7 +143,7 @@ fn a_run_works_on_tables_as_they_are_said_to_be_and_tells_how_it_goes() {
 }
 
 #[test]
-fn what_there_is_at_ctrl_c_is_printed() {
+fn partial_results_are_printed_at_ctrl_c() {
     let server = Running::start("mariadb@10.11");
     server.json(&["load", "--rows", "1000"]);
     let bench = ["bench", &server.url, "--test", "point-query", "--time", "86400"];
@@ -179,7 +179,7 @@ fn limited(place: &Place, limits: &str, args: &[&str]) -> (Option<i32>, String, 
 }
 
 #[test]
-fn open_files_are_raised_to_what_many_clients_need_or_it_is_said_beforehand() {
+fn the_limit_of_open_files_is_raised_or_reported_for_many_clients() {
     let place = Place::new();
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--offline", "--preset", "smoke"];
     let compare = [&systems[..], &["--clients", "1024"]].concat();

@@ -1,4 +1,5 @@
-//! A ledger that a released assay wrote, read by this one: what scripts read, JSON and CSV, is the same byte for byte.
+//! A ledger that a released assay wrote, read by this one: JSON and CSV are the same byte for byte. The expected files
+//! are those that the released assay printed, with its sentences in their present wording.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +47,7 @@ fn a_released_ledger_is_judged_and_shown_as_before() {
         texts.push(report(&path, directory.path(), "text"));
     }
     assert_eq!(texts[0], texts[1]);
-    // Sentences may have been worded anew; figures, the machine, the systems and what happened may not.
+    // Sentences may have changed. Figures, the machine, the systems and the events may not.
     let kept = ["  host: ", "  mariadb@", "  event: "];
     let before = before("txt").unwrap();
     let is_kept = |line: &&str| kept.iter().any(|begin| line.starts_with(begin)) || is_row(line);

@@ -12,10 +12,10 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One at a time: the servers of the other test would be seen on the machine.
+/// One at a time: a study would see the servers of the other test on the machine.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What a command prints as JSON, after it ended well.
+/// The JSON that a command prints. It must succeed.
 #[track_caller]
 fn json(place: &Place, args: &[&str]) -> Value {
     let output = place.run_to_end(args);
@@ -24,7 +24,7 @@ fn json(place: &Place, args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A server that runs already: what is told of it, its URL and its password.
+/// A server that runs already: its description, its URL and its password.
 fn running(place: &Place) -> (Value, String, String) {
     let start =
         ["server", "start", "mariadb@10.11", "--port", "0", "--offline", "--format", "json"];
@@ -35,7 +35,7 @@ fn running(place: &Place) -> (Value, String, String) {
 }
 
 #[test]
-fn a_server_that_runs_already_is_compared_and_left_running() {
+fn a_running_server_is_compared_and_left_running() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, password) = running(&place);
@@ -58,7 +58,7 @@ fn a_server_that_runs_already_is_compared_and_left_running() {
     assert_eq!(systems[0]["version"], systems[1]["version"]);
     for cell in result["cells"].as_array().unwrap() {
         assert!(cell["slices"].as_u64().unwrap() > 0, "{cell:#}");
-        // Its process was found by its port.
+        // assay found its process by its port.
         assert!(cell["per_op"]["server_cpu_us"].as_f64().unwrap() > 0.0, "{cell:#}");
     }
     let ledger = fs_err::read(place.ledger()).unwrap();
@@ -66,7 +66,7 @@ fn a_server_that_runs_already_is_compared_and_left_running() {
     assert!(!ledger.windows(secret.len()).any(|it| it == secret), "the ledger holds the password");
     assert!(!result.to_string().contains(&password), "the report holds the password");
 
-    // Its tables are there as the last block left them, and an audit asks without touching anything.
+    // The tables are as the last block left them, and an audit reads them without any change.
     let audit = json(&place, &["audit", &url, "mariadb@10.11", "--offline", "--format", "json"]);
     assert!(audit["audit"].as_array().is_some(), "{audit:#}");
     let bench = ["bench", &url, "--test", "point-query", "--time", "1", "--format", "json"];
@@ -107,7 +107,7 @@ fn started(place: &Place) -> Vec<Pid> {
 }
 
 #[test]
-fn a_server_that_takes_part_is_no_other_process_even_if_the_last_test_fails() {
+fn a_participating_server_is_not_interference() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let (server, url, _) = running(&place);

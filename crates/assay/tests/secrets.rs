@@ -1,4 +1,4 @@
-//! Passwords and tokens in all places where a user has them: none of them is kept or shown.
+//! Passwords and tokens in all places where a user may have them: none is stored or shown.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -13,14 +13,14 @@ use std::process::{Command, Stdio};
 use common::Place;
 use web::{Web, broken_off, reply};
 
-/// What is looked for.
+/// The text to look for.
 const CANARY: &str = "canary7f3a";
 
 fn has_it(bytes: &[u8]) -> bool {
     bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
 }
 
-/// Files below a directory that hold it, links aside.
+/// Files below a directory that contain it, not following links.
 fn holding(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir(directory).unwrap().map(Result::unwrap) {
@@ -34,7 +34,7 @@ fn holding(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A server that was left running, and its supervisor: the environment of both can be read for as long as they run.
+/// A server that was left running, and its supervisor. The environment of both can be read for as long as they run.
 #[test]
 fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
     let place = Place::new();
@@ -56,9 +56,9 @@ fn a_server_that_stays_keeps_nothing_of_the_users_environment() {
 }
 
 #[test]
-fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
+fn logins_are_neither_stored_nor_shown() {
     let web = Web::new(|request, _| match request.path.as_str() {
-        // A download that breaks off is noted, to be gone on with.
+        // A download that breaks off is recorded, so that it can continue.
         path if path.ends_with(".tar.gz") => {
             let content = vec![0; 1 << 16];
             broken_off(web::file(request, "\"a\"", &content), 1 << 10)
@@ -107,13 +107,13 @@ fn logins_of_mirrors_repositories_and_servers_are_neither_kept_nor_shown() {
 
 #[test]
 fn a_password_on_the_command_line_is_hidden_from_other_users() {
-    // It answers nothing, so that the program is still there when its command line is read.
+    // The server answers nothing, so the program still runs when its command line is read.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let url = format!("mysql://me:{CANARY}@127.0.0.1:{port}/sbtest");
     let place = Place::new();
     let mut bench = place.command(&["bench", &url, "--test", "scan"]).spawn().unwrap();
-    // Once it connects, the command line was parsed long ago.
+    // Once it connects, it has parsed the command line long ago.
     let connected = silent.accept().unwrap();
     let line = fs_err::read(format!("/proc/{}/cmdline", bench.id())).unwrap();
     bench.kill().unwrap();
@@ -124,9 +124,9 @@ fn a_password_on_the_command_line_is_hidden_from_other_users() {
     assert!(!line.contains(CANARY), "{line}");
 }
 
-/// What people type by mistake: each is an error, and none shows what may be a password.
+/// Typical mistakes of users: each is an error, and none shows a possible password.
 #[test]
-fn mistakes_are_told_without_the_secrets_in_them() {
+fn errors_show_no_secrets() {
     let place = Place::new();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: String| {
@@ -182,9 +182,9 @@ fn mistakes_are_told_without_the_secrets_in_them() {
     assert_eq!(holding(&home), Vec::<PathBuf>::new());
 }
 
-/// Whatever the umask is: other users may not change what is run, nor read what servers keep.
+/// Whatever the umask is, other users must not be able to change programs that assay runs, or read the data of servers.
 #[test]
-fn what_is_made_is_not_open_to_others() {
+fn created_files_are_private() {
     let place = Place::new();
     let start = ["server", "start", "mariadb@11.8", "--offline", "--name", "open"];
     let words = ["-c", "umask 000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_assay")];
@@ -206,7 +206,7 @@ fn what_is_made_is_not_open_to_others() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// What others may write to, and could reach: not below what they may not enter.
+/// Files that others may write to and can reach. Files below directories that they may not enter do not count.
 fn open_to_others(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs_err::read_dir(directory).unwrap().map(Result::unwrap) {

@@ -1,4 +1,4 @@
-//! Whole studies with real servers: the result, an interruption, a violent end.
+//! Whole studies with real servers: the result, an interruption, and a kill.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -13,13 +13,13 @@ use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// One study at a time: they look for what others leave behind, and would disturb each other.
+/// One study at a time: they check for the remains of others, and would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
 
-/// Long enough to be interrupted in the middle.
+/// Long enough for an interruption in the middle.
 const LONG: [&str; 14] = [
     "compare",
     "mariadb@10.11",
@@ -49,7 +49,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn a_study_says_what_it_takes_before_it_takes_it() {
+fn a_study_announces_its_cost_first() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let short = ["--tests", "point-query", "--budget", "1s", "--format", "json"];
@@ -59,8 +59,8 @@ fn a_study_says_what_it_takes_before_it_takes_it() {
     let at = |what: &str| stderr.find(what).unwrap_or_else(|| panic!("no `{what}` in {stderr}"));
     let pass = at("one pass over 1 test on 2 systems takes about ");
     assert!(pass < at("measuring block 1 of 2: 1 test, 2 rounds each"), "{stderr}");
-    assert!(at("little will be decided; use `--budget ") > pass, "{stderr}");
-    // The result is as it is without.
+    assert!(at("few tests will be decided; use `--budget ") > pass, "{stderr}");
+    // The result is the same as without.
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["study"]["budget_s"].as_f64(), Some(1.0));
 }
@@ -87,7 +87,7 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
         let is_base = cell["system"] == "mariadb@10.11";
         assert!(!is_base || cell["rqps"].is_null(), "{cell}");
         if cell["slices"] == 0 {
-            // On a busy machine all slices of a cell can be in trouble: shown, and nothing is claimed.
+            // On a busy machine, all slices of a cell can be in trouble. They are shown, and nothing is claimed.
             assert!(cell["troubled"].as_u64().unwrap() >= 4, "{cell}");
             assert!(cell["qps"].is_null(), "{cell}");
             continue;
@@ -114,7 +114,7 @@ fn a_smoke_study_has_every_cell_and_renders_the_same_from_the_ledger() {
     place.assert_nothing_left();
 }
 
-/// All that the servers say of themselves, equal or not, but for what may be a secret.
+/// All settings that the servers report are in the ledger, equal or not, except those that may be secret.
 fn assert_settings_are_kept(place: &Place) {
     let ledger = assay_ledger::Ledger::open_read_only(&place.ledger()).unwrap();
     let settings = ledger.settings(&ledger.latest().unwrap().unwrap()).unwrap();
@@ -144,14 +144,14 @@ fn mysql_is_compared_with_mariadb() {
         assert_eq!(cell["errors"], 0, "{cell}");
         assert_ne!(cell["verdict"], "failed", "{cell}");
     }
-    // The same events left the same rows.
+    // The same events produced the same rows.
     let text = String::from_utf8(place.run_to_end(&["report"]).stdout).unwrap();
     assert_eq!(text.matches("the same on all systems").count(), 2, "{text}");
     place.assert_nothing_left();
 }
 
 #[test]
-fn an_option_that_no_version_knows_is_told_by_every_family() {
+fn an_unknown_option_is_reported_by_every_product() {
     let _alone = ALONE.lock();
     let _ = assay_testkit::product_prefix(Product::MySql, "5.7");
     for system in ["mariadb@10.11+no_such_option=1", "mysql@5.7+no_such_option=1"] {
@@ -209,7 +209,7 @@ fn a_killed_study_is_resumed_without_repeating_or_losing_a_slice() {
 }
 
 #[test]
-fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
+fn a_study_is_resumed_only_on_its_machine_and_a_new_kernel_is_noted() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);
@@ -217,15 +217,15 @@ fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
     assert_eq!(child.wait().unwrap().code(), Some(4));
     let kept = slices(&place);
     for (change, told) in [
-        ("cpu = 'Z80'", "another machine: `Z80` there, `"),
-        ("cpus = cpus + 4096", " CPUs here"),
-        ("memory_kb = memory_kb * 106 / 100", " GiB of memory here"),
+        ("cpu = 'Z80'", "another machine, which has `Z80`; this one has `"),
+        ("cpus = cpus + 4096", " CPUs; this one has "),
+        ("memory_kb = memory_kb * 106 / 100", " GiB of memory; this one has "),
     ] {
         let resumed =
             on_another_host(&place, change, || place.run_to_end(&["resume", "--offline"]));
         let stderr = String::from_utf8(resumed.stderr).unwrap();
         assert_eq!(resumed.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains(told) && stderr.contains("hint: resume it where"), "{stderr}");
+        assert!(stderr.contains(told) && stderr.contains("hint: resume it on"), "{stderr}");
     }
     assert_eq!(slices(&place), kept);
     let changed = "kernel = '2.6.32', memory_kb = memory_kb * 104 / 100";
@@ -243,7 +243,7 @@ fn a_study_is_resumed_on_its_machine_only_and_a_new_kernel_is_told() {
     place.assert_nothing_left();
 }
 
-/// Does something while the ledger says that its studies were begun on a machine that differs.
+/// Acts while the ledger says that its studies were begun on a different machine.
 fn on_another_host<T>(place: &Place, change: &str, act: impl FnOnce() -> T) -> T {
     let ledger = rusqlite::Connection::open(place.ledger()).unwrap();
     ledger.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM host").unwrap();
@@ -279,7 +279,7 @@ fn one_interrupt_ends_after_the_slice_in_flight_and_keeps_what_was_measured() {
 }
 
 #[test]
-fn kill_dash_nine_leaves_no_process_and_no_directory() {
+fn sigkill_leaves_no_process_and_no_directory() {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start_measuring(&place);
@@ -287,7 +287,7 @@ fn kill_dash_nine_leaves_no_process_and_no_directory() {
     signal(&child, Signal::KILL);
     child.wait().unwrap();
     place.assert_nothing_left();
-    // Any moment: fetching, initialising, loading, starting, with some servers frozen.
+    // Any moment: fetching, initialising, loading, starting, or with some servers frozen.
     for after_ms in [50, 200, 400, 700, 1000, 1500, 2200, 3000] {
         let seed = after_ms.to_string();
         let args = [&LONG[..], &["--seed", &seed]].concat();

@@ -1,4 +1,4 @@
-//! A vendor's tarball from a web server on loopback, all the way to a server that is driven.
+//! A vendor's tarball from a web server on loopback, up to a server that is driven.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -13,7 +13,7 @@ use assay_model::Product;
 use common::Place;
 use web::{Web, file, redirect};
 
-/// What the vendor calls it: a version that nobody else has.
+/// The vendor's name of it: a version that no other source has.
 const NAME: &str = "mysql-5.7.98-linux-glibc2.12-x86_64";
 
 fn run(command: &mut Command) -> String {
@@ -23,7 +23,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A real MySQL 5.7 as its vendor would pack it.
+/// A real MySQL 5.7, packed as its vendor would pack it.
 fn tarball(directory: &Path) -> PathBuf {
     let layout = assay_testkit::product_prefix(Product::MySql, "5.7.22").layout;
     let root = directory.join(NAME);
@@ -58,7 +58,7 @@ fn a_vendors_tarball_is_fetched_started_and_driven() {
     );
     fs_err::write(&catalog, row).unwrap();
     let place = Place::new();
-    // Its servers are not among those of all tests: a version of such a number would be taken for the newest.
+    // It has its own cache, because other tests would take a version with such a number for the newest.
     let cache = folder.path().join("cache");
     let assay = |args: &[&str]| {
         run(place.command(args).env("ASSAY_CATALOG", &catalog).env("ASSAY_CACHE", &cache))

@@ -1,4 +1,5 @@
-//! Traps that people fell into, through the whole program: what is asked for is expected, what comes with it is not.
+//! Traps that people fell into, through the whole program: requested differences are expected, and those that come with
+//! them are not.
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod common;
@@ -40,14 +41,14 @@ fn another_charset_is_expected_and_tables_that_follow_are_suspicious() {
 }
 
 #[test]
-fn a_binary_log_that_is_asked_for_is_expected() {
+fn a_requested_binary_log_is_expected() {
     let findings = audit(BASE, "mariadb@10.11+log_bin=binlog");
     assert_eq!(of_class(&findings, "expected"), ["log_bin"]);
     assert_eq!(of_class(&findings, "suspicious"), [""; 0]);
 }
 
 #[test]
-fn a_switch_that_is_asked_for_is_expected_and_the_plan_that_follows_names_its_test() {
+fn a_requested_switch_is_expected_and_the_changed_plan_names_its_test() {
     let findings = audit(BASE, "mariadb@10.11+optimizer_switch=index_condition_pushdown=off");
     let expected = of_class(&findings, "expected");
     assert_eq!(expected, ["optimizer_switch.index_condition_pushdown"]);
@@ -67,7 +68,7 @@ fn one_version_from_two_builders_is_suspicious() {
     for setting in ["build.source", "build.compiler"] {
         assert!(suspicious.contains(&setting), "{setting} in {suspicious:?}");
     }
-    // No option of the older one changes it.
+    // No option of the older version changes it.
     let expected = of_class(&findings, "expected");
     assert!(expected.contains(&"innodb_log_write_ahead_size"), "{expected:?}");
 }
@@ -91,12 +92,12 @@ fn a_study_explains_its_tests_on_its_own_data_and_stamps_its_report() {
 }
 
 #[test]
-fn a_switch_that_the_server_does_not_take_is_suspicious() {
+fn a_switch_that_the_server_rejects_is_suspicious() {
     let findings = audit(BASE, "mariadb@10.11+innodb_doublewrite=OF");
     let found = findings.iter().find(|it| it["setting"] == "innodb_doublewrite").unwrap();
     assert_eq!(
         (found["class"].as_str(), found["kind"].as_str()),
         (Some("suspicious"), Some("settings"))
     );
-    assert!(found["why"].as_str().unwrap().contains("`OF` was asked for"), "{found}");
+    assert!(found["why"].as_str().unwrap().contains("`OF` was requested"), "{found}");
 }

@@ -28,7 +28,7 @@ fn refused(args: &[&str], message: &str, hint: &str) {
 }
 
 #[test]
-fn names_that_cannot_be_read() {
+fn malformed_system_names() {
     refused(
         &["compare", "mariabd@10.11", "mariadb@11.8"],
         "not a product",
@@ -44,14 +44,14 @@ fn names_that_cannot_be_read() {
 }
 
 #[test]
-fn options_that_only_assay_sets() {
+fn reserved_options() {
     let given = |option: &str| format!("mariadb@10.11+{option}");
     for (option, message, hint) in [
         ("datadir=/home/me/data", "option `datadir` cannot be set", "hint: leave the option out"),
         ("loose-skip-networking=0", "`loose_skip_networking`", "hint: leave"),
         ("datad=x", "may be short for `datadir`", "hint: write the name in full"),
-        ("general_log_file=/etc/cron.d/x", "leads out of the server's", "hint: a plain name"),
-        ("log_bin=../x", "leads out of the server's", "hint: a plain name"),
+        ("general_log_file=/etc/cron.d/x", "lies outside the server's", "hint: use a plain name"),
+        ("log_bin=../x", "lies outside the server's", "hint: use a plain name"),
     ] {
         refused(&["compare", "mariadb@11.8", &given(option)], message, hint);
         refused(&["server", "start", &given(option)], message, hint);
@@ -77,9 +77,9 @@ fn tests_that_match_nothing() {
     );
 }
 
-/// What `--tests` can name, found out without any server.
+/// The tests that `--tests` can name, listed without any server.
 #[test]
-fn tests_are_listed_as_they_can_be_asked_for() {
+fn listed_tests_can_be_requested() {
     let (code, stdout, stderr) = assay(&["tests", "point*,scan", "read-only_*", "--set", "47"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     for told in ["point-query ", "points-covered-si ", "scan ", "read-only_range=10 ", "of the 47"]
@@ -102,7 +102,7 @@ fn tests_are_listed_as_they_can_be_asked_for() {
 }
 
 #[test]
-fn numbers_that_make_no_sense() {
+fn invalid_numbers() {
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];
     for (option, value) in [
         ("--rows", "0"),
@@ -132,9 +132,9 @@ fn numbers_that_make_no_sense() {
     }
 }
 
-/// Each is answered with what to type instead.
+/// Each of them gets the text to type instead.
 #[test]
-fn habits_of_other_tools() {
+fn syntax_of_other_tools() {
     for (name, meant) in [
         ("mariadb:10.11", "`mariadb@10.11`"),
         ("mysql8.0", "`mysql@8.0`"),
@@ -147,7 +147,7 @@ fn habits_of_other_tools() {
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
     refused(&with(&["--tests", "bulk_insert"]), "matches none", "`assay load`");
-    // They are understood, and fail only for the size.
+    // These are understood, and fail only because of the size.
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
     }
@@ -171,7 +171,7 @@ fn habits_of_other_tools() {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_made_says_what_moves_it() {
+fn an_unusable_state_directory_names_its_variable() {
     let mut command = Command::cargo_bin("assay").unwrap();
     command.args(["server", "list"]).env("XDG_STATE_HOME", "/proc/x").env_remove("RUST_LOG");
     let output = command.output().unwrap();
@@ -181,7 +181,7 @@ fn a_state_directory_that_cannot_be_made_says_what_moves_it() {
 }
 
 #[test]
-fn what_the_command_line_says_commands_no_terminal() {
+fn arguments_cannot_control_the_terminal() {
     for args in [
         &["compare", "mariadb@1\u{1b}[2J", "\u{202e}\nhint: run this"][..],
         &["--\u{9b}31m\u{7}\nhint: run this"],
@@ -196,13 +196,13 @@ fn what_the_command_line_says_commands_no_terminal() {
 }
 
 #[test]
-fn more_than_a_study_may_have() {
+fn too_many_cells() {
     let clients: Vec<String> = (1..=320).map(|count: u32| count.to_string()).collect();
     let clients = clients.join(",");
     refused(
         &["compare", "mariadb@10.11", "mariadb@11.8", "--clients", &clients],
         "10,240 tests times setups are too many: a study may have 10,000",
-        "hint: fewer client counts",
+        "hint: use fewer client counts",
     );
 }
 
@@ -226,7 +226,7 @@ fn a_report_without_a_study() {
 }
 
 #[test]
-fn urls_that_cannot_be_read() {
+fn malformed_urls() {
     refused(
         &["bench", "root@localhost/db", "--test", "scan"],
         "does not begin with `mysql://` or `postgres://`",
@@ -249,7 +249,7 @@ fn urls_that_cannot_be_read() {
 
 /// The error names the path as it was typed.
 #[test]
-fn places_that_are_not_there() {
+fn missing_paths() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let path = missing.to_str().unwrap();
@@ -268,7 +268,7 @@ fn places_that_are_not_there() {
 }
 
 #[test]
-fn a_place_that_takes_no_result_is_told_before_anything_is_done() {
+fn an_unusable_output_path_is_reported_first() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let told = format!("`{path}` is a directory; `-o` takes a file");
@@ -324,7 +324,7 @@ fn study_files_with_mistakes() {
 }
 
 #[test]
-fn sandboxes_and_studies_that_are_not_there() {
+fn missing_sandboxes_and_studies() {
     refused(&["server", "stop", "nobody"], "no server is called `nobody`", "");
     refused(&["resume"], "there is no such file", "hint: `assay compare`");
     refused(&["studies"], "there is no such file", "`ASSAY_LEDGER` names another");
@@ -341,7 +341,7 @@ fn sandboxes_and_studies_that_are_not_there() {
 }
 
 #[test]
-fn a_config_file_that_cannot_be_read() {
+fn a_malformed_config_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name| folder.path().join(name);
     fs_err::write(path("my.cnf"), "[mysqld]\n!exclude x\n").unwrap();

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::{list, text};
 
-/// Dependencies of our packages that their code does not name, or that are there twice, and those of the workspace that
-/// no package takes.
+/// Dependencies of our packages that their code does not name or that are listed twice, and those of the workspace that
+/// no package uses.
 pub(super) fn offences(root: &Path, metadata: &Value, sources: &[PathBuf]) -> Result<Vec<String>> {
     let members = list(metadata, "workspace_members")?;
     let mut offences = Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn offences(root: &Path, metadata: &Value, sources: &[PathBuf]) -> Re
     Ok(offences)
 }
 
-/// The lines of files and of the files of other packages that they take in, without comments.
+/// The lines of files, and of the files of other packages that they include, without comments.
 fn code<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     for file in files {
@@ -63,7 +63,7 @@ fn code<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Whether code has a path that begins with the package, or imports it by itself.
+/// Whether code has a path that begins with the package, or imports the package itself.
 fn is_named(package: &str, code: &[String]) -> bool {
     let name = package.replace('-', "_");
     let is_part = |c: char| c.is_alphanumeric() || c == '_';

@@ -67,7 +67,7 @@ mod tests {
     use super::show_triggers;
 
     #[test]
-    fn triggers_are_seen_by_who_has_the_right_in_the_database() {
+    fn the_trigger_privilege_makes_triggers_visible() {
         let is_seen = |lines: &[&str]| {
             let grants: Vec<String> = lines.iter().map(|it| (*it).to_owned()).collect();
             show_triggers(&grants, "sb_test", "sbtest1")

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Survey {
     product: Product,
-    /// Where the objects are, quoted for SQL: a database or a schema.
+    /// The database or schema with the objects, quoted for SQL.
     schema: String,
     objects: Vec<Object>,
     /// Whether the user may create tables there, as far as that is known beforehand.

@@ -282,7 +282,7 @@ mod tests {
     use super::plain_default;
 
     #[test]
-    fn only_a_sequence_and_nothing_else_is_the_counter_of_id() {
+    fn only_the_sequence_of_id_is_accepted_as_its_default() {
         let of = |column: &str, default: &str| plain_default(column, default.to_owned());
         assert_eq!(of("id", "nextval('public.sbtest1_id_seq'::regclass)"), "");
         assert_eq!(of("c", "''::bpchar"), "");

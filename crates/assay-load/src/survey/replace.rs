@@ -27,13 +27,13 @@ const ORDER: [ObjectKind; 7] = [
 impl Survey {
     /// Drops every object, whatever it is, and creates the tables with the given statements.
     ///
-    /// On Postgres both happen or neither, for up to 400 tables. MySQL and MariaDB have no transactions for
+    /// On Postgres both happen or neither, for up to [`AT_ONCE`] tables. MySQL and MariaDB have no transactions for
     /// that, so a table is created and dropped first, which shows that the user may; then objects go one by one.
     ///
     /// # Errors
     /// Those of [`Survey::refuse_referenced`] and [`Error::MayNotCreate`], before anything is dropped;
     /// [`Error::HalfDropped`]. Also when the server refuses a statement.
-    pub fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
+    pub(crate) fn replace(&self, options: &ConnectOptions, tables: &[Vec<String>]) -> Result<()> {
         self.refuse_referenced()?;
         if !self.may_create {
             return Err(Error::MayNotCreate { schema: self.schema.clone() });
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_told_by_its_kind_and_what_no_load_has_made_first() {
+    fn dropped_objects_are_listed_by_kind_with_foreign_ones_first() {
         let told = ["index k_1 of mine", "view sbtest2", "table sbtest1", "table sbtest3"];
         assert_eq!((survey().described(), survey().foreign()), (told.map(str::to_owned).into(), 2));
         // `bench` creates no index.

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_ours_by_each_of_its_columns() {
+    fn every_column_must_match_a_loaded_table() {
         assert_eq!(odd_columns(&ours()), None);
         let mut generated = ours();
         generated[1].extra = "stored generated".into();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_an_index_of_id_and_one_of_k() {
+    fn a_loaded_table_has_an_index_on_id_and_one_on_k() {
         let (primary, secondary, k) =
             (index("id", true, true), index("id", false, false), index("k", false, false));
         for ours in [vec![], vec![primary.clone(), k.clone()], vec![secondary.clone(), k.clone()]] {

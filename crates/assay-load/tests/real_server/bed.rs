@@ -1,4 +1,4 @@
-//! A real server, a control connection to ask it things, and the events a session will have sent.
+//! A real server with a control connection, and the events that a session will have sent.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_
 /// Seed of data and events in all tests.
 pub(crate) const SEED: u64 = 11;
 
-/// A server of its own, with an empty database.
+/// A server for one test, with an empty database.
 pub(crate) struct Bed {
     pub(crate) options: ConnectOptions,
     pub(crate) control: Connection,
@@ -92,8 +92,8 @@ pub(crate) fn test(name: &str) -> Test {
     test_by_name(name).unwrap()
 }
 
-/// An operation that a session will send: its SQL pattern, its integers, the table, and whether it is
-/// sent as text only.
+/// An operation that a session will send: its SQL pattern, its integers, its table, and whether it is only sent as
+/// text.
 pub(crate) struct Sent {
     pub(crate) sql: String,
     pub(crate) numbers: Vec<i64>,

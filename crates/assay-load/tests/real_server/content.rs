@@ -10,7 +10,7 @@ use crate::bed::{Bed, SEED, work};
 const DATA: DataSet = DataSet { tables: 3, rows: 5000 };
 
 #[test]
-fn versions_keys_and_character_sets_hold_what_was_sent() {
+fn content_is_the_same_for_all_versions_keys_and_character_sets() {
     let mut contents = Vec::new();
     for (product, version, charset) in [
         (Product::MariaDb, "10.11", "latin1"),
@@ -85,7 +85,7 @@ fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
 }
 
 #[test]
-fn a_missing_table_is_told() {
+fn a_missing_table_is_reported() {
     let bed = Bed::new();
     let error = content(&bed.options, Product::MariaDb, DATA).unwrap_err();
     assert_eq!(error.server_code(), Some(1146));

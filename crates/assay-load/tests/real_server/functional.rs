@@ -1,5 +1,5 @@
-//! Every microbenchmark against a real server: counters of the client, counters of the server, and
-//! what is left in the tables (acceptance checks of the published definition).
+//! Runs every test against a real server, and checks the counters of client and server and the content of the
+//! tables afterwards (acceptance checks of the published definition).
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use assay_model::{Class, DataSet, IdKey, Setup, StatementMode, Test, TestSet, Wo
 use assay_workloads::{Row, all_tests, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
-/// They do not divide by the clients.
+/// The number of events, which the number of clients does not divide.
 pub(crate) const EVENTS: u64 = 20;
 pub(crate) const MODES: [StatementMode; 2] = [StatementMode::Prepared, StatementMode::Text];
 pub(crate) const ID_KEYS: [IdKey; 2] = [IdKey::Primary, IdKey::Secondary];
@@ -90,7 +90,7 @@ fn run_and_check_counters(bed: &mut Bed, test: Test, statements: StatementMode) 
     counters
 }
 
-/// Queries of one event that meets no error, by what they do.
+/// Queries of one event without errors, by class.
 struct PerEvent {
     read: u64,
     write: u64,
@@ -110,7 +110,7 @@ fn queries_per_event(test: Test) -> PerEvent {
     counts
 }
 
-/// What a client must have counted in `EVENTS` events, on any server.
+/// Checks the counters that a client must have after `EVENTS` events, on any server.
 pub(crate) fn check_counters(counters: &WorkCounters, test: Test, case: &str) {
     let per_event = queries_per_event(test);
     assert_eq!(counters.events, EVENTS, "{case}");
@@ -167,8 +167,8 @@ fn scans_read_the_table_of_their_client_to_its_end() {
     }
 }
 
-/// Returned rows where the definition gives a number: 100 hot points, 101 of a range away from the
-/// end.
+/// The definition gives the number of returned rows for these tests: 100 hot points, and 101 rows of a range away from
+/// the end of the table.
 #[test]
 fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
     let bed = Bed::new();
@@ -176,7 +176,7 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
     let setup = Setup { clients: 1, tables: 1, rows: 1000 };
     let hot = bed.open(test("hot-points"), setup).run(0, Bound::Events(3)).unwrap();
     assert_eq!(hot.rows, 300);
-    // Clients that believe in fewer rows stay away from the end of the table.
+    // Clients that assume fewer rows stay away from the end of the table.
     let inner = Setup { rows: 800, ..setup };
     for name in ["range-covered-pk", "range-notcovered-pk"] {
         let range = bed.open(test(name), inner).run(0, Bound::Events(5)).unwrap();
@@ -185,7 +185,7 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
 }
 
 #[test]
-fn writes_leave_what_they_should() {
+fn writes_have_the_predicted_effect() {
     let mut bed = Bed::new();
     let writes = tests_of(TestSet::Set32).into_iter().filter(|test| test.class == Class::Write);
     for test in writes {
@@ -221,7 +221,7 @@ fn check_write(bed: &mut Bed, test: Test, statements: StatementMode) {
     assert_eq!(bed.sum(2, malformed), 0, "{test}");
 }
 
-/// One session after another on the same data, oldest and newest series: the counts are the same
+/// Runs one session after another on the same data, on the oldest and the newest series: the counts are the same
 /// everywhere.
 #[test]
 fn other_versions_count_alike() {

@@ -1,5 +1,5 @@
-//! Every microbenchmark against a real Postgres server: the same rows as the generator predicts, and the same data
-//! afterwards as on MariaDB.
+//! Runs every test against a real Postgres server. It returns the rows that the generator predicts, and
+//! leaves the same data as MariaDB.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
     }
 }
 
-/// One client, so that the order of the events is the same.
+/// One client, so that the order of the events is always the same.
 #[test]
 fn writes_leave_the_same_data_as_on_mariadb() {
     let beds = [Bed::new(), Bed::of(Product::Postgres, VERSION)];
@@ -59,12 +59,12 @@ fn writes_leave_the_same_data_as_on_mariadb() {
     }
 }
 
-/// Many clients on few rows: a deleted row is there again before its deleter inserts it, and others wait in a circle.
+/// Many clients work on few rows: a deleted row reappears before its deleter inserts it, and others deadlock.
 #[test]
-fn failed_transactions_are_counted_and_begun_again() {
+fn failed_transactions_are_counted_and_retried() {
     let mut bed = Bed::of(Product::Postgres, VERSION);
     bed.load(2, 10, SEED);
-    // Who waits looks for a circle after a second only, by default.
+    // By default, a waiting transaction looks for a deadlock only after a second.
     bed.control.query("ALTER DATABASE test SET deadlock_timeout = '1ms'").unwrap();
     let setup = Setup { clients: 6, tables: 2, rows: 10 };
     let events = 3000;
@@ -82,7 +82,7 @@ fn failed_transactions_are_counted_and_begun_again() {
 fn caches_are_filled_with_tables_and_indexes() {
     for id_key in [IdKey::Primary, IdKey::Secondary] {
         let mut bed = Bed::of(Product::Postgres, VERSION);
-        // More than a quarter of the buffers: a sequential scan would leave nothing of it there.
+        // The table takes more than a quarter of the buffers, so a sequential scan would leave none of it in the cache.
         let data = DataSet { tables: 1, rows: 200_000 };
         bed.load_keyed(id_key, data, SEED);
         bed.control.query("VACUUM ANALYZE").unwrap();
@@ -94,9 +94,9 @@ fn caches_are_filled_with_tables_and_indexes() {
     }
 }
 
-/// Blocks that were not in the server's cache, so far.
+/// Number of blocks so far that were not in the server's cache.
 fn blocks_read(bed: &mut Bed) -> i64 {
-    // What a backend has counted is known when it has ended.
+    // The counts of a backend are known once it has ended.
     while bed.number("SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
         > 1
     {}

@@ -27,7 +27,7 @@ fn clients_share_the_events_and_show_who_they_are() {
 
     let counters = session.run(0, Bound::Events(403)).unwrap();
     assert_eq!(counters.events, 403);
-    // A deadlock's attempt leaves queries behind that belong to no completed event.
+    // A deadlocked attempt leaves queries that belong to no completed event.
     if counters.errors.is_empty() {
         assert_eq!((counters.write, counters.other), (4 * 403, 2 * 403));
     }
@@ -76,13 +76,13 @@ fn a_failing_statement_ends_the_run_with_code_text_and_query() {
     assert!(message.contains("1146") && message.contains("doesn't exist"), "{message}");
     assert_eq!(error.hints().len(), 1);
 
-    // The connections are in order: with the table back the session goes on.
+    // The connections are in order: once the table exists again, the session continues.
     bed.load(1, 100, SEED);
     assert_eq!(session.run(0, Bound::Events(9)).unwrap().write, 9);
 }
 
 #[test]
-fn a_missing_table_is_told_when_the_session_opens() {
+fn a_missing_table_is_reported_when_the_session_opens() {
     let bed = Bed::new();
     let work = work(test("point-query"), SETUP, StatementMode::Prepared);
     let opened = Session::open(&bed.options, &work, None);
@@ -90,10 +90,9 @@ fn a_missing_table_is_told_when_the_session_opens() {
     assert!(matches!(&error, Error::Prepare { sql, .. } if sql.contains("sbtest1")), "{error}");
 }
 
-/// Holds the only row that `update-one` knows until the server has given up waiting for it at least
-/// once.
+/// Locks the only row that `update-one` uses until the server has given up waiting for it at least once.
 #[test]
-fn a_lock_wait_timeout_is_counted_and_the_event_begun_again() {
+fn a_lock_wait_timeout_is_counted_and_the_event_retried() {
     let mut bed = Bed::new();
     bed.load(1, 10, SEED);
     bed.control.query("SET GLOBAL innodb_lock_wait_timeout = 1").unwrap();
@@ -114,9 +113,9 @@ fn a_lock_wait_timeout_is_counted_and_the_event_begun_again() {
     assert!(matches!(counters.errors[..], [(1205, 1..)]), "{:?}", counters.errors);
 }
 
-/// Many clients on few rows: deadlocks are certain, and each is counted as often as the server says.
+/// Many clients work on few rows: deadlocks are certain, and the client counts as many as the server reports.
 #[test]
-fn deadlocks_are_counted_and_their_events_begun_again() {
+fn deadlocks_are_counted_and_their_events_retried() {
     for (version, name, codes) in [
         ("10.11", "write-only", &[1213][..]),
         ("11.8", "write-only", &[1213]),
@@ -137,14 +136,13 @@ fn deadlocks_are_counted_and_their_events_begun_again() {
         let counted = counters.errors.iter().find(|(code, _)| *code == 1213).unwrap().1;
         assert_eq!(counted, bed.status("Innodb_deadlocks") - deadlocks, "{version}, {name}");
         assert_eq!(counters.events, events);
-        // Attempts that failed leave queries behind, completed events all of theirs.
+        // Failed attempts leave some of their queries, and completed events all of theirs.
         assert!(counters.write > 4 * events && counters.other > 2 * events, "{version}, {name}");
         assert_eq!(bed.sum(2, "COUNT(*)"), 20, "{version}, {name}");
     }
 }
 
-/// The clients wait for each other's row, but in a transaction of one statement nobody can wait in
-/// a circle.
+/// The clients wait for each other's row, but transactions of a single statement cannot deadlock.
 #[test]
 fn clients_that_update_one_row_wait_and_do_not_fail() {
     let mut bed = Bed::new();
@@ -175,7 +173,7 @@ fn a_hang_is_an_error() {
     assert!(matches!(cause, assay_wire::Error::Timeout { .. }), "{cause}");
 }
 
-/// Half a second at 400 events a second: what was due was sent, and no more.
+/// Runs for half a second at 400 events a second. Every due event is sent, and no more.
 #[test]
 fn an_open_loop_sends_what_is_due() {
     let bed = Bed::new();
@@ -188,7 +186,7 @@ fn an_open_loop_sends_what_is_due() {
     assert!(work.elapsed_ns >= 500_000_000, "{}", work.elapsed_ns);
 }
 
-/// One event is due at the start and none later.
+/// One event is due at the start, and none later.
 #[test]
 fn an_open_loop_lasts_its_time_however_seldom_events_are_due() {
     let bed = Bed::new();
@@ -201,7 +199,7 @@ fn an_open_loop_lasts_its_time_however_seldom_events_are_due() {
     assert!(work.elapsed_ns >= 400_000_000, "{}", work.elapsed_ns);
 }
 
-/// While the row is locked nothing answers: the events that were due meanwhile count the whole wait.
+/// While the row is locked, nothing answers. The latency of events that were due meanwhile includes the whole wait.
 #[test]
 fn a_stall_is_in_the_latency_of_all_events_that_were_due() {
     let mut bed = Bed::new();
@@ -213,13 +211,14 @@ fn a_stall_is_in_the_latency_of_all_events_that_were_due() {
     let bound = Bound::Rate { time: Duration::from_millis(400), per_second: 100.0 };
     let work = std::thread::scope(|scope| {
         let running = scope.spawn(|| session.run(0, bound).unwrap());
-        // Longer than the run: all of its events are late.
+        // The lock lasts longer than the run, so all of its events are late.
         std::thread::sleep(Duration::from_millis(600));
         bed.control.query("ROLLBACK").unwrap();
         running.join().unwrap()
     });
     assert_eq!(work.events, 40);
-    // Due every 10 ms and answered after 600: together 40 × 600 ms less the sum of 0, 10, 20, ... 390 ms; the clients
-    // may begin a little after the clock of this test. One after the other they would wait 600 ms together.
+    // Events are due every 10 ms and are answered after 600 ms. Together they take 40 × 600 ms less the sum of 0, 10,
+    // 20, ... 390 ms. The clients may begin a little after the clock of this test. If they ran one after the other,
+    // they would wait 600 ms together.
     assert!(work.event_ns_sum >= (40 * 500 - 7_800) * 1_000_000, "{}", work.event_ns_sum);
 }

@@ -1,14 +1,16 @@
-//! Nothing is dropped that a load has not made, and nothing at all before everything was looked at.
+//! A load drops only what an earlier load has made, and drops nothing before it has inspected everything.
 
-use assay_load::{Error, Tables, UnfitReason, check_engine, fill, fill_cache, numbers, survey};
+use assay_load::{
+    Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
+};
 use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
 use crate::bed::{Bed, SEED};
 
-/// Statements that put something of the user's in the way of two tables, what is said of it, and a query whose answer
-/// shows that it is still there.
+/// Statements that create a user's object in the way of two tables, its description, and a query whose answer shows
+/// that it still exists.
 struct InTheWay {
     make: &'static [&'static str],
     said: &'static str,
@@ -134,19 +136,28 @@ const POSTGRES: [InTheWay; 18] = [
 ];
 
 /// Two tables.
-fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
-    let tables = Tables {
+fn tables(product: Product) -> Tables {
+    Tables {
         product,
         engine: SystemSpec::default_engine(product),
         id_key: IdKey::Primary,
         data: DataSet { tables: 2, rows: 100 },
         seed: SEED,
-    };
-    fill(options, &tables, &mut |_| ()).map(drop)
+    }
 }
 
-/// Makes a database for each case, which is refused and left as it is; then drops it all where that is asked for.
-fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InTheWay]) {
+fn load(options: &ConnectOptions, product: Product) -> Result<(), Error> {
+    fill(options, &tables(product), &mut |_| ()).map(drop)
+}
+
+/// Replaces everything that the survey has found.
+fn load_over(options: &ConnectOptions, there: &Survey, product: Product) -> Result<(), Error> {
+    fill_over(options, &tables(product), there, &mut |_| ()).map(drop)
+}
+
+/// Creates a database for each case. A load refuses it and leaves it as it is. Where the case asks for it, everything
+/// is then dropped.
+fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InTheWay]) {
     let mut bed = Bed::of(product, version);
     let is_mysql = product != Product::Postgres;
     for (number, case) in cases.iter().enumerate() {
@@ -158,7 +169,7 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         let options = ConnectOptions { database: Some(database), ..bed.options.clone() };
         let mut control = assay_wire::Connection::connect(&options).unwrap();
         let makes = |word: &str| case.make.iter().any(|sql| sql.contains(word));
-        // Beside what is in the way there is a table of an earlier load, which must stay too.
+        // A table of an earlier load stands next to the object, and must stay too.
         load(&options, product).unwrap();
         for table in ["sbtest1", "sbtest2"] {
             if makes(&format!("TABLE {table} ("))
@@ -188,36 +199,35 @@ fn nothing_of_the_users_is_dropped(product: Product, version: &str, cases: &[InT
         assert!(error.to_string().contains(case.said), "{error}, not {}", case.said);
         assert_eq!(control.query(all).unwrap(), before, "{}", case.said);
 
-        // A table outside that refers to one of them is never left behind.
+        // A table outside that refers to one of them never stays behind with a broken reference.
         let there = survey(&options, product, 2, IdKey::Primary).unwrap();
         if makes("TABLE others") {
-            let error = there.replace(&options, &[]).unwrap_err();
+            let error = load_over(&options, &there, product).unwrap_err();
             assert!(matches!(error, Error::Referenced { .. }), "{error}");
             assert_eq!(control.query(all).unwrap(), before);
         } else if makes("INHERITS") {
-            assert!(there.replace(&options, &[]).is_err());
+            assert!(load_over(&options, &there, product).is_err());
             assert_eq!(control.query(all).unwrap(), before);
         } else {
-            there.replace(&options, &[]).unwrap();
-            load(&options, product).unwrap();
-            // What a load has made is replaced without a question.
+            load_over(&options, &there, product).unwrap();
+            // A load replaces the tables of an earlier load without asking.
             load(&options, product).unwrap();
         }
     }
 }
 
 #[test]
-fn nothing_of_a_mariadb_users_is_dropped() {
-    nothing_of_the_users_is_dropped(Product::MariaDb, "10.11", &MARIADB);
+fn foreign_objects_in_mariadb_are_not_dropped() {
+    foreign_objects_are_not_dropped(Product::MariaDb, "10.11", &MARIADB);
 }
 
 #[test]
-fn nothing_of_a_postgres_users_is_dropped() {
-    nothing_of_the_users_is_dropped(Product::Postgres, "16", &POSTGRES);
+fn foreign_objects_in_postgres_are_not_dropped() {
+    foreign_objects_are_not_dropped(Product::Postgres, "16", &POSTGRES);
 }
 
 #[test]
-fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
+fn system_databases_and_read_only_servers_are_refused() {
     let mut bed = Bed::new();
     let unfit = |options: &ConnectOptions| match load(options, Product::MariaDb).unwrap_err() {
         Error::Unfit { unfit, .. } => unfit,
@@ -236,9 +246,9 @@ fn system_databases_and_servers_that_take_no_writes_are_left_alone() {
     load(&bed.options, Product::MariaDb).unwrap();
 }
 
-/// A foreign key in a database that the user may not look into: the server itself refuses.
+/// A foreign key in a database that the user may not see: the server itself refuses the drop.
 #[test]
-fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
+fn a_table_with_an_invisible_reference_is_kept() {
     let mut bed = Bed::new();
     load(&bed.options, Product::MariaDb).unwrap();
     for sql in [
@@ -255,10 +265,10 @@ fn what_the_user_cannot_see_refers_to_a_table_that_stays() {
     assert_eq!(bed.rows("CHECKSUM TABLE test.sbtest1"), before);
 }
 
-/// Without `foreign_key_checks = 0`: a child that the user cannot see keeps its parent, also where everything is
-/// dropped.
+/// assay does not set `foreign_key_checks = 0`: a child table that the user cannot see keeps its parent, even if
+/// everything else is dropped.
 #[test]
-fn a_child_that_the_user_cannot_see_keeps_its_parent() {
+fn an_invisible_child_keeps_its_parent() {
     let mut bed = Bed::new();
     load(&bed.options, Product::MariaDb).unwrap();
     for sql in [
@@ -272,12 +282,12 @@ fn a_child_that_the_user_cannot_see_keeps_its_parent() {
     }
     let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
     let there = survey(&app, Product::MariaDb, 2, IdKey::Primary).unwrap();
-    let error = there.replace(&app, &[]).unwrap_err();
+    let error = load_over(&app, &there, Product::MariaDb).unwrap_err();
     assert!(error.to_string().ends_with("; dropped already: sbtest1"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM sbtest2"), 100);
 }
 
-/// Tables that refer to each other go in the order that the server wants.
+/// Tables that refer to each other are dropped in the order that the server requires.
 #[test]
 fn tables_that_refer_to_each_other_are_dropped() {
     let mut bed = Bed::new();
@@ -285,8 +295,9 @@ fn tables_that_refer_to_each_other_are_dropped() {
     bed.control.query("UPDATE sbtest2 SET k = 1").unwrap();
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
     let there = survey(&bed.options, Product::MariaDb, 2, IdKey::Primary).unwrap();
-    there.replace(&bed.options, &[]).unwrap();
-    assert!(bed.rows("SHOW TABLES").is_empty());
+    load_over(&bed.options, &there, Product::MariaDb).unwrap();
+    let keys = "SELECT COUNT(*) FROM information_schema.referential_constraints";
+    assert_eq!(bed.number(keys), 0);
 }
 
 #[test]
@@ -321,9 +332,9 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     assert_eq!(bed.number("SELECT count(*) FROM sbtest2"), 100);
 }
 
-/// What a user without rights puts into `public` must not run with those of this user, and hides nothing.
+/// Objects that a user without rights puts into `public` never run with this user's rights, and hide nothing.
 #[test]
-fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
+fn surveys_of_postgres_run_no_code_of_other_users() {
     let mut bed = Bed::of(Product::Postgres, "16");
     load(&bed.options, Product::Postgres).unwrap();
     let function = |signature: &str, returns: &str| {
@@ -359,12 +370,12 @@ fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Product::Postgres).unwrap();
     there.sort_unstable();
-    // Not the view, which would run what its owner has written.
+    // The view is left out, because it would run code of its owner.
     assert_eq!(there, [1, 2]);
     assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
     let attached = assay_servers::Attached::connect(bed.options.clone()).unwrap();
     assert!(attached.identity().unwrap().ends_with(" test"));
-    // A table that a view reads is not dropped, and the view is named.
+    // A table that a view reads is not dropped, and the error names the view.
     control.query("DROP TABLE others").unwrap();
     control.query("CREATE VIEW mine AS SELECT id FROM sbtest2").unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
@@ -373,16 +384,16 @@ fn nothing_that_others_have_made_runs_in_a_look_at_postgres() {
 }
 
 #[test]
-fn an_engine_that_a_server_lacks_is_told_before_anything_is_dropped() {
+fn a_missing_engine_is_reported_before_anything_is_dropped() {
     let bed = Bed::new();
     check_engine(&bed.options, Engine::InnoDb).unwrap();
     let error = check_engine(&bed.options, Engine::RocksDb).unwrap_err();
     assert!(matches!(error, Error::NoEngine(Engine::RocksDb)), "{error}");
 }
 
-/// The table of the first schema is dropped and made, though another schema has one of that name, too.
+/// The table in the first schema is dropped and created again, even if another schema has a table of the same name.
 #[test]
-fn a_search_path_leads_to_one_schema_alone() {
+fn only_the_first_schema_of_a_search_path_is_used() {
     let mut bed = Bed::of(Product::Postgres, "16");
     for sql in [
         "CREATE SCHEMA first",
@@ -405,9 +416,9 @@ fn a_search_path_leads_to_one_schema_alone() {
     assert!(matches!(error, Error::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
 
-/// A server that has been stopped and is started again as a standby, which waits for what a primary would send.
+/// A server that was stopped and started again as a standby. It waits for a primary that never sends anything.
 #[test]
-fn a_postgres_replica_is_left_alone() {
+fn a_postgres_replica_is_refused() {
     let prefix = assay_testkit::product_prefix(Product::Postgres, "16");
     let home = tempfile::tempdir().unwrap();
     let site = assay_testkit::site(home.path());

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn passwords_and_tokens_are_taken_out_of_every_address() {
+fn passwords_and_tokens_are_removed_from_addresses() {
     for (text, clean) in [
         ("https://u:p@x.example/a@b", "https://x.example/a@b"),
         ("https://u:p@q@x.example", "https://x.example"),
@@ -72,7 +72,7 @@ fn a_message_shows_no_value_of_an_option_that_may_be_secret() {
 }
 
 #[test]
-fn a_login_is_kept_apart_and_not_shown() {
+fn a_login_is_separated_and_hidden() {
     let found = login("https://me:secret@h/x.git").unwrap();
     assert_eq!((found.user.as_str(), found.password.as_str()), ("me", "secret"));
     assert_eq!(found.address, "https://h/x.git");
@@ -83,7 +83,7 @@ fn a_login_is_kept_apart_and_not_shown() {
 }
 
 #[test]
-fn names_of_secrets_are_known_in_all_spellings() {
+fn secret_names_are_recognised_in_all_spellings() {
     for name in [
         "loose-authentication_ldap_simple_bind_root_pwd",
         "MASTER_PASSWORD",
@@ -116,7 +116,7 @@ fn names_of_secrets_are_known_in_all_spellings() {
 }
 
 #[test]
-fn a_masked_file_keeps_its_places_and_no_secret() {
+fn masking_keeps_positions_and_removes_secrets() {
     for line in [
         r#"compare = ["mysql://root:CANARY@127.0.0.1:1/db", 3]"#,
         r#"compare = ["mysql://root:a'CANARY b@127.0.0.1:1/db", 3]"#,

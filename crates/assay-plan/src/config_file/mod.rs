@@ -92,7 +92,7 @@ pub fn config_lines(spec: &SystemSpec, text: &str) -> Result<Vec<ConfigLine>, Co
     Ok(found)
 }
 
-/// The options of lines whose includes have all been replaced; the last of several with the same name.
+/// The options of lines whose includes have all been replaced. Of several with the same name, the last one counts.
 pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
     let mut options: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -105,7 +105,7 @@ pub(crate) fn config_options(lines: &[ConfigLine]) -> Vec<(String, String)> {
 }
 
 impl SystemRequest {
-    /// The system with the options of its config file below those that it has in words and in the study.
+    /// The system with the options of its config file, which come before those in its words and in the study.
     #[must_use]
     pub fn started_from(self, lines: &[ConfigLine]) -> Self {
         let in_words = parse_system(&self.words).map(|spec| spec.overrides).unwrap_or_default();
@@ -118,7 +118,7 @@ impl SystemRequest {
     }
 }
 
-/// The value that a system asks for of an option, whose name is written with `_` and without prefixes such as `loose`.
+/// The value that a system sets for an option, whose name is written with `_` and without prefixes such as `loose`.
 pub(crate) fn asked<'a>(spec: &'a SystemSpec, option: &str) -> Option<&'a str> {
     let is_it = |name: &str| plain(&name.to_ascii_lowercase()) == option;
     spec.overrides.iter().rev().find(|(name, _)| is_it(name)).map(|(_, value)| value.as_str())
@@ -130,12 +130,12 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("skip_").unwrap_or(name)
 }
 
-/// Whether each line of an option adds to those before.
+/// Whether each line of an option adds to earlier ones.
 fn is_cumulative(name: &str) -> bool {
     plain(name) == "plugin_load_add"
 }
 
-/// The group that a line begins; `Some(None)` for one that is not closed.
+/// The group that a line begins; `Some(None)` if its bracket is not closed.
 fn group(line: &str) -> Option<Option<&str>> {
     let rest = line.strip_prefix('[')?;
     Some(rest.split_once(']').map(|(name, _)| name.trim()))
@@ -147,7 +147,7 @@ fn reads_group(spec: &SystemSpec, group: &str) -> bool {
         Product::MariaDb => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
         _ => &["mysqld", "server"],
     };
-    // `mysqld-8.0` is for that series alone.
+    // `mysqld-8.0` is only for that series.
     names.contains(&group)
         || names.iter().any(|name| {
             let series = group.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
@@ -168,11 +168,11 @@ fn mysql(line: &str) -> Read {
         let path = PathBuf::from(path.trim());
         return match word {
             _ if path.as_os_str().is_empty() => {
-                Err("`!` is followed by `include` or `includedir` and a path")
+                Err("`!` must be followed by `include` or `includedir` and a path")
             }
             "include" => Ok(Some(ConfigLine::Include { path, optional: false })),
             "includedir" => Ok(Some(ConfigLine::IncludeDir { path, extension: "cnf" })),
-            _ => Err("`!` is followed by `include` or `includedir` and a path"),
+            _ => Err("`!` must be followed by `include` or `includedir` and a path"),
         };
     }
     if line.is_empty() || line.starts_with(['#', ';']) {
@@ -246,7 +246,7 @@ fn postgres(line: &str) -> Read {
     }
 }
 
-/// A value up to the comment behind it: quoted, with quotes doubled or escaped in it, or one word.
+/// A value up to the comment after it: one word, or a quoted text in which quotes are doubled or escaped.
 fn postgres_value(text: &str) -> Result<String, &'static str> {
     let Some(quoted) = text.strip_prefix('\'') else {
         let end = text.find(|c: char| c == '#' || c.is_whitespace()).unwrap_or(text.len());
@@ -271,16 +271,16 @@ fn postgres_value(text: &str) -> Result<String, &'static str> {
 fn only_comment(rest: &str) -> Result<(), &'static str> {
     let rest = rest.trim_start();
     let is_fine = rest.is_empty() || rest.starts_with('#');
-    if is_fine { Ok(()) } else { Err("a value of several words is written in quotes") }
+    if is_fine { Ok(()) } else { Err("a value of several words needs quotes") }
 }
 
 /// An option of a config file. It is left out if only assay may set it, if it leads out of the study's directories, may
 /// be a secret, or names something of the machine that the file comes from.
 fn option(product: Product, name: &str, value: &str) -> Read {
     let (name, value) = server_option(name, value).ok_or(
-        "an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line",
+        "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line",
     )?;
-    // The binary log lies beside the data under any name.
+    // The binary log lies next to the data, whatever its name is.
     let value = match (plain(&name), value.rsplit_once('/')) {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),
         _ => value,

@@ -95,7 +95,7 @@ include_if_exists 'more.conf'
 
 /// Nothing of a study is written elsewhere, and no secret is kept.
 #[test]
-fn what_leads_away_or_may_be_secret_is_left_out() {
+fn options_with_outside_paths_or_secrets_are_omitted() {
     let text = "[mysqld]
 log-bin=/var/log/mysql/mysql-bin.log
 log_bin
@@ -142,7 +142,7 @@ archive_command = 'cp %p x'\nstats_temp_directory = 'pg_stat_tmp'";
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_named() {
+fn an_unreadable_line_is_named() {
     for (system, text, line) in [
         ("mysql@8.0", "[mysqld]\n--- = 1", 2),
         ("mysql@8.0", "[mysqld", 1),
@@ -158,7 +158,7 @@ fn a_line_that_cannot_be_read_is_named() {
 }
 
 #[test]
-fn the_last_of_equal_options_counts_and_what_the_study_says_most() {
+fn the_last_option_wins_and_the_study_overrides_the_file() {
     let text =
         "[mysqld]\nsync-binlog=0\nplugin-load-add=ha_a\nloose_sync_binlog=1\nplugin-load-add=ha_b";
     let lines = read("mysql@8.0", text).unwrap();
@@ -180,7 +180,7 @@ fn the_last_of_equal_options_counts_and_what_the_study_says_most() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "[\\[\\]a-z!=#'\"\\\\ \n.-]{0,80}") {
+    fn any_input_is_read_or_refused(text in "[\\[\\]a-z!=#'\"\\\\ \n.-]{0,80}") {
         for system in ["mysql@8.0", "postgres@16"] {
             if let Ok(lines) = read(system, &text) {
                 prop_assert!(lines.len() <= text.lines().count());

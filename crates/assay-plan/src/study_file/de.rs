@@ -123,7 +123,7 @@ impl<'t> Value<'t> {
     {
         T::try_from(number).ok().filter(|number| range.contains(number)).ok_or_else(|| {
             let (low, high) = (range.start(), range.end());
-            self.fault(format!("`{}` must lie between {low} and {high}", self.key))
+            self.fault(format!("`{}` must be between {low} and {high}", self.key))
         })
     }
 

@@ -46,7 +46,7 @@ fn system(
     value: &Value<'_>,
     named: &BTreeMap<String, SystemRequest>,
 ) -> Result<SystemRequest, Fault> {
-    let words = value.text("a list of texts")?;
+    let words = value.text("a list of strings")?;
     if let Some(system) = named.get(words) {
         return Ok(system.clone());
     }
@@ -74,7 +74,7 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
     let name = value.key;
     if !is_name(name) {
         return Err(Fault::at(value.key_span.clone(), format!("`{name}` cannot name a system"))
-            .hint("a name has letters, digits, `.`, `_` and `-`, and begins with one of the first two"));
+            .hint("a name consists of letters, digits, `.`, `_` and `-`, and begins with a letter or a digit"));
     }
     let table = value.table(&format!("a table `[system.{name}]`"))?;
     table.refuse_unknown(&SYSTEM_KEYS)?;
@@ -115,7 +115,7 @@ fn options(value: &Value<'_>, product: Product) -> Result<Vec<(String, String)>,
         let Some(option) = server_option(value.key, &setting) else {
             let message = format!("`{}` cannot be passed to a server", value.key);
             return Err(Fault::at(value.key_span.start..value.span.end, message)
-                .hint("an option has a name of letters, digits, `_`, `-` and `.`, and a value on one line"));
+                .hint("an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line"));
         };
         let place = value.key_span.start..value.span.end;
         check_option(product, &option.0, &option.1)

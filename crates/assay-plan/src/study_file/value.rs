@@ -148,15 +148,15 @@ impl<'t> Value<'t> {
             DeValue::Boolean(true) => Ok("ON".to_owned()),
             DeValue::Boolean(false) => Ok("OFF".to_owned()),
             _ => Err(self
-                .is_not("a text, a number, `true` or `false`")
-                .hint("an option whose name has a dot is written in quotes: `\"group.option\"`")),
+                .is_not("a string, a number, `true` or `false`")
+                .hint("an option whose name has a dot needs quotes: `\"group.option\"`")),
         }
     }
 
     /// The mistake of a value that is not what is expected.
     pub(super) fn is_not(&self, expected: &str) -> Fault {
         let is = match self.value.type_str() {
-            "string" => "text",
+            "string" => "a string",
             "integer" | "float" => "a number",
             "boolean" => "`true` or `false`",
             "datetime" => "a date",

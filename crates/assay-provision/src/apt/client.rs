@@ -1,5 +1,4 @@
-//! Running apt's programs: no terminal, no shell, one language, and their complaints sorted into
-//! errors.
+//! Runs apt's programs without terminal and shell, in one language, and turns their complaints into errors.
 
 use std::io::{BufRead as _, BufReader, ErrorKind};
 use std::os::unix::process::CommandExt as _;
@@ -37,7 +36,8 @@ pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String
 /// complaints if it fails.
 ///
 /// apt bounds every wait for the network by itself (see the private configuration); one that
-/// nevertheless makes no progress, as for want of room, is killed.
+/// apt itself bounds every wait for the network (see the private configuration). A program that still makes no
+/// progress, for example because the disk is full, is killed.
 pub(super) fn run(
     program: &'static str,
     arguments: &[&str],
@@ -85,7 +85,7 @@ pub(super) fn run(
     let status = programs::wait(&mut child)?;
     let complaints = complaints.join().unwrap_or_default();
     if stalled {
-        let detail = format!("no progress for {} s", PATIENCE.as_secs());
+        let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
         return Err(Error::Network { release: release.to_owned(), detail });
     }
     if status.success() {
@@ -97,14 +97,14 @@ pub(super) fn run(
     Err(failure(program, release, &complaints))
 }
 
-/// How long a program may go on without a new line of output. Longer than apt's own limits.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
+/// How long a program may continue without a new line of output. Longer than apt's own limits.
+const STALL_LIMIT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 120 });
 
-/// Kills the program when nothing was seen of it for too long, and says so. Ends with its output,
-/// before which the program is not waited for, so that its number cannot be another's.
+/// Kills the program if it has produced nothing for too long. Returns whether it did. It ends when the program's output
+/// ends. The program is not waited for before that, so no other process can have its id.
 fn stalled(seen: &mpsc::Receiver<()>, pid: rustix::process::Pid) -> bool {
     loop {
-        match seen.recv_timeout(PATIENCE) {
+        match seen.recv_timeout(STALL_LIMIT) {
             Ok(()) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn complaints_become_the_errors_they_describe() {
+    fn messages_of_apt_become_errors() {
         let expired =
             "E: Release file for http://a.example/InRelease is expired (invalid since 14d).";
         assert!(matches!(kind_of(expired), Error::ExpiredIndex { release, detail }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_named() {
+    fn a_missing_program_is_named() {
         let error = output("assay-no-such-program", &[]).unwrap_err();
         assert!(matches!(error, Error::AptMissing("assay-no-such-program")));
     }

@@ -1,4 +1,4 @@
-//! The packages that a server needs beside its own: its libraries, and nothing else.
+//! The packages that a server needs in addition to its own: its libraries, and nothing else.
 //!
 //! A full dependency closure would bring perl, debconf and init scripts along, which no server
 //! process opens.
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::index::{Index, Record};
 use crate::error::Error;
 
-/// Followed into: libraries only.
+/// Whether to follow a dependency: only libraries are followed.
 fn is_library(name: &str) -> bool {
     let named_so = name.starts_with("lib") || name == "zlib1g";
     named_so
@@ -16,11 +16,10 @@ fn is_library(name: &str) -> bool {
         && !name.ends_with("-common")
 }
 
-/// Libraries in name that are programs, or are loaded only by what assay never uses (PAM, JIT,
-/// perl).
+/// Packages named like libraries that are programs, or that only unused features load (PAM, JIT, perl).
 const NOT_NEEDED: [&str; 4] = ["libc-bin", "libpam-", "libllvm", "libperl"];
 
-/// The roots at the given version (none: each at its newest) and every library they need, by name.
+/// The roots at the given version (if `None`, each at its newest) and every library that they need, by name.
 ///
 /// # Errors
 /// When a root is missing, or a dependency on a library has no alternative that exists.
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_followed_programs_are_not() {
+    fn dependencies_on_libraries_are_followed_but_not_on_programs() {
         let index = index(&[
             stanza("server", "2", "Depends: libgone | libreal (>= 1), perl, libmirror\n"),
             stanza("server", "1", ""),

@@ -28,7 +28,7 @@ pub(crate) struct Record {
     pub(crate) sha256: String,
 }
 
-/// `name (= version)`; other relations hold by themselves within one release and are not kept.
+/// `name (= version)`. Other relations always hold within one release, and are not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dependency {
     pub(super) name: String,
@@ -144,7 +144,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn dependencies_are_taken_apart() {
+    fn dependencies_are_parsed() {
         let groups = alternatives("default-libfoo:any (>= 1) | libfoo2 (= 1:2-3) [amd64]");
         let expected = [("default-libfoo", None), ("libfoo2", Some("1:2-3"))];
         let found: Vec<_> = groups.iter().map(|d| (d.name.as_str(), d.exact.as_deref())).collect();
@@ -159,7 +159,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*(\nDepends: \\PC*\n)?\n\n\\PC*") {
+        fn any_input_is_read_or_refused(text in "\\PC*(\nDepends: \\PC*\n)?\n\n\\PC*") {
             let _ = Index::default().add("any", &text);
         }
     }

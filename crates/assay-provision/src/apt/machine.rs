@@ -24,11 +24,11 @@ pub(super) struct Entry {
     pub(super) uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
-    /// A path, a fingerprint or, over several lines, the key itself; none: any trusted key.
+    /// A path, a fingerprint or, over several lines, the key itself; `None` means any trusted key.
     pub(super) signed_by: Option<String>,
 }
 
-/// Settings copied: nothing that runs a command, nothing that weakens verification.
+/// Settings that are copied. None of them runs a command or weakens verification.
 const COPIED: [&str; 6] = [
     "Acquire::http::",
     "Acquire::https::",
@@ -43,7 +43,7 @@ const NEVER_COPIED: [&str; 3] = ["Verify-Peer", "Verify-Host", "AllowRedirect"];
 const PATHS: [&str; 4] =
     ["Dir::Etc::netrc", "Dir::Etc::netrcparts", "Dir::Etc::trusted", "Dir::Etc::trustedparts"];
 
-/// Names by which a configuration may call a release without naming it.
+/// Aliases that a configuration may use for a release.
 const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
 
 impl Machine {
@@ -97,7 +97,9 @@ impl Machine {
         })
     }
 
-    /// Directory of the configuration.
+    /// It is known by its properties: a suite with a name of Debian's, component `main`, and where others use Debian's
+    /// suite names too, the updates suite next to it or Debian's keys. The signature check of its index proves that it
+    /// *is* Debian's.
     pub(super) fn place() -> PathBuf {
         setting("Dir::Etc/d").unwrap_or_default()
     }
@@ -223,7 +225,7 @@ Components: main
     }
 
     #[test]
-    fn debian_is_told_from_others_in_deb822_sources() {
+    fn debian_is_recognised_in_deb822_sources() {
         let machine = machine(deb822_entries(SOURCES));
         let catalog = Catalog::built_in().unwrap();
         let main = machine.archive(&catalog, Archive::Main).unwrap();
@@ -250,7 +252,7 @@ Components: main
     }
 
     #[test]
-    fn proxies_are_copied_hooks_and_weakened_checks_are_not() {
+    fn proxies_are_copied_but_not_hooks_or_weakened_checks() {
         assert!(is_copied("Acquire::http::Proxy \"http://proxy.example:3128\";"));
         assert!(is_copied("APT::Sandbox::User \"root\";"));
         assert!(!is_copied("APT::Update::Post-Invoke:: \"rm -rf /\";"));

@@ -1,8 +1,8 @@
-//! The apt source: Debian packages by the machine's own apt, from its own mirrors, in a private
-//! state per release.
+//! The apt source: Debian packages, through the machine's own apt and from its own mirrors, with a private state per
+//! release.
 //!
-//! Nothing of the host counts as installed and nothing of it is changed. Every release has a state
-//! of its own, so that suites never mix, and an expired or missing one does not affect the others.
+//! Nothing on the host counts as installed, and nothing on it is changed. Every release has a state of its own, so that
+//! suites never mix, and an expired or missing one does not affect the others.
 
 mod client;
 mod closure;
@@ -25,10 +25,10 @@ use client::Private;
 use machine::Machine;
 pub(crate) use machine::count_entries;
 
-/// How long a fetched index is taken for current, seconds.
+/// How long a fetched index counts as current, seconds.
 pub(crate) const CURRENT_FOR: u64 = 24 * 60 * 60;
 
-/// Ten times the longest index of Debian, unpacked; bytes.
+/// Limit on the length of an unpacked index, bytes: ten times Debian's longest.
 const INDEX: u64 = 600 << 20;
 
 /// Debian's apt on this machine.
@@ -47,7 +47,7 @@ pub(crate) struct Refreshed {
     /// Content of the directory of indexes at that time.
     #[serde(default)]
     lists: Census,
-    /// Why the index is past its validity, in apt's words; none when it is not.
+    /// Why the index is past its validity, in apt's words; `None` if it is not.
     pub(crate) expired: Option<String>,
     /// Notes for the reader of a report.
     pub(crate) notes: Vec<String>,
@@ -85,7 +85,7 @@ impl<'a> Apt<'a> {
         (fit && whole).then_some(refreshed)
     }
 
-    /// Fetches and verifies the index of a release anew.
+    /// Fetches and verifies the index of a release again.
     pub(crate) fn refresh(
         &self,
         release: &Release,
@@ -95,7 +95,7 @@ impl<'a> Apt<'a> {
         let lists = state.directory.join("lists");
         let before: Option<Refreshed> = read_json(&state.directory.join("refreshed.json"));
         if before.is_none_or(|before| Census::all(&lists).ok() != Some(before.lists)) {
-            // It is damaged, or from a run that was killed, and cannot be used.
+            // The directory is damaged, or a killed run has left it, so it cannot be used.
             let _ = fs::remove_dir_all(&lists);
         }
         let notes = self.configure(release, &state)?;
@@ -117,9 +117,7 @@ impl<'a> Apt<'a> {
         let lists = Census::all(&lists)?;
         let mut refreshed = Refreshed { at: now_seconds(), lists, expired, notes };
         if let Some(detail) = &refreshed.expired {
-            refreshed
-                .notes
-                .push(format!("index past its validity, accepted on request ({detail})"));
+            refreshed.notes.push(format!("expired index, accepted on request ({detail})"));
         }
         write_json(&state.directory.join("refreshed.json"), &refreshed)?;
         Ok(refreshed)
@@ -186,7 +184,7 @@ impl<'a> Apt<'a> {
         if root.contains(['"', '\n', '\\', '%']) {
             return Err(Error::malformed(
                 "cache directory",
-                format!("`{root}` has quotes or such"),
+                format!("`{root}` contains quotes or other special characters"),
             ));
         }
         for directory in ["lists/partial", "archives/partial", "empty"] {
@@ -245,7 +243,7 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// Strict verification, bounded waits, nothing installed, nothing kept beside the indexes.
+/// Strict verification and bounded waits. Nothing is installed, and nothing is kept except the indexes.
 const FIXED: &str = r#"Dir::Etc::main "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Cache::pkgcache "";

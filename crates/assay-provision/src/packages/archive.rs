@@ -10,7 +10,7 @@ use zip::unstable::read::ZipIterable;
 
 use crate::catalog::{Packaged, Part, Source};
 use crate::compression::decompressed;
-use crate::entry::{Entry, Kind};
+use crate::entry::{ArchiveEntryKind, Entry};
 use crate::error::Error;
 use crate::unpack::{Selection, Tree};
 
@@ -61,7 +61,7 @@ fn link_libraries(archive: &str, directory: &Path, tree: &mut Tree) -> Result<()
         let Some((major, _)) = version.split_once('.') else { continue };
         let link = format!("{library}.so.{major}");
         if !names.contains(&link) {
-            let (path, kind) = (directory.join(link), Kind::Symlink(name.into()));
+            let (path, kind) = (directory.join(link), ArchiveEntryKind::Symlink(name.into()));
             let entry = Entry { path, kind, mode: 0o777 };
             tree.add(archive, &Selection::default(), &entry, &mut io::empty())?;
         }
@@ -92,7 +92,7 @@ fn inside(
 ) -> Result<(), Error> {
     let mut zip = opened(name, archive)?;
     let files = zip.files().map_err(|error| broken(name, error))?;
-    let missing = || broken(&format!("{name}!{inner}"), "it is not there");
+    let missing = || broken(&format!("{name}!{inner}"), "it is missing");
     let found = loop {
         let found = files.next().ok_or_else(missing)?.map_err(|error| broken(name, error))?;
         if found.name().is_ok_and(|it| it == inner) {
@@ -125,7 +125,7 @@ fn tarred<'a>(name: &str, stream: impl Read + 'a) -> Result<Box<dyn Read + 'a>, 
     ];
     let end = ends.iter().find(|(end, _)| name.ends_with(end)).map_or(".unknown", |(_, end)| end);
     let opened = decompressed(end, stream).map_err(|error| broken(name, error))?;
-    opened.ok_or_else(|| broken(name, "of an unknown kind"))
+    opened.ok_or_else(|| broken(name, "its format is unknown"))
 }
 
 fn unzip(
@@ -160,12 +160,12 @@ fn from_zip(stored: &mut ZipFile<'_, impl Read>) -> io::Result<Entry> {
         0o120_000 => {
             let mut target = String::new();
             stored.take(LINK).read_to_string(&mut target)?;
-            Kind::Symlink(target.into())
+            ArchiveEntryKind::Symlink(target.into())
         }
-        _ if stored.is_dir() => Kind::Directory,
-        0 | 0o100_000 => Kind::File,
-        0o040_000 => Kind::Directory,
-        _ => Kind::Special,
+        _ if stored.is_dir() => ArchiveEntryKind::Directory,
+        0 | 0o100_000 => ArchiveEntryKind::File,
+        0o040_000 => ArchiveEntryKind::Directory,
+        _ => ArchiveEntryKind::Special,
     };
     Ok(Entry { path, kind, mode: mode & !KIND })
 }

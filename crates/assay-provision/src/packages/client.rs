@@ -41,7 +41,7 @@ pub(super) struct Program {
 }
 
 /// Maximum time that a client may run without writing a byte or a message.
-const PATIENCE: Duration = Duration::from_secs(120);
+const STALL_LIMIT: Duration = Duration::from_secs(120);
 /// Interval between checks of its progress.
 const LOOK: Duration = Duration::from_millis(500);
 /// Maximum output of a client, bytes.
@@ -74,7 +74,7 @@ impl Client<'_> {
         let (stdout, stderr) = (text(stdout), text(stderr));
         let status = programs::wait(&mut child)?;
         if stalled {
-            let detail = format!("no progress for {} s", PATIENCE.as_secs());
+            let detail = format!("no progress for {} s", STALL_LIMIT.as_secs());
             return Err(Error::Network { release: self.name.to_owned(), detail });
         }
         if status.success() {
@@ -97,7 +97,7 @@ impl Client<'_> {
                         (written, moved) = (now, Instant::now());
                         (self.progress)(size(self.directories.into), 0);
                     }
-                    if moved.elapsed() > PATIENCE {
+                    if moved.elapsed() > STALL_LIMIT {
                         return true;
                     }
                 }
@@ -144,13 +144,16 @@ pub(super) fn read_some(path: &Path) -> io::Result<Vec<u8>> {
 const MOST: u64 = 4 << 20;
 
 /// Phrases in a client's output that identify a kind of failure. The first match counts.
-const SIGNS: [(&[&str], Kind); 4] = [
-    (&["No module named pip"], Kind::Missing),
+const SIGNS: [(&[&str], FailureKind); 4] = [
+    (&["No module named pip"], FailureKind::Missing),
     (
         &["Checksum validation failed", "EINTEGRITY", "DO NOT MATCH", "integrity checksum failed"],
-        Kind::Checksum,
+        FailureKind::Checksum,
     ),
-    (&["Could not find artifact", "E404", "ETARGET", "No matching distribution"], Kind::Gone),
+    (
+        &["Could not find artifact", "E404", "ETARGET", "No matching distribution"],
+        FailureKind::Gone,
+    ),
     (
         &[
             "Could not transfer",
@@ -168,12 +171,12 @@ const SIGNS: [(&[&str], Kind); 4] = [
             "roxy",
             "resolution",
         ],
-        Kind::Network,
+        FailureKind::Network,
     ),
 ];
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum FailureKind {
     Missing,
     Checksum,
     Gone,
@@ -194,12 +197,14 @@ fn failure(program: &Program, name: &str, complaints: &[&str]) -> Error {
     });
     let release = name.to_owned();
     match found {
-        Some((Kind::Missing, _)) => {
+        Some((FailureKind::Missing, _)) => {
             Error::ClientMissing { program: program.name, package: program.package }
         }
-        Some((Kind::Checksum, detail)) => Error::Client { program: program.name, release, detail },
-        Some((Kind::Gone, detail)) => Error::Gone { release, detail },
-        Some((Kind::Network, detail)) => Error::Network { release, detail },
+        Some((FailureKind::Checksum, detail)) => {
+            Error::Client { program: program.name, release, detail }
+        }
+        Some((FailureKind::Gone, detail)) => Error::Gone { release, detail },
+        Some((FailureKind::Network, detail)) => Error::Network { release, detail },
         None => {
             let is_error = |line: &&&str| line.contains("ERR") || line.contains("error");
             let first = complaints.iter().find(is_error).or(complaints.first());
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_is_not_there_is_named_with_its_package() {
+    fn a_missing_client_is_named_with_its_package() {
         let error = run("assay-no-such-client", &[]).unwrap_err();
         assert_eq!(error.to_string(), "`assay-no-such-client` is not installed");
         let hint = assay_model::Hint::hints(&error);
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn output_is_kept_and_complaints_become_the_errors_they_describe() {
+    fn output_is_kept_and_messages_become_errors() {
         assert_eq!(run("echo", &["a", "b"]).unwrap(), "a b\n");
         let kind_of = |line| failure(&PIP, "pip x 1", &["INFO all is well", line]);
         let gone = "ERROR: No matching distribution found for x==1";

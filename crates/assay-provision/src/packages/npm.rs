@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_strongest_checksum_is_taken() {
+    fn the_strongest_checksum_is_used() {
         let sum = sha512("sha1-abc sha512-xyz==?option\n", "n").unwrap();
         assert_eq!(sum, Published::Sha512("xyz==".to_owned()));
         assert!(sha512("sha1-abc\n", "n").is_err());

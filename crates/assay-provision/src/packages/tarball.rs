@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_are_nothing_else() {
+    fn file_names_are_validated() {
         assert!(is_plain("mysql-8.0.40-linux-glibc2.17-x86_64-minimal.tar.xz"));
         for wrong in ["", ".", "..", ".x", "a?b", "a b", "é"] {
             assert!(!is_plain(wrong), "{wrong}");

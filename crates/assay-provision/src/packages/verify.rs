@@ -79,7 +79,7 @@ mod tests {
                               RU1EI2Q86A4qmslPpUyknw==";
 
     #[test]
-    fn a_file_is_held_to_what_its_registry_says_and_to_what_is_known() {
+    fn a_file_must_match_its_registry_and_known_checksums() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("abc");
         fs::write(&path, "abc").unwrap();

@@ -115,7 +115,7 @@ impl Provisioner {
             version = version.or(version::of(product, &commit.file(file)?));
         }
         let version = version
-            .ok_or_else(|| wrong(&format!("has no source of {product}: no version in it")))?;
+            .ok_or_else(|| wrong(&format!("has no source of {product}: it names no version")))?;
         let recipe = Recipe::new(product, tool, &version, &self.catalog.builds);
         let mut compilers = vec![said_first(&recipe.cc)?];
         if tool == Tool::Cmake {
@@ -219,7 +219,7 @@ fn notes(recipe: &Recipe, compilers: &[String], missing: &[String]) -> Vec<Strin
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
         format!("compiled by {}", compilers.join(", ")),
-        "runs on the libraries of this machine".to_owned(),
+        "uses the libraries of this machine".to_owned(),
     ];
     let names = recipe.patches.iter().filter_map(|patch| patch.file_name());
     notes.extend(names.map(|name| format!("patched by `{}`", name.display())));

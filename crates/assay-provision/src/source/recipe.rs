@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_is_called_as_it_wants() {
+    fn every_build_tool_gets_its_own_commands() {
         let mysql = recipe(Product::MySql, Tool::Cmake, "8.0.32");
         let cmake = commands(&mysql, FULL);
         assert_eq!(
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tool_is_told_by_the_tree() {
+    fn the_build_tool_is_recognised_by_the_tree() {
         let tool =
             |names: &[&str]| Tool::of(&names.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
         assert_eq!(tool(&["README", "CMakeLists.txt"]), Some(Tool::Cmake));

@@ -10,7 +10,7 @@ pub(crate) fn files(product: Product) -> &'static [&'static str] {
     }
 }
 
-/// The version in one of these files; none where it has none.
+/// The version in one of these files; `None` if it has none.
 pub(crate) fn of(product: Product, text: &str) -> Option<String> {
     let version = match product {
         Product::MariaDb | Product::MySql => {

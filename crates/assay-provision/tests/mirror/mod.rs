@@ -12,17 +12,17 @@ use jiff::{Span, Timestamp};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-/// What is wrong with the mirror.
+/// A fault of the mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
-    /// Accepts, and never says anything.
+    /// It accepts connections and never sends anything.
     Silent,
-    /// Closes after half of a package.
+    /// It closes the connection after half of a package.
     CutOff,
-    /// One byte of every package is another.
+    /// One byte of every package is changed.
     Altered,
-    /// The index of packages is not the one that is signed.
+    /// The index of packages is not the one that was signed.
     AlteredIndex,
     /// There is no signature.
     Unsigned,
@@ -32,12 +32,12 @@ pub(crate) enum Fault {
     Gone,
 }
 
-/// What the mirror serves.
+/// The content of the mirror.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Content {
     /// Validity of the index from now, hours.
     pub(crate) valid_hours: i64,
-    /// Zeros in the package, MiB; the index says nothing of them.
+    /// Zeros in the package, MiB. The index does not mention them.
     pub(crate) zeros_mb: usize,
     /// Whether there is an index of the unreleased suite, `sid`, which has expired.
     pub(crate) has_expired_sid: bool,
@@ -88,7 +88,7 @@ impl Mirror {
         configure(self.home.path(), "", 9, &self.home.path().join("key.gpg"));
     }
 
-    /// The same where the machine's apt has a login, such as `me:secret@`.
+    /// The same, but the machine's apt has a login, such as `me:secret@`.
     pub(crate) fn unreachable_with(&self, login: &str) {
         configure(self.home.path(), login, 9, &self.home.path().join("key.gpg"));
     }
@@ -102,7 +102,7 @@ impl Mirror {
         fs::write(&path, text + &proxy).unwrap();
     }
 
-    /// How many packages were asked for.
+    /// Number of packages that were requested.
     pub(crate) fn downloads(&self) -> usize {
         self.requests.lock().unwrap().iter().filter(|path| path.ends_with(".deb")).count()
     }
@@ -125,7 +125,8 @@ impl Drop for Mirror {
     }
 }
 
-/// The package, its index, and the release file of a suite, not yet signed; gives the directory of the release file.
+/// Writes the package, its index, and the release file of a suite, not yet signed. Returns the directory of the release
+/// file.
 fn fill(root: &Path, suite: &str, content: Content) -> PathBuf {
     let package = package(content);
     let pool = root.join("pool");
@@ -194,7 +195,7 @@ fn package(content: Content) -> Vec<u8> {
     archive.into_inner().unwrap()
 }
 
-/// Signs the release files with a key made for them, and gives the keyring.
+/// Signs the release files with a new key, and returns the keyring.
 fn sign(home: &Path, suites: &[PathBuf]) -> PathBuf {
     let gpg_home = home.join("gpg");
     fs::create_dir(&gpg_home).unwrap();

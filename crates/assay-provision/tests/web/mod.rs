@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What was asked for.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) path: String,
@@ -15,7 +15,7 @@ pub(crate) struct Request {
     pub(crate) authorization: Option<String>,
 }
 
-/// What is answered: bytes as they are, and then whether the connection stays open with nothing more.
+/// An answer: the raw bytes, and whether the connection then stays open without sending more.
 pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
     pub(crate) hangs: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// `answer` gets a request and how many there were before it.
+    /// `answer` gets a request and the number of earlier requests.
     pub(crate) fn new(answer: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -92,7 +92,7 @@ pub(crate) fn reply(status: &str, headers: &[&str], body: &[u8]) -> Reply {
     Reply { bytes, hangs: false }
 }
 
-/// A file as a good server gives it: the rest of it alone where that is asked for and the file has not changed.
+/// A file as a good server sends it: only the rest of it, if the client asks for that and the file has not changed.
 pub(crate) fn file(request: &Request, tag: &str, content: &[u8]) -> Reply {
     let tag_line = format!("ETag: {tag}");
     let start = (request.if_range.as_deref() == Some(tag))
@@ -108,14 +108,14 @@ pub(crate) fn file(request: &Request, tag: &str, content: &[u8]) -> Reply {
     reply("206 Partial Content", &[&length, &range, &tag_line], rest)
 }
 
-/// The same reply, broken off after so many bytes of its body.
+/// The same reply, cut off after so many bytes of its body.
 pub(crate) fn broken_off(mut reply: Reply, after: usize) -> Reply {
     let head = reply.bytes.windows(4).position(|it| it == b"\r\n\r\n").unwrap() + 4;
     reply.bytes.truncate(head + after);
     reply
 }
 
-/// To another address.
+/// A redirect to another address.
 pub(crate) fn redirect(to: &str) -> Reply {
     reply("302 Found", &[&format!("Location: {to}"), "Content-Length: 0"], b"")
 }

@@ -73,7 +73,7 @@ const COLUMNS: [Column; 51] = [
     ("overlap_us", "/per_op/overlap_us"),
 ];
 
-/// A cell with what it needs of its study and system to stand alone.
+/// A cell together with the facts about its study and system that its line needs.
 #[derive(Serialize)]
 struct Row<'a> {
     study: &'a str,

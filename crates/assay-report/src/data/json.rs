@@ -1,4 +1,4 @@
-//! JSON, schema 1. What was never measured is null.
+//! JSON, schema 1. A figure that was never measured is null.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub(crate) struct SystemRow<'a> {
     engine: &'static str,
     build: &'a str,
     source: String,
-    /// Null for a server that ran already: nothing is known of its files.
+    /// Null for a server that ran already, because its files are unknown.
     sha256: Option<&'a str>,
     is_base: bool,
     is_twin: bool,
@@ -81,7 +81,7 @@ struct GroupRow<'a> {
     median_high: Number,
 }
 
-/// The result of the base against itself; present only where a twin took part.
+/// The result of the base against itself. Present only if a twin took part.
 #[derive(Serialize)]
 struct TwinRow<'a> {
     system: &'a str,
@@ -128,7 +128,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
 
 /// A document, indented, with a final line feed. No character in it controls a terminal.
 pub(crate) fn text(document: &impl Serialize) -> String {
-    // Only maps with keys that are not strings and failing writers can fail; there are neither.
+    // Only maps whose keys are not strings and failing writers can fail. There are neither.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     printable_json(&text).into_owned() + "\n"
 }

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_scale_becomes_an_arrow() {
+    fn values_beyond_the_scale_become_arrows() {
         let scale = Scale::fitting(&[estimate(1.0, 0.9, 1.1)], 0.02);
         assert!(!strip(scale, estimate(1.0, 0.95, 1.05)).contains("<path"));
         let both = strip(scale, estimate(1.0, 0.1, 9.0));

@@ -79,7 +79,10 @@ fn sentences(report: &Report) -> Caveats {
     let mut warnings = caveats.warnings.clone();
     let systems = report.conditions.systems.iter();
     for system in systems.filter(|system| !system.is_twin && !system.is_released) {
-        warnings.push(format!("{} is from {}, no released channel", system.label, system.origin));
+        warnings.push(format!(
+            "{} is from {}, which is not a release channel",
+            system.label, system.origin
+        ));
     }
     let sentences = |lines: &[String]| lines.iter().map(|line| sentence(line)).collect();
     Caveats {

@@ -15,7 +15,7 @@ pub(crate) struct Filters<'a> {
     pub(crate) verdicts: Vec<&'static str>,
 }
 
-/// In the order in which a column of verdicts is sorted.
+/// The verdicts in the order in which their column is sorted.
 const VERDICTS: [Verdict; 5] =
     [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::Undecided, Verdict::Failed];
 

@@ -1,4 +1,4 @@
-//! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to do it again.
+//! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to reproduce it.
 
 mod groups;
 pub(crate) mod paint;
@@ -85,7 +85,7 @@ fn headed(heading: &str, lines: impl Iterator<Item = String>) -> Vec<String> {
     section
 }
 
-/// Causes that stand above the tables; the rest stand below them.
+/// Number of causes above the tables. The rest stand below them.
 const CAUSES_ABOVE: usize = 8;
 
 /// The largest changes with their causes, and the rest.
@@ -108,23 +108,23 @@ fn conditions(report: &Report) -> Vec<String> {
     std::iter::once("conditions".to_owned()).chain(lines.map(indented)).collect()
 }
 
-/// One command, or the study file where one command cannot say it; then how to see the report again.
+/// One command, or the study file if one command is not enough, followed by the command that shows the report again.
 fn again(again: &Again) -> Vec<String> {
-    let mut lines = vec!["again".to_owned()];
+    let mut lines = vec!["reproduce".to_owned()];
     match again.command {
         Some(command) => lines.push(format!("  {command}")),
         None if again.recipe.is_empty() => {}
         None => {
-            lines.push("  assay run study.toml, with this in the file:".to_owned());
+            lines.push("  assay run study.toml, with this study.toml:".to_owned());
             let recipe = again.recipe.lines();
             lines.extend(recipe.map(|line| format!("    {line}").trim_end().to_owned()));
         }
     }
     if again.needs_password {
         lines.push(
-            "  (passwords are not kept: put them in the URLs, or in `ASSAY_PASSWORD`)".to_owned(),
+            "  (passwords are not stored: add them to the URLs or set `ASSAY_PASSWORD`)".to_owned(),
         );
     }
-    lines.push(format!("  assay report {}  (from the ledger)", again.id));
+    lines.push(format!("  assay report {}  (shows this report again)", again.id));
     lines
 }

@@ -28,7 +28,7 @@ pub(crate) fn paint(lines: &mut [String]) {
     let mut is_first = true;
     for line in lines {
         let is_indented = line.starts_with(' ');
-        // The first sentence goes on in the lines indented below it.
+        // The first sentence continues in the lines indented below it.
         is_first &= after_blank || is_indented;
         let is_heading = after_blank && !is_indented;
         after_blank = line.is_empty();

@@ -29,7 +29,7 @@ struct Columns<'a> {
     /// Whether the relative QPS of these systems is among the columns.
     verdicts: bool,
     figures: &'a [Figure],
-    /// Whether verdicts have their word beside their symbol.
+    /// Whether verdicts have their word next to their symbol.
     verdict_words: bool,
 }
 
@@ -37,13 +37,13 @@ struct Columns<'a> {
 struct Layout {
     lines: Vec<String>,
     verdict_words: bool,
-    /// There was no room for these.
+    /// The figures that there was no room for.
     left_out: Vec<Figure>,
 }
 
 /// The tables, and the legend of their columns, in words.
 pub(crate) struct TestTables {
-    /// Laid out to fit the width.
+    /// The lines, laid out to fit the width.
     pub(crate) lines: Vec<String>,
     pub(crate) legend: Vec<String>,
 }
@@ -82,7 +82,7 @@ impl Terminal<'_> {
             if !fits(&lines, self.width) {
                 return None;
             }
-            // Figures that do not fit beside the verdicts stand in a table of their own.
+            // Figures that do not fit next to the verdicts get a table of their own.
             let below = (1..=rest.len()).rev().find_map(|count| {
                 let columns = Columns { verdicts: false, figures: &rest[..count], ..columns };
                 let lines = self.lines(columns);
@@ -151,7 +151,7 @@ impl Terminal<'_> {
     }
 }
 
-/// Those of all compared systems that a table shows.
+/// The compared systems that a table shows.
 fn shown<T>(all: &[T], (first, end): (usize, usize)) -> &[T] {
     all.get(first..end).unwrap_or_default()
 }
@@ -199,7 +199,8 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     }
     if tests.has_undecided_beyond_one {
         legend.push(
-            "  some intervals exclude 1 yet are undecided: verdicts are corrected for multiple tests and interim looks"
+            "  some tests are undecided although their interval excludes 1: verdicts are corrected for multiple tests \
+             and interim looks"
                 .to_owned(),
         );
     }
@@ -210,7 +211,7 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
         legend.push(format!("  {columns}: CPU time{what} per operation, means, base → other"));
         if shown(Figure::ServerCpu) {
             legend.push(
-                "  server µs/op is that of the threads that serve connections; the ratio has the others' too"
+                "  server µs/op: threads that serve connections; server CPU ratio: all threads of the server"
                     .to_owned(),
             );
         }
@@ -220,13 +221,13 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     };
     if !tests.alike.is_empty() {
         let alike = headings(tests.alike.iter().collect());
-        legend.push(format!("  left out, as no test differs by {}: {alike}", tests.threshold));
+        legend.push(format!("  omitted because no test differs by {}: {alike}", tests.threshold));
     }
     let left_out: Vec<&Figure> = tests.figures.iter().filter(|it| is_left_out(it)).collect();
     if !left_out.is_empty() {
         let left_out = headings(left_out);
         legend.push(format!(
-            "  no room for {left_out}: shown in a wider terminal and by `--format html`"
+            "  omitted for lack of space: {left_out} (use a wider terminal or `--format html`)"
         ));
     }
     legend

@@ -5,7 +5,7 @@ use assay_model::{Origin, StudyRecord};
 /// The way to the same study.
 pub(crate) struct Again<'a> {
     pub(crate) id: &'a str,
-    /// The command that asks for the same study, where one command can.
+    /// The command that repeats the study, if one command is enough.
     pub(crate) command: Option<&'a str>,
     /// The study file; empty where none was kept.
     pub(crate) recipe: &'a str,

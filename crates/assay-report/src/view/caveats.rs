@@ -12,7 +12,7 @@ use crate::words::origin;
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
-    /// Settings that matter and differ without anybody having asked for it.
+    /// Settings that matter and that differ although nobody asked for it.
     pub(crate) suspicious: Vec<String>,
     /// The false calls of each A/A twin.
     pub(crate) twins: Vec<String>,
@@ -40,9 +40,9 @@ fn twin_line(study: &JudgedStudy, twin: &SystemSummary) -> String {
     let base = study.label(study.base);
     let calls = counted(twin.slower + twin.faster, "false call");
     let tests = counted(twin.cells(), "test");
-    let smallest = smallest_change(study.judgement, &[twin.system])
+    let effect = minimum_effect(study.judgement, &[twin.system])
         .map_or_else(String::new, |words| format!("; {words}"));
-    format!("A/A twin: {calls} in {tests} of {base} against itself{smallest}")
+    format!("A/A twin: {calls} in {tests} of {base} against itself{effect}")
 }
 
 fn warnings(study: &JudgedStudy) -> Vec<String> {
@@ -55,20 +55,23 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         cells.filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
     if !disturbed.is_empty() {
         warnings.push(format!(
-            "the machine was busy all the time in {} of {}: all slices were disturbed, so disturbed slices count",
+            "the machine was busy throughout {} of {}: too few slices were undisturbed, so disturbed ones are \
+             judged too",
             disturbed.len(),
             counted(record.study.cells.len() as u64, "test")
         ));
     }
     if record.running {
-        warnings.push("the study is still running; verdicts rest on what there is".into());
+        warnings.push(format!("the study is still running; {SO_FAR}"));
     } else if !record.finished {
-        warnings.push("the study has not run to its end; verdicts rest on what there is".into());
+        warnings.push(format!("the study is unfinished; {SO_FAR}"));
     }
     warnings
 }
 
-/// Data sets that are not the same on all systems.
+const SO_FAR: &str = "the verdicts are based on the measurements so far";
+
+/// Data sets that differ between systems.
 fn data_differ(study: &JudgedStudy) -> Option<String> {
     let data = &study.record.data;
     let differs = |one: &DataContent| {
@@ -83,22 +86,20 @@ fn data_differ(study: &JudgedStudy) -> Option<String> {
     (!names.is_empty()).then(|| format!("the data differ between {}", names.join(", ")))
 }
 
-/// The smallest change that the study could have seen of these systems, in words.
-fn smallest_change(judgement: &Judgement, systems: &[usize]) -> Option<String> {
+/// The minimum detectable effect of the study on these systems, in words.
+fn minimum_effect(judgement: &Judgement, systems: &[usize]) -> Option<String> {
     let (half, all) = detectable(judgement, systems)?;
     // A larger number would be of no use.
     let is_blind = |part: f64| part > 1.0;
-    let seen = "the smallest change this study could have seen is";
+    let effect = "minimum detectable effect";
     let [of_half, of_all] = [half, all].map(share);
     Some(match (is_blind(half), is_blind(all)) {
-        (true, _) => {
-            "in half of the tests this study could not have seen even a doubling".to_owned()
-        }
+        (true, _) => format!("{effect} over a factor of 2 in half of the tests"),
         (false, true) => {
-            format!("{seen} {of_half} in half of the tests, more than a doubling in some")
+            format!("{effect} {of_half} in half of the tests, over a factor of 2 in some")
         }
-        (false, false) if of_half == of_all => format!("{seen} {of_all}"),
-        (false, false) => format!("{seen} {of_half} in half of the tests, {of_all} in all"),
+        (false, false) if of_half == of_all => format!("{effect} {of_all}"),
+        (false, false) => format!("{effect} {of_half} in half of the tests, {of_all} in all"),
     })
 }
 
@@ -119,7 +120,7 @@ pub(crate) fn detectable(judgement: &Judgement, systems: &[usize]) -> Option<(f6
 fn notes(study: &JudgedStudy) -> Vec<String> {
     let what = findings::unremovable(&study.record.audit);
     let unremovable = (!what.is_empty()).then(|| {
-        format!("differs between the versions, and no option changes it: {}", what.join(", "))
+        format!("differences between the versions that no option can remove: {}", what.join(", "))
     });
     releases(study).into_iter().chain(unremovable).collect()
 }
@@ -132,7 +133,7 @@ fn builder(system: &System) -> (&str, &str) {
 
 /// Builds of several makers call for caution.
 fn makers(study: &JudgedStudy) -> Option<String> {
-    let what = "compilers and flags change too, so the comparison is not of versions alone";
+    let what = "compilers and flags differ too, so this does not compare versions alone";
     (!is_one_maker(&study.record.systems)).then(|| builds_differ(study, what))
 }
 
@@ -141,7 +142,7 @@ fn releases(study: &JudgedStudy) -> Option<String> {
     let systems = &study.record.systems;
     let first = builder(systems.first()?);
     let differ = systems.iter().any(|system| builder(system) != first);
-    let what = "compiler and libraries change together with the version";
+    let what = "compiler and libraries change with the version";
     (differ && is_one_maker(systems)).then(|| builds_differ(study, what))
 }
 
@@ -165,10 +166,10 @@ fn basis(study: &JudgedStudy) -> String {
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
     let called = cells.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));
     let false_alarms =
-        if called { "; of the calls at most 5 % are expected to be false" } else { "" };
+        if called { "; at most 5 % of the called changes are expected to be false" } else { "" };
     let has_twin = record.systems.iter().any(|system| system.is_twin);
-    let smallest = smallest_change(study.judgement, &study.compared).filter(|_| !has_twin);
-    let smallest = smallest.map_or_else(String::new, |words| format!("; {words}"));
+    let effect = minimum_effect(study.judgement, &study.compared).filter(|_| !has_twin);
+    let effect = effect.map_or_else(String::new, |words| format!("; {words}"));
     let how = match record.study.experiment {
         Experiment::Interleaved => {
             format!("in {}{}", counted(blocks, "block"), of_servers(&record.systems))
@@ -176,7 +177,7 @@ fn basis(study: &JudgedStudy) -> String {
         Experiment::Sequential => "one system after the other, each test once".to_owned(),
     };
     format!(
-        "{} {how}, {}; changes under {} do not count{smallest}{false_alarms}",
+        "{} {how}, {}; changes below {} are ignored{effect}{false_alarms}",
         counted(slices, "slice"),
         duration(record.elapsed_s()),
         share(threshold(&record.study)),
@@ -188,7 +189,7 @@ fn of_servers(systems: &[System]) -> &'static str {
     let is_running = |system: &&System| matches!(system.spec.origin, Origin::Url(_));
     match systems.iter().filter(is_running).count() {
         0 => " of fresh servers",
-        some if some < systems.len() => " of fresh servers, or fresh data where one runs already",
-        _ => " of fresh data on servers that run already",
+        some if some < systems.len() => " of fresh servers, or of fresh data on running servers",
+        _ => " of fresh data on running servers",
     }
 }

@@ -75,7 +75,7 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) threshold: String,
     pub(crate) workload_version: u32,
     pub(crate) assay_version: &'a str,
-    /// RFC 3339; none where it is unknown.
+    /// RFC 3339; `None` if it is unknown.
     pub(crate) started: Option<String>,
     pub(crate) took: String,
     pub(crate) budget: String,
@@ -94,7 +94,7 @@ pub(crate) struct Audit<'a> {
 
 /// An event of the study.
 pub(crate) struct Event<'a> {
-    /// RFC 3339; none where it is unknown.
+    /// RFC 3339; `None` if it is unknown.
     pub(crate) when: Option<String>,
     pub(crate) system: Option<&'a str>,
     pub(crate) what: String,
@@ -178,7 +178,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     }
 }
 
-/// When nothing was measured, between the runs of an interrupted study.
+/// The times between the runs of an interrupted study, when nothing was measured.
 fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
     let ends = record
         .runs
@@ -187,7 +187,7 @@ fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
     ends.map(|ends| ends.map(minute)).collect()
 }
 
-/// The data, and whether they were the same on all systems.
+/// The data, and whether it was the same on all systems.
 fn data(study: &JudgedStudy) -> Vec<String> {
     let content = &study.record.data;
     let key = |content: &DataContent| (content.data, content.start_from);

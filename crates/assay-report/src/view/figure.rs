@@ -1,4 +1,4 @@
-//! The figures of a system in one test: their names, what they mean, and how they are read.
+//! The figures of a system in one test: their names, their meanings, and their texts.
 
 use assay_verdict::CellJudgement;
 
@@ -26,7 +26,7 @@ pub(crate) enum Figure {
     Detectable,
 }
 
-/// Each figure with a heading that fits a narrow column, and what it is, in the order in which readers want them.
+/// Each figure with a heading that fits a narrow column and an explanation, in the order in which readers want them.
 const WORDS: [(Figure, &str, &str); 17] = [
     (Figure::Qps, "QPS", "operations per second"),
     (
@@ -37,37 +37,33 @@ const WORDS: [(Figure, &str, &str); 17] = [
     (
         Figure::ServerCpu,
         "server µs/o",
-        "CPU time of the server per operation, threads that serve the connections",
+        "CPU time per operation of the server threads that serve connections",
     ),
-    (Figure::BackgroundCpu, "backgr. µs/o", "CPU time of the server's other threads per operation"),
-    (Figure::ClientCpu, "client µs/o", "CPU time of assay's clients per operation"),
+    (Figure::BackgroundCpu, "backgr. µs/o", "CPU time per operation of the server's other threads"),
+    (Figure::ClientCpu, "client µs/o", "CPU time per operation of assay's clients"),
     (
         Figure::CpuWait,
         "CPU wait µs/o",
-        "those threads in line for a CPU, without the time in which their own client had it",
+        "time of those threads on the run queue, except while their own client has the CPU",
     ),
     (
         Figure::OtherWait,
         "other wait µs/o",
-        "all other waiting: locks, network, waking up, the disk; – where the counters do not tell",
+        "all other waiting: locks, network, wake-ups, disk; – if the counters cannot tell",
     ),
     (Figure::ContextSwitches, "cs/o", "context switches of the server per operation"),
     (Figure::Reads, "reads/o", "reads completed by the block device per operation"),
-    (Figure::WriteKb, "wKB/o", "KiB sent towards block devices per operation"),
+    (Figure::WriteKb, "wKB/o", "KiB sent to block devices per operation"),
     (Figure::LatencyP50, "p50 µs", "median latency of events"),
     (Figure::LatencyP95, "p95 µs", "95th percentile of the latency of events"),
     (Figure::LatencyP99, "p99 µs", "99th percentile of the latency of events"),
-    (
-        Figure::Slices,
-        "slices",
-        "good slices; with + those in machine trouble, shown but not judged",
-    ),
+    (Figure::Slices, "slices", "good slices; after a +, slices in machine trouble"),
     (Figure::Blocks, "blocks", "sets of fresh servers"),
     (Figure::Errors, "errors", "retried errors"),
     (
         Figure::Detectable,
-        "would see",
-        "smallest change that 4 of 5 studies like this one would call",
+        "MDE",
+        "minimum detectable effect: the change that 4 of 5 studies like this one would call",
     ),
 ];
 

@@ -18,7 +18,7 @@ pub(crate) enum Topic {
 }
 
 impl Topic {
-    /// The word before the dot of a finding's name says it.
+    /// The word before the dot of a finding's name determines the topic.
     pub(crate) fn of(finding: &AuditFinding) -> Self {
         match finding.setting.split_once('.').map_or("", |(word, _)| word) {
             "build" => Self::Builds,
@@ -45,14 +45,16 @@ impl Topic {
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::Builds => {
-                "take versions that one source has (`assay server list --available PRODUCT`), or build them alike: \
-                 else read the verdicts as of builds, not versions"
+                "use versions from one source (`assay server list --available PRODUCT`) or build them the same way; \
+                 otherwise the verdicts compare builds, not versions"
             }
-            Self::Data => "load the data again, after `assay cache clean --all`",
+            Self::Data => "run `assay cache clean --all`, then load the data again",
             Self::Tables | Self::Session | Self::Settings => {
-                "give all systems one value with `+NAME=VALUE` in their names, or ask for the difference there"
+                "set the same value on all systems with `+NAME=VALUE` in their names, or request the difference there"
             }
-            Self::Plans => "look at the statement with `EXPLAIN` in `assay server start`",
+            Self::Plans => {
+                "examine the statement with `EXPLAIN` in a sandbox (`assay server start`)"
+            }
         }
     }
 }
@@ -172,7 +174,7 @@ pub(crate) fn suspicious(findings: &[AuditFinding]) -> Vec<String> {
 /// The most settings that a note names.
 const NAMES: usize = 4;
 
-/// The differences that nobody asked for and no option removes. Builds are left out: the report names them anyway.
+/// The differences that nobody requested and no option removes. Builds are omitted: the report names them anyway.
 pub(crate) fn unremovable(findings: &[AuditFinding]) -> Vec<String> {
     let mut words = Vec::new();
     for TopicFindings { topic, findings, .. } in by_topic(findings, AuditClass::Expected) {

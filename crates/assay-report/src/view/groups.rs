@@ -21,7 +21,7 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) avg: String,
     pub(crate) stddev: String,
     pub(crate) median: Ratio,
-    /// Smallest and largest, for a chart.
+    /// Smallest and largest relative QPS, for a chart.
     pub(crate) span: (f64, f64),
 }
 

@@ -79,8 +79,8 @@ impl<'a> Report<'a> {
         self.tests.systems.len() > 1
     }
 
-    /// The answer: a line for each system, or the false calls of a base that is compared with itself alone. The first
-    /// is stamped where the audit is suspicious.
+    /// The answer: a line for each system, or the false calls if the base is only compared with itself. If the audit is
+    /// suspicious, the first line carries a stamp.
     pub(crate) fn answer_lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = if self.answers.is_empty() {
             self.caveats.twins.clone()

@@ -1,4 +1,4 @@
-//! A study and its judgement, with what every section needs to know of its systems.
+//! A study and its judgement, with the facts about its systems that every section needs.
 
 use assay_model::{CellId, StudyRecord};
 use assay_verdict::Judgement;
@@ -11,7 +11,7 @@ pub(crate) struct JudgedStudy<'a> {
     pub(crate) judgement: &'a Judgement,
     /// Index of the base among the systems.
     pub(crate) base: usize,
-    /// Indices of the systems that are compared with the base: its twin only where there is no other.
+    /// Indices of the systems that are compared with the base. The twin is among them only if there is no other system.
     pub(crate) compared: Vec<usize>,
     labels: Vec<String>,
 }

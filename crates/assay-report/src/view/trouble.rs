@@ -22,24 +22,24 @@ fn kinds(by: TroubledBy) -> [TroubleWords; 3] {
             count: by.other_process,
             name: "other processes",
             sentence: "other processes used the CPU in",
-            remedy: "stop what else runs on this machine (see the events under conditions)",
+            remedy: "stop other programs on this machine (the events under conditions name the busiest)",
         },
         TroubleWords {
             count: by.steal,
-            name: "steal by the hypervisor",
-            sentence: "the hypervisor took CPU time in",
-            remedy: "measure when its other guests are quiet, or on a machine with CPUs of its own",
+            name: "CPU steal",
+            sentence: "the hypervisor stole CPU time in",
+            remedy: "measure while its other guests are idle, or on a machine with dedicated CPUs",
         },
         TroubleWords {
             count: by.clock_jump,
             name: "clock jumps",
             sentence: "the clock jumped in",
-            remedy: "keep the machine from being suspended and its clock from being set",
+            remedy: "do not suspend the machine or set its clock during a study",
         },
     ]
 }
 
-/// Over all slices of the study.
+/// The sum over all slices of the study.
 fn sum(judgement: &Judgement) -> TroubledBy {
     judgement.cells.iter().fold(TroubledBy::default(), |sum, cell| TroubledBy {
         steal: sum.steal + cell.troubled_by.steal,
@@ -70,7 +70,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
     let fate = if judgement.cells.iter().any(|cell| cell.is_disturbed) {
-        "used only where hardly any undisturbed slices remain"
+        "judged only where too few undisturbed slices remain"
     } else {
         "not judged, rounds repeated within limits"
     };
@@ -82,18 +82,18 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     )
 }
 
-/// The trouble of one system in one test; none where there was none.
+/// The trouble of one system in one test; `None` if there was none.
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
     let (all, fate) = if cell.is_disturbed {
-        (cell.slices.max(cell.troubled), "used, as hardly any undisturbed slices remain")
+        (cell.slices.max(cell.troubled), "judged because too few undisturbed slices remain")
     } else {
         (cell.slices + cell.troubled, "not judged")
     };
     Some(format!("{} of {all} slices in machine trouble, {fate}: {kinds}", cell.troubled))
 }
 
-/// `other processes 3, clock jumps 1`; none where there is nothing.
+/// `other processes 3, clock jumps 1`; `None` if there is nothing.
 fn named(by: TroubledBy) -> Option<String> {
     let there = kinds(by).into_iter().filter(|kind| kind.count > 0);
     let named: Vec<String> =

@@ -11,7 +11,7 @@ use crate::number::share;
 /// The most tests that a line names.
 const NAMES: usize = 5;
 
-/// Beyond this factor, more measuring is no useful advice.
+/// Beyond this factor, measuring longer is no useful advice.
 const TIMES_MAX: f64 = 20.0;
 
 /// Why a test is undecided. Tests with the same reason share a line, in this order.
@@ -47,20 +47,20 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
     let threshold = share(threshold(&record.study));
     match reason {
         Reason::Slices => format!(
-            "the interval is too wide; {} would narrow it: a longer `--budget`, or a quieter machine",
-            measuring(doubts)
+            "the interval is too wide: use a quieter machine, or measure {} as long (`--budget`)",
+            times(doubts)
         ),
         Reason::Blocks => format!(
-            "the interval is too wide, for the blocks differ; {} would narrow it: more `--blocks`",
-            measuring(doubts)
+            "the interval is too wide because the blocks differ: measure {} as many blocks (`--blocks`)",
+            times(doubts)
         ),
         Reason::Hopeless => format!(
-            "the interval is too wide, and over {TIMES_MAX} times the measuring would be needed: a quieter machine, \
+            "the interval is too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
              or a larger `--threshold`"
         ),
         Reason::AtThreshold => format!(
-            "the change is about as large as the smallest that counts ({threshold}): more measuring hardly helps, \
-             another `--threshold` does"
+            "the change is about as large as the threshold ({threshold}): measuring longer hardly helps, another \
+             `--threshold` does"
         ),
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",
@@ -74,15 +74,15 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
             }
         ),
         Reason::Smoke => format!(
-            "preset smoke calls no change under {threshold}, and few above: `--preset quick` decides more"
+            "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
         ),
-        Reason::SinglePair => "a single measurement tells nothing of its uncertainty".to_owned(),
+        Reason::SinglePair => "the uncertainty of a single measurement is unknown".to_owned(),
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
 }
 
-/// `about 3 times the measuring`, `3 to 12 times the measuring`.
-fn measuring(doubts: &[Doubt]) -> String {
+/// `about 3 times`, `3 to 12 times`.
+fn times(doubts: &[Doubt]) -> String {
     // Less than half as much again is not worth a number.
     let times = doubts.iter().filter_map(|doubt| match doubt {
         Doubt::Wide { times, .. } => Some(times.ceil().max(2.0)),
@@ -90,11 +90,7 @@ fn measuring(doubts: &[Doubt]) -> String {
     });
     let (least, most) =
         times.fold((f64::INFINITY, 0.0_f64), |(low, high), it| (low.min(it), high.max(it)));
-    if least < most {
-        format!("{least} to {most} times the measuring")
-    } else {
-        format!("about {most} times the measuring")
-    }
+    if least < most { format!("{least} to {most} times") } else { format!("about {most} times") }
 }
 
 /// `2 of the 4`, `1 to 3 of the 4`.
@@ -112,7 +108,7 @@ fn blocks(doubts: &[Doubt]) -> String {
     }
 }
 
-/// Why one test is undecided; none if it is decided.
+/// Why one test is undecided; `None` if it is decided.
 fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
     let doubt = cell.doubt?;
     Some(sentence(Reason::of(doubt), &[doubt], record))

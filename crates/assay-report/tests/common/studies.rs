@@ -40,7 +40,8 @@ pub(crate) fn study(others: &[&str], set: TestSet, setups: &[Setup], twin: bool)
 /// One client on one table.
 pub(crate) const ONE: Setup = Setup { clients: 1, tables: 1, rows: 100_000 };
 
-/// Four clients on one table, and on four that hold as much: no combination of their numbers.
+/// Four clients on one table, and on four tables with as many rows in all. The file does not have all combinations of
+/// these numbers.
 pub(crate) const FOUR: [Setup; 2] = [
     Setup { clients: 4, tables: 1, rows: 1_000_000 },
     Setup { clients: 4, tables: 4, rows: 250_000 },
@@ -54,7 +55,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
             .collect(),
         class,
         why: why.into(),
-        is_asked: why == "asked for",
+        is_asked: why == "requested",
     };
     vec![
         finding(
@@ -71,7 +72,7 @@ fn audit(systems: usize) -> Vec<AuditFinding> {
             AuditClass::Harmless,
             "the newer version has none",
         ),
-        finding("innodb_doublewrite", "ON", Some("OFF"), AuditClass::Expected, "asked for"),
+        finding("innodb_doublewrite", "ON", Some("OFF"), AuditClass::Expected, "requested"),
     ]
 }
 
@@ -155,7 +156,7 @@ fn histogram(ns: f64) -> Vec<u8> {
     bytes
 }
 
-/// Breaks off one test of the last system.
+/// Cuts off one test of the last system.
 pub(crate) fn failed(mut study: StudyRecord, number: usize) -> StudyRecord {
     let (cell, system) = (study.study.cells[number].id, study.systems.len() - 1);
     for slice in study.slices.iter_mut().filter(|s| s.cell == cell && s.system == system) {

@@ -19,9 +19,9 @@ const CHANNEL: &str = "build.channel";
 enum Meaning {
     /// Something is wrong, whatever is compared.
     Wrong,
-    /// Another builder. Between versions it is part of the comparison if nobody has built all of them.
+    /// A property of the builder. Between versions, it is part of the comparison if nobody has built all of them.
     OfBuilder,
-    /// A property of the release, or otherwise of the builder.
+    /// A property of the release, if the builder is the same; otherwise a property of the builder.
     OfRelease,
     /// Nothing that affects speed.
     Nothing,
@@ -41,33 +41,33 @@ const RULES: &[Rule] = &[
     rule(
         SOURCE,
         OfBuilder,
-        "built by different people with different compilers and flags, so the comparison is not of versions alone",
+        "different builders use different compilers and flags, so this does not compare versions alone",
     ),
     rule(
         CHANNEL,
         Nothing,
-        "the same builder, but of another release, with that release's compiler and libraries",
+        "the same builder, but another release with its own compiler and libraries",
     ),
     rule("build.compiler", OfRelease, "a different compiler generates different code"),
     rule("build.linker", OfRelease, "code is laid out differently"),
-    rule("build.pie", OfBuilder, "position independent code costs some CPU in every function"),
-    rule("build.lto", OfBuilder, "optimisation across files saves calls"),
-    rule("build.hardening", OfBuilder, "checks of the stack, of pointers and of buffers cost CPU"),
+    rule("build.pie", OfBuilder, "position-independent code costs some CPU in every function"),
+    rule("build.lto", OfBuilder, "link-time optimisation saves calls across files"),
+    rule("build.hardening", OfBuilder, "stack, pointer and buffer checks cost CPU"),
     rule(
         "build.allocator",
         OfBuilder,
-        "memory allocators differ in cost, with many threads above all",
+        "memory allocators differ in cost, especially with many threads",
     ),
     rule("version_malloc_library", OfBuilder, "memory allocators differ in cost"),
-    rule("build.assertions", Wrong, "a build for debugging checks itself all the time"),
-    rule("build.c-library", OfRelease, "memory, strings and locks are the C library's"),
+    rule("build.assertions", Wrong, "a debug build runs assertions all the time"),
+    rule("build.c-library", OfRelease, "the C library provides memory, string and lock functions"),
     rule("build.c++-library", Nothing, "each server runs with the library of its release"),
-    rule("build.relro", Nothing, "when symbols are bound: at the start, or at their first use"),
-    rule("build.stripped", Nothing, "symbols are for debuggers and profilers, they cost nothing"),
+    rule("build.relro", Nothing, "symbols are bound at startup or on first use"),
+    rule("build.stripped", Nothing, "only debuggers and profilers use symbols; they cost nothing"),
     rule(
         "build.foreign-libraries",
         Wrong,
-        "libraries that did not come with the server are another build's",
+        "libraries that did not come with the server belong to another build",
     ),
 ];
 

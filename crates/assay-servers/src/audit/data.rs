@@ -23,7 +23,7 @@ pub(super) fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
             systems.iter().map(|it| it.facts.settings.get(name).cloned()).collect();
         // A system that has not loaded its data yet has no different data.
         if differ(values.iter().flatten()) {
-            let why = "the tables do not hold the same rows: the work is another one";
+            let why = "the tables do not hold the same rows, so the work differs";
             findings.push(finding(name, values, AuditClass::Suspicious, why));
         }
     }

@@ -23,16 +23,16 @@ use crate::render::table;
 use crate::setting::{Instead, OptionSupport};
 
 /// Why a difference is expected.
-const ASKED: &str = "asked for, in a system's name, options or config file";
+const ASKED: &str = "requested in a system's name, options or config file";
 
 /// The rules about settings as a table in Markdown, with the value for versions without the setting and the sources.
 #[must_use]
 pub fn rule_table() -> String {
     let mut table =
-        "| setting | told by | class | without it | why | source |\n|---|---|---|---|---|---|\n"
+        "| setting | variables | class | without it | why | source |\n|---|---|---|---|---|---|\n"
             .to_owned();
     for rule in rules::all() {
-        let told_by: Vec<String> = rule.variables().map(|name| format!("`{name}`")).collect();
+        let variables: Vec<String> = rule.variables().map(|name| format!("`{name}`")).collect();
         let class = if rule.class == AuditClass::Harmless { "harmless" } else { "suspicious" };
         let without = match rule.without {
             None => String::new(),
@@ -40,8 +40,8 @@ pub fn rule_table() -> String {
             Some(value) => format!("`{value}`"),
         };
         let (name, why, source) = (rule.name, rule.why, rule.source);
-        let told_by = told_by.join(", ");
-        table += &format!("| `{name}` | {told_by} | {class} | {without} | {why} | {source} |\n");
+        let variables = variables.join(", ");
+        table += &format!("| `{name}` | {variables} | {class} | {without} | {why} | {source} |\n");
     }
     table
 }
@@ -82,7 +82,7 @@ fn untaken(systems: &[Audited]) -> Vec<AuditFinding> {
             // The value of `log_bin` is a name.
             let is_taken = name == "log_bin" || switch(asked) == Some(is_on);
             if !is_taken && findings.iter().all(|known| known.setting != name) {
-                let why = format!("`{asked}` was asked for, and the server did not take it");
+                let why = format!("`{asked}` was requested, but the server did not accept it");
                 findings.push(finding(name, all, AuditClass::Suspicious, &why));
             }
         }
@@ -200,8 +200,8 @@ fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool 
     })
 }
 
-/// What a version does that has no option for a part of the intent, where that is why systems differ: nothing that a
-/// user could change. Servers that run already do not follow the intent.
+/// The behaviour of a version that has no option for a part of the intent, if that is why systems differ. A user cannot
+/// change it. Servers that run already do not follow the intent.
 fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<Instead> {
     if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
         return None;

@@ -9,12 +9,12 @@ use super::difference::{differ, differ_within_series, finding};
 use super::facts::Audited;
 
 /// Other things that a plan depends on, for users who look for the cause.
-const WHY: &str = "carried out in another way, so another algorithm is measured: an index, the statistics or a switch \
-                   of the optimiser";
+const WHY: &str = "executed with another plan, so another algorithm is measured; the cause is an index, the statistics \
+                   or an optimiser switch";
 
 /// Why plans differ between versions that have the same data, indexes and settings.
-const WHY_OF_VERSION: &str = "carried out in another way by the planner of another version, which is part of what is \
-                              compared";
+const WHY_OF_VERSION: &str =
+    "executed with another plan by another version's planner, which is part of what is compared";
 
 /// One finding for each test with a statement whose plans differ.
 ///
@@ -55,7 +55,7 @@ fn of_test(test: &str, systems: &[Audited], asked: &Asked) -> Option<AuditFindin
     let told: Vec<String> = statements.iter().map(|it| format!("`{it}`")).collect();
     let values: Vec<_> = systems.iter().map(value).collect();
     let (class, why) = if asked.engines_differ {
-        (AuditClass::Expected, "planned for another storage engine, which was asked for")
+        (AuditClass::Expected, "planned for another storage engine, as requested")
     } else if differ_within_series(systems, &values) {
         (AuditClass::Suspicious, WHY)
     } else {

@@ -1,4 +1,4 @@
-//! Findings of made-up systems.
+//! Findings about made-up systems.
 
 use assay_model::{Engine, Origin, SystemSpec};
 
@@ -61,7 +61,7 @@ fn known_traps_are_suspicious_and_come_first() {
 }
 
 #[test]
-fn what_was_asked_for_is_expected_however_it_is_spelt() {
+fn requested_settings_are_expected_in_any_spelling() {
     let off = [("innodb_doublewrite", "OFF"), ("log_bin", "OFF"), ("optimizer_switch", "mrr=off")];
     let on = [("innodb_doublewrite", "ON"), ("log_bin", "ON"), ("optimizer_switch", "mrr=on")];
     let asked =
@@ -74,7 +74,7 @@ fn what_was_asked_for_is_expected_however_it_is_spelt() {
 }
 
 #[test]
-fn a_switch_that_is_not_as_it_was_asked_for_is_suspicious() {
+fn a_switch_that_differs_from_the_request_is_suspicious() {
     let on = [("innodb_doublewrite", "ON"), ("log_bin", "ON")];
     for (asked, is_taken) in [("OF", false), ("off", false), ("TRUE", true)] {
         let found = audit(&on, &on, &[("loose-innodb_doublewrite", asked), ("log_bin", "x")]);
@@ -84,7 +84,7 @@ fn a_switch_that_is_not_as_it_was_asked_for_is_suspicious() {
 }
 
 #[test]
-fn a_version_without_the_setting_counts_as_what_it_does_instead() {
+fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
     assert_eq!(none, []);
     let all = audit(&[("innodb_change_buffering", "all")], &[], &[]);
@@ -92,7 +92,7 @@ fn a_version_without_the_setting_counts_as_what_it_does_instead() {
 }
 
 #[test]
-fn where_nothing_is_known_of_versions_without_a_setting_it_is_told_but_not_suspicious() {
+fn a_missing_setting_with_unknown_behaviour_is_harmless() {
     let found = audit(&[("innodb_flush_neighbors", "0")], &[], &[]);
     assert_eq!(classes(&found), [("innodb_flush_neighbors", AuditClass::Harmless)]);
     assert!(found[0].why.contains("only some"), "{found:?}");
@@ -107,7 +107,7 @@ fn spelling_does_not_matter() {
 }
 
 #[test]
-fn paths_identities_and_settings_of_one_version_only_are_not_told() {
+fn paths_identities_and_settings_of_a_single_version_are_ignored() {
     let one =
         [("socket", "/a"), ("version", "10.5"), ("ssl_ca", "/a"), ("new_knob", "1"), ("x", "/a")];
     let other = [("socket", "/b"), ("version", "11.8"), ("ssl_ca", "/b"), ("x", "/b")];
@@ -115,7 +115,7 @@ fn paths_identities_and_settings_of_one_version_only_are_not_told() {
 }
 
 #[test]
-fn one_thing_under_several_names_is_one_thing() {
+fn aliases_of_one_setting_give_one_finding() {
     let old = [("innodb_log_file_size", "50331648"), ("innodb_log_files_in_group", "2")];
     let new = [("innodb_redo_log_capacity", "100663296")];
     assert_eq!(audit(&old, &new, &[]), []);
@@ -147,7 +147,7 @@ fn products_are_compared_in_what_both_have() {
     let specs = [&spec(Product::MariaDb, &[]), &spec(Product::Postgres, &[])];
     let found = audit_of(specs, [&mariadb, &postgres]);
     assert_eq!(classes(&found), [("transaction_isolation", AuditClass::Expected)]);
-    // No default of its product.
+    // A value that is not the default of its product.
     let mut serializable = postgres.clone();
     serializable.settings.insert("transaction_isolation".to_owned(), "serializable".to_owned());
     let found = audit_of(specs, [&mariadb, &serializable]);
@@ -161,7 +161,7 @@ fn a_cache_of_threads_for_new_connections_does_not_matter() {
 }
 
 #[test]
-fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
+fn differences_without_an_option_are_expected() {
     let (old, new) = ([("version", "5.6.14-log")], [("version", "5.7.22")]);
     let with = |all: &[(&str, &str)], value: Option<(&str, &str)>| {
         facts(&all.iter().copied().chain(value).collect::<Vec<_>>())
@@ -171,7 +171,7 @@ fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
     let found = audit_of([&mysql, &mysql], [&with(&old, None), &with(&new, block)]);
     assert_eq!(classes(&found), [("innodb_log_write_ahead_size", AuditClass::Expected)]);
     assert!(found[0].why.contains("blocks of 512 bytes"), "{found:?}");
-    // A version may have it, and not take the value.
+    // A version may have the option, but refuse the value.
     let ahead = |version: &str, share: &str| {
         facts(&[("version", version), ("innodb_max_dirty_pages_pct_lwm", share)])
     };
@@ -186,7 +186,7 @@ fn what_a_version_has_no_option_for_is_part_of_what_is_compared() {
 }
 
 #[test]
-fn two_words_for_one_thing_are_no_difference() {
+fn synonymous_values_are_equal() {
     let page = |row, checksum| [("table.row_format", row), ("innodb_checksum_algorithm", checksum)];
     assert_eq!(audit(&page("Compact", "crc32"), &page("Dynamic", "full_crc32"), &[]), []);
     assert_eq!(audit(&page("Compact", "CRC32"), &page("Compact", "strict_full_crc32"), &[]), []);
@@ -196,7 +196,7 @@ fn two_words_for_one_thing_are_no_difference() {
 }
 
 #[test]
-fn builds_of_versions_that_nobody_built_alike_are_part_of_what_is_compared() {
+fn builds_of_different_versions_and_builders_are_expected() {
     let of =
         |version, source, pie| [("version", version), ("build.source", source), ("build.pie", pie)];
     let (old, new) = (of("10.11.5", "maven", "no"), of("11.8.6", "apt", "yes"));
@@ -216,7 +216,7 @@ fn builds_of_versions_that_nobody_built_alike_are_part_of_what_is_compared() {
 }
 
 #[test]
-fn builds_of_different_sources_are_suspicious_of_different_releases_are_told() {
+fn builds_of_one_version_from_different_sources_are_suspicious() {
     let debian = [
         ("build.source", "apt"),
         ("build.compiler", "GCC 12"),
@@ -255,7 +255,7 @@ fn with_plans(plans: &[(&str, &str, &str)]) -> Facts {
 }
 
 #[test]
-fn a_plan_that_differs_is_told_with_its_test_and_statement_and_no_other() {
+fn a_different_plan_is_reported_with_its_test_and_statement() {
     let one = with_plans(&[("a", "S1", "range k"), ("a", "S2", "range k"), ("b", "S1", "range k")]);
     let other = with_plans(&[("a", "S1", "range k"), ("a", "S2", "whole table"), ("b", "S3", "x")]);
     let plain = spec(Product::MariaDb, &[]);
@@ -268,7 +268,7 @@ fn a_plan_that_differs_is_told_with_its_test_and_statement_and_no_other() {
 }
 
 #[test]
-fn plans_of_different_versions_are_part_of_what_is_compared() {
+fn different_plans_of_different_versions_are_expected() {
     let of = |version: &str, plan| {
         let mut facts = with_plans(&[("a", "S1", plan)]);
         facts.settings.insert("version".to_owned(), version.to_owned());
@@ -282,7 +282,7 @@ fn plans_of_different_versions_are_part_of_what_is_compared() {
 }
 
 #[test]
-fn another_engine_was_asked_for_and_its_plans_with_it() {
+fn a_requested_engine_explains_its_plans() {
     let mut one = with_plans(&[("a", "S1", "range k")]);
     let mut other = with_plans(&[("a", "S1", "ref k")]);
     let pool = |size: &str| ("innodb_buffer_pool_size".to_owned(), size.to_owned());
@@ -298,7 +298,7 @@ fn another_engine_was_asked_for_and_its_plans_with_it() {
 }
 
 #[test]
-fn data_that_differ_are_suspicious_and_data_not_loaded_yet_are_not() {
+fn different_data_are_suspicious_unless_not_yet_loaded() {
     let loaded = [("data.1 × 10 as loaded", "10 rows, checksum a")];
     let other = [("data.1 × 10 as loaded", "9 rows, checksum b"), ("data.1 × 10 aged", "9 rows")];
     assert_eq!(classes(&audit(&loaded, &other, &[])), [("data.1 × 10 as loaded", SUSPICIOUS)]);
@@ -306,7 +306,7 @@ fn data_that_differ_are_suspicious_and_data_not_loaded_yet_are_not() {
 }
 
 #[test]
-fn what_may_hold_a_password_is_not_shown() {
+fn possible_passwords_are_hidden() {
     let found = audit(
         &[("primary_conninfo", "host=1.2.3.4 password=TOPSECRET"), ("archive_command", "a")],
         &[("primary_conninfo", ""), ("archive_command", "b")],

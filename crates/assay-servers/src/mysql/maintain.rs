@@ -211,7 +211,7 @@ LIST OF TRANSACTIONS FOR EACH SESSION:
     }
 
     #[test]
-    fn status_without_a_history_tells_nothing() {
+    fn status_without_a_history_gives_none() {
         assert_eq!(History::parse("InnoDB is off").left(None), None);
     }
 }

@@ -7,7 +7,7 @@ use assay_wire::Connection;
 use crate::drained::Drained;
 use crate::error::Error;
 
-/// First version that skips the cleaning of indexes unless told otherwise.
+/// First version that skips the cleaning of indexes by default.
 const SKIPS_INDEXES: u32 = 12;
 
 /// Timeout of maintenance statements. A server is silent while it cleans or writes.
@@ -30,7 +30,8 @@ pub(crate) fn maintain(
 ) -> Result<Drained, Error> {
     let began = Instant::now();
     clean(control, tables)?;
-    // Only again if it has to be: a later VACUUM reads only a part of a table and estimates its rows from that.
+    // This cleans again only if necessary: a later VACUUM reads only a part of a table and estimates its rows from
+    // that.
     finish(control, began, limit)
 }
 

@@ -37,13 +37,13 @@ pub(crate) const POSTGRES: &[Setting] = &[
     Setting::of("jit", |_| "off".to_owned()).missing(&[(
         FIRST,
         (11, 0, 0),
-        Some(AsAsked("has no compiler of expressions")),
+        Some(AsAsked("cannot compile expressions")),
     )]),
     // Default `worker` from 18. Before, a process reads pages itself.
     Setting::of("io_method", |_| "sync".to_owned()).missing(&[(
         FIRST,
         (18, 0, 0),
-        Some(AsAsked("reads pages in the process that wants them")),
+        Some(AsAsked("reads pages in the process that needs them")),
     )]),
     // Default 16 from 18.
     Setting::of("effective_io_concurrency", |_| "1".to_owned()),

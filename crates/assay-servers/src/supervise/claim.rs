@@ -1,4 +1,4 @@
-//! Claims on directories of a cache, by a lock file beside each. Everybody who shares the cache sees which directories
+//! Claims on directories of a cache, by a lock file next to each. Everybody who shares the cache sees which directories
 //! are in use, even from a container that does not see the processes. An existing directory is locked itself too, so it
 //! stays claimed if somebody removes its lock file.
 
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_nobody_claims_is_collected() {
+    fn only_unclaimed_directories_are_collected() {
         let root = tempfile::tempdir().unwrap();
         let [held, dead, unborn, kept] =
             ["held", "dead", "unborn", "kept"].map(|it| root.path().join(it));

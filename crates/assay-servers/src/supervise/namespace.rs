@@ -96,7 +96,7 @@ pub fn leave_root_where_needed() -> io::Result<bool> {
 }
 
 /// Part of the message for refused namespaces.
-pub(crate) const REFUSED: &str = "no user namespace can be made here for the server";
+pub(crate) const REFUSED: &str = "cannot create a user namespace for the server";
 
 /// Writes a kernel file with one call.
 fn put(path: &std::ffi::CStr, content: &[u8]) -> io::Result<()> {

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_are_killed_but_nobody_else_in_their_directory() {
+    fn only_orphans_of_the_server_are_killed() {
         let (root, dead) = crashed();
         let data = tempfile::tempdir().unwrap();
         let start = |program: &str, args: &[&str]| {

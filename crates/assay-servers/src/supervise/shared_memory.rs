@@ -37,7 +37,7 @@ pub(super) fn release(instance: &Path) -> io::Result<()> {
         };
         let Some((key, id)) = named_in(&text) else { continue };
         let deadline = Instant::now() + LIMIT;
-        // Only a segment of the file's owner: the file must not cause the removal of somebody else's.
+        // Only a segment of the file's owner is removed: the file must not cause the removal of somebody else's.
         let is_it = |it: &Segment| (it.key, it.id, it.owner) == (key, id, file.uid());
         while let Some(segment) = segments()?.into_iter().find(is_it) {
             if segment.attached == 0 {
@@ -69,7 +69,7 @@ fn segments() -> io::Result<Vec<Segment>> {
     Ok(table.lines().skip(1).filter_map(segment).collect())
 }
 
-/// Not with `procfs`, which reads no table that has a user above 65535.
+/// Parses a line without `procfs`, which reads no table that has a user above 65535.
 ///
 /// `key shmid perms size cpid lpid nattch uid ...`
 fn segment(line: &str) -> Option<Segment> {

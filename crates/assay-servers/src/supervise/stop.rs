@@ -44,7 +44,7 @@ pub(super) fn stop(
         }
         send(Signal::CONT)?;
         if Instant::now() > deadline {
-            return Err(io::Error::other(format!("it does not stop within {STOP_LIMIT:?}")));
+            return Err(io::Error::other(format!("it did not stop within {STOP_LIMIT:?}")));
         }
         sleep(RETRY_AFTER);
     }
@@ -58,7 +58,7 @@ mod tests {
 
     /// A real server does this now and then, when it is frozen while it shuts down.
     #[test]
-    fn what_cannot_stop_is_let_go_on_for_a_moment() {
+    fn unstoppable_threads_may_continue_briefly() {
         let sent = RefCell::new(Vec::new());
         let send = |signal| {
             sent.borrow_mut().push(signal);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_ends_the_waiting() {
+    fn an_error_ends_the_wait() {
         let gone = || Err(io::ErrorKind::BrokenPipe.into());
         assert_eq!(stop(|_| Ok(()), gone).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }

@@ -1,11 +1,11 @@
-//! A study record with simulated slices: the noise of a shared virtual machine, the changes of our choice.
+//! A study record with simulated slices: the noise of a shared virtual machine, and changes of the test's choice.
 
 use assay_model::*;
 use assay_workloads::tests_of;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What is simulated.
+/// The parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Simulation {
     pub(crate) seed: u64,
@@ -14,13 +14,13 @@ pub(crate) struct Simulation {
     pub(crate) rounds: u32,
     /// True log of the relative QPS of the cells that change.
     pub(crate) effect: f64,
-    /// How many cells do, the first ones.
+    /// The number of cells that change. They come first.
     pub(crate) changing: usize,
     /// Spread of the log of a pair's ratio.
     pub(crate) pair_sd: f64,
     /// Spread between fresh instances; most of it common to all tests.
     pub(crate) block_sd: f64,
-    /// Part of the slices hit by something that halves their speed.
+    /// The share of slices that something slows to half their speed.
     pub(crate) spikes: f64,
 }
 
@@ -44,7 +44,7 @@ impl Simulation {
         let cells: Vec<CellId> = record.study.cells.iter().map(|cell| cell.id).collect();
         let mut drift = 0.0;
         for block in 0..self.blocks {
-            // Of the variance between instances, three quarters are common to all tests.
+            // Three quarters of the variance between instances are common to all tests.
             let common =
                 [(); 2].map(|()| noise.normal() * self.block_sd * 0.75_f64.sqrt() / 2_f64.sqrt());
             for (number, &cell) in cells.iter().enumerate() {

@@ -10,7 +10,7 @@ use crate::value::{Param, ParamType};
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
-    /// Where the values begin in the packet.
+    /// The position of the values in the packet.
     values: usize,
     /// Whether the packet still contains the types, as the first one must.
     tells_types: bool,
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_are_told_until_the_server_has_executed_once() {
+    fn types_are_sent_until_the_first_execution() {
         let mut statement = Statement::new(9, &[ParamType::Int, ParamType::Text]);
         let first = statement.encode(&[Param::Int(-2), Param::Text(b"ab")]).unwrap();
         assert_eq!(

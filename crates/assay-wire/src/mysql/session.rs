@@ -148,7 +148,7 @@ impl Session {
         result
     }
 
-    /// All results of a statement; of several the first that has rows.
+    /// Receives all results of a statement. Returns the first one that has rows.
     fn results(&mut self, channel: &mut Channel) -> Result<ResultSet, Error> {
         let mut kept = ResultSet::default();
         loop {

@@ -17,14 +17,14 @@ impl Walker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
-    /// At the start of the reply to a request of so many packets.
+    /// A walker at the start of the reply to a request of so many packets.
     pub fn new(packets: usize) -> Self {
         let sequence = packets as u8;
         Self::with_grammar(Packets { state: State::Head, is_continued: false, sequence })
     }
 }
 
-/// Where a walk is in the packets of a reply.
+/// The position of a walk in the packets of a reply.
 #[derive(Debug)]
 pub struct Packets {
     state: State,
@@ -127,7 +127,7 @@ impl Packets {
         Ok(())
     }
 
-    /// After the end of one result.
+    /// Continues after the end of one result.
     fn end(&mut self, completion: Completion, progress: &mut Progress) {
         self.state = State::Head;
         progress.is_over = completion.status & MORE_RESULTS == 0;

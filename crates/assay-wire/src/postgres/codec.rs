@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_tell_what_a_statement_came_to() {
+    fn tags_give_the_result_of_a_statement() {
         let complete = |tag: &[u8]| parse_complete(tag).unwrap();
         let rows = Completion { returns_rows: true, affected: 0 };
         assert_eq!([complete(b"SELECT 100\0"), complete(b"SHOW\0")], [rows, rows]);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_cannot_be_are_refused() {
+    fn impossible_lengths_are_refused() {
         assert_eq!(parse_header([b'Z', 0, 0, 0, 5]).unwrap(), (b'Z', 1));
         for length in [[0, 0, 0, 3], [0xff; 4], [0x80, 0, 0, 0]] {
             let [a, b, c, d] = length;

@@ -22,7 +22,7 @@ const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
-    /// Where the values begin in the packet.
+    /// The position of the values in the packet.
     values: usize,
 }
 

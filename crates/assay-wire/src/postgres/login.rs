@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn md5_is_the_manuals() {
+    fn md5_matches_the_manual() {
         let options = ConnectOptions {
             password: Some("password".to_owned()),
             ..ConnectOptions::unix("s", "md5_user")
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_must_prove_itself_once_it_has_begun() {
+    fn a_server_must_complete_its_scram_proof() {
         let options = ConnectOptions::unix("s", "u");
         let (mut login, _) = Login::start(&options).unwrap();
         login.step(b"\0\0\0\x0aSCRAM-SHA-256\0\0").unwrap();
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_do_not_travel_readable() {
+    fn passwords_are_not_sent_in_clear() {
         let tcp = Address::Tcp { host: "127.0.0.1".to_owned(), port: 5432 };
         let options = ConnectOptions::new(tcp, "u");
         let (mut login, _) = Login::start(&options).unwrap();

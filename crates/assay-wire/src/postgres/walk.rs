@@ -14,7 +14,7 @@ impl Walker {
     /// The longest rest that `advance` leaves of a non-empty piece, bytes.
     pub const MAX_REST: usize = HEADER + MAX_WHOLE - 1;
 
-    /// At the start of a reply.
+    /// A walker at the start of a reply.
     pub fn new() -> Self {
         Self::with_grammar(Messages)
     }
@@ -26,7 +26,7 @@ impl Default for Walker {
     }
 }
 
-/// The messages of a reply, each of which tells its kind.
+/// The messages of a reply. Each message states its kind.
 #[derive(Debug)]
 pub struct Messages;
 
@@ -70,7 +70,7 @@ fn whole(kind: u8, body: &[u8], progress: &mut Progress) -> Result<(), Error> {
         return Ok(());
     }
     match parse_error(body) {
-        // A second error only says that the first made a later message senseless.
+        // A second error only says that the first one made a later message meaningless.
         error @ Error::Server { .. } => drop(progress.failure.get_or_insert(error)),
         malformed => return Err(malformed),
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_once_the_server_is_ready() {
+    fn a_failure_is_reported_once_the_server_is_ready() {
         let error = b"E\0\0\0\x10C40P01\0Mdl\0\0";
         let mut walker = Walker::new();
         walker.advance(error).unwrap();

@@ -1,4 +1,4 @@
-//! A scripted peer, for faults that no real server can be made to have.
+//! A scripted peer, for faults that no real server can be made to produce.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "a part of each test and bench")]
 
@@ -39,7 +39,7 @@ impl Peer {
         Self { options, thread, _directory: directory }
     }
 
-    /// Waits until the script is through, and fails if it failed.
+    /// Waits until the script has ended, and fails if it failed.
     pub(crate) fn join(self) {
         self.thread.join().unwrap();
     }

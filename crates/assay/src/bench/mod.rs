@@ -1,4 +1,4 @@
-//! `assay bench`: one microbenchmark against a running server, as sysbench does it.
+//! `assay bench`: drives one test against a running server, as sysbench does.
 
 mod result;
 
@@ -23,20 +23,20 @@ use crate::{machine_lock, report};
 
 use self::result::{measured, rate_met, words};
 
-/// How long events that are under way at the end may take: as long as the run itself, within these bounds.
+/// How long events in progress at the end may take: as long as the run itself, within these bounds.
 const GRACE: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(30)];
 
-/// How often a terminal shows how it goes.
+/// How often a terminal shows the progress.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-/// Clients that are connected and prepared, and what they are to do.
+/// Connected and prepared clients, and their work.
 struct Prepared {
     session: Session,
     test: Test,
     setup: Setup,
 }
 
-/// Drives one microbenchmark. Ctrl-C ends it early, with what was measured until then.
+/// Drives one test. Ctrl-C ends it early and keeps what was measured until then.
 pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let progress = Progress::new(args.quiet);
@@ -84,8 +84,8 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     Ok(Prepared { session, test, setup })
 }
 
-/// Warms and measures; none if it was to end before there was anything to measure. The second is the CPU time of this
-/// process meanwhile, microseconds.
+/// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
+/// time of this process meanwhile, microseconds.
 fn run(
     args: &Bench,
     prepared: &mut Prepared,
@@ -146,14 +146,14 @@ fn latency_ms(done: &RunProgress) -> f64 {
     done.event_ns_sum as f64 / 1e6 / (done.events as f64).max(1.0)
 }
 
-/// What a terminal shows: short enough for most.
+/// The line for a terminal: short enough for most of them.
 fn rates(done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let (qps, tps) = (per_s(done.queries()), per_s(done.events));
     format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
 }
 
-/// A line as sysbench's, but for the latency, which is the mean.
+/// A line like sysbench's, except that the latency is the mean.
 fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
     let latency_ms = latency_ms(done);
@@ -181,7 +181,7 @@ fn test(name: &str) -> Result<Test> {
     }
 }
 
-/// The tables to work on: as told, if the server has them, or as the server has them.
+/// The tables to work on: those that the user asked for, if the server has them, or else those of the server.
 fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<DataSet> {
     let mut control = Connection::connect(options).context("cannot connect to the server")?;
     let there = assay_load::numbers(&mut control, product)?;
@@ -193,12 +193,12 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     };
     anyhow::ensure!(
         tables > 0,
-        "the database has no tables sbtest1, sbtest2, ...: `assay load` makes them"
+        "the database has no tables sbtest1, sbtest2, ...: `assay load` creates them"
     );
     if let Some(missing) = (1..=tables).find(|table| !is_there(table)) {
         anyhow::bail!(
-            "table `sbtest{missing}` is missing: `--tables {tables}` does not fit what was loaded; \
-             `assay load` makes the tables"
+            "table `sbtest{missing}` is missing: `--tables {tables}` does not match the loaded tables; \
+             `assay load` creates tables"
         );
     }
     let mut sizes = Vec::new();
@@ -218,11 +218,11 @@ fn data_set(args: &Bench, product: Product, options: &ConnectOptions) -> Result<
     Ok(DataSet { tables, rows })
 }
 
-/// A table with one of the names that assay uses, but without its columns.
+/// The error for a table that has one of the names that assay uses, but not its columns.
 fn foreign(table: u32) -> Advised {
     Advised::new(
-        format!("`sbtest{table}` was not made by assay or sysbench"),
-        "name another database in the URL, and fill it with `assay load`",
+        format!("`sbtest{table}` was not created by assay or sysbench"),
+        "name another database in the URL and fill it with `assay load`",
     )
 }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_told_as_sysbench_does() {
+    fn interval_reports_have_the_format_of_sysbench() {
         let done = RunProgress {
             events: 10,
             read: 40,

@@ -1,4 +1,4 @@
-//! What a benchmark found: for people with sysbench's figures, and for scripts.
+//! The result of a benchmark: for people, with sysbench's figures, and for scripts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::cli::Bench;
 use crate::exit::Exit;
 use crate::progress::print;
 
-/// Raised when a shape below breaks.
+/// The version of the shapes below. It is raised when one changes incompatibly.
 const SCHEMA: u32 = 1;
 
-/// Part of a rate that must be met.
+/// The share of a requested rate that must be reached.
 const RATE_MET: f64 = 0.99;
 
-/// How long the last events may take without making a short run too slow, seconds.
+/// How long the last events may take before a short run counts as too slow, seconds.
 const LAST_S: f64 = 0.1;
 
-/// What a benchmark found, for scripts.
+/// The result of a benchmark, for scripts.
 #[derive(Serialize)]
 pub(super) struct Measured {
     schema: u32,
@@ -91,7 +91,7 @@ pub(super) fn measured(
         other: work.other,
         errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
         ignored_errors: work.errors.iter().map(|(_, count)| count).sum(),
-        // A connection that is lost ends the run.
+        // A lost connection ends the run.
         reconnects: 0,
         qps: queries as f64 / seconds,
         tps: work.events as f64 / seconds,
@@ -175,7 +175,7 @@ pub(super) fn words(it: &Measured) -> String {
     lines.join("\n")
 }
 
-/// Errors after which an event was begun again, by code.
+/// Errors after which an event was started again, by code.
 fn ignored(it: &Measured) -> String {
     let total = it.ignored_errors;
     let all = format!("{total} ({:.2} per sec.)", total as f64 / it.seconds);
@@ -184,7 +184,7 @@ fn ignored(it: &Measured) -> String {
     if codes.is_empty() { all } else { format!("{all}: {}", codes.join(", ")) }
 }
 
-/// A rate that cannot be kept is told, not silently lower.
+/// Warns if the requested rate was not reached, and returns the exit code.
 pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
     let Some(rate) = args.rate else { return Exit::Done };
     let in_time = measured.seconds <= args.time / RATE_MET + LAST_S;

@@ -45,15 +45,15 @@ pub(crate) enum Command {
     Report(Report),
     /// List the studies in the ledger
     Studies(Studies),
-    /// List the microbenchmarks that `--tests` can name
+    /// List the tests that `--tests` can name
     Tests(Tests),
     /// Start systems and compare their effective settings, without load
     Audit(Audit),
     /// Create and fill sbtest1, sbtest2, ... on a running server
     Load(Load),
-    /// Drive one microbenchmark against a running server, as sysbench does
+    /// Run one test against a running server, as sysbench does
     Bench(Bench),
-    /// Show what the cache holds, or free it
+    /// Show or free the contents of the cache
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Get, run and stop servers of any version, without root
@@ -83,7 +83,7 @@ pub(crate) struct Compare {
     #[arg(long, value_parser = sets(), default_value = "32")]
     set: TestSet,
 
-    /// Number of concurrent clients; several counts make several setups
+    /// Number of concurrent clients; each of several counts is a setup of its own
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
     #[arg(value_parser = counts, allow_negative_numbers = true)]
     clients: Option<Vec<Counts>>,
@@ -100,7 +100,7 @@ pub(crate) struct Compare {
     #[arg(long = "time", hide = true, value_parser = no_time)]
     _time: Option<NoTime>,
 
-    /// Time that the study may take, such as `10m`; it measures two blocks even if that is too short [default: by
+    /// Time limit of the study, such as `10m`; at least two blocks are measured even if they take longer [default: by
     /// preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
@@ -114,7 +114,7 @@ pub(crate) struct Compare {
     #[arg(long, overrides_with = "no_twin")]
     twin: bool,
 
-    /// Leave out the twin that the preset has
+    /// Omit the twin that the preset includes
     #[arg(long, hide = true)]
     no_twin: bool,
 
@@ -141,12 +141,12 @@ pub(crate) struct Compare {
     #[arg(allow_negative_numbers = true)]
     seed: u64,
 
-    /// Measured part of every slice, such as `100ms` [default: by preset and test]
+    /// Measured time of every slice, such as `100ms` [default: by preset and test]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
     slice: Option<f64>,
 
-    /// Measured part of every write slice [default: `--slice`, else by preset]
+    /// Measured time of every write slice [default: `--slice`, else by preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
     write_slice: Option<f64>,
@@ -196,8 +196,8 @@ pub(crate) struct Instead {
     #[arg(long, value_parser = sets())]
     set: Option<TestSet>,
 
-    /// Time that the study may take, such as `10m`, instead of the time in the file; it measures two blocks even if
-    /// that is too short
+    /// Time limit of the study, such as `10m`, instead of the one in the file; at least two blocks are measured even if
+    /// they take longer
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
 }
@@ -227,8 +227,8 @@ pub(crate) struct Resume {
 /// The source of servers.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArg {
-    /// Take servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
-    /// [default: one that has all versions of a product, else the best for each]
+    /// Use servers only from this source: `apt`, `maven`, `npm`, `pip`, `tarball`, or a vendor, such as `mysql.com`
+    /// [default: one source with all versions of a product, otherwise the best source for each]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Option<String>,
 }
@@ -240,7 +240,7 @@ pub(crate) struct Measuring {
     #[arg(long)]
     pub(crate) offline: bool,
 
-    /// Accept package indexes past their validity; the report says so
+    /// Accept expired package indexes; the report says so
     #[arg(long)]
     pub(crate) accept_expired_index: bool,
 
@@ -305,7 +305,7 @@ pub(crate) enum ShapeWord {
 /// The place of the ledger.
 #[derive(Debug, Args)]
 pub(crate) struct LedgerArg {
-    /// The file that keeps every slice [default: `ledger.db` in the user's data directory]
+    /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
     #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -345,8 +345,8 @@ enum PresetWord {
     Quick,
     /// A release check: 8 tables of 1,000,000 rows, at most an hour
     Standard,
-    /// As in the published posts: 50,000,000 rows, one system after the other, each test once for 600 or 1800 s; takes
-    /// days
+    /// The procedure of the published posts: 50,000,000 rows, one system after the other, each test once for 600 or
+    /// 1800 s; takes days
     Published,
 }
 
@@ -445,7 +445,7 @@ mod tests {
 
     /// What a report tells to do again asks for the same, whichever options it came from.
     #[test]
-    fn the_command_of_a_recipe_asks_for_the_same() {
+    fn the_command_of_a_recipe_gives_the_same_request() {
         for typed in [
             "x@1 y@2",
             "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",

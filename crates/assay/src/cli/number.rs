@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_number_is_told_without_the_words_of_a_parser() {
+    fn invalid_numbers_have_readable_errors() {
         assert_eq!(parse_seed("x").unwrap_err(), "`x` is not a whole number");
         assert_eq!(parse_one_count("0").unwrap_err(), "must be between 1 and 1,024");
         assert_eq!(parse_one_count("-1").unwrap_err(), "must be between 1 and 1,024");

@@ -5,7 +5,7 @@ const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100
                     `--time 10`; the number of events cannot be limited";
 
 /// Advice for the place of the server.
-const SERVER: &str = "name a server that already runs by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
+const SERVER: &str = "name a server that is already running by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
                       with the password in `ASSAY_PASSWORD`";
 
 /// Advice for the size of a range.
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_sysbench_are_answered() {
+    fn options_of_sysbench_get_a_hint() {
         let compare = |option| option_hint(option, "Usage: assay compare");
         assert_eq!(compare("--mysql-host"), Some(SERVER));
         assert_eq!(compare("--mysql_port=3306"), Some(SERVER));

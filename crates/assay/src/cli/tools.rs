@@ -57,7 +57,7 @@ pub(crate) struct Bench {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// The microbenchmark, such as `point-query` or `read-only_range=100`
+    /// The test, such as `point-query` or `read-only_range=100`
     #[arg(long, value_name = "TEST")]
     pub(crate) test: String,
 
@@ -145,7 +145,7 @@ pub(crate) struct Getting {
     #[arg(long)]
     pub(crate) offline: bool,
 
-    /// Accept package indexes past their validity
+    /// Accept expired package indexes
     #[arg(long)]
     pub(crate) accept_expired_index: bool,
 
@@ -254,7 +254,7 @@ pub(crate) struct ServerStart {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Listen on this port of 127.0.0.1, too; 0 chooses a free port
+    /// Also listen on this port of 127.0.0.1; 0 chooses a free port
     #[arg(long, value_name = "PORT", value_parser = parse_port, allow_negative_numbers = true)]
     pub(crate) port: Option<u16>,
 
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_that_is_refused_is_told_its_limits() {
+    fn a_refused_rate_is_reported_with_the_limits() {
         assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
         for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
             let error = parse_rate(rate).unwrap_err();

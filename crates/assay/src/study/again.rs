@@ -50,7 +50,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         };
         if prefix.sha256 != *wanted {
             let was = format!(
-                "a build of {} that can no longer be had: what is there now is another one ({} {})",
+                "a build of {} that is no longer available: it has been replaced by another build ({} {})",
                 measured.version, prefix.build.source, prefix.build.package_version,
             );
             return Err(Distrust::Replaced { system: system.name.clone(), was }.into());

@@ -45,7 +45,7 @@ impl Claim {
         made.unwrap_or_else(|error| {
             let is_needed = systems.iter().any(|it| !matches!(it.spec.origin, Origin::Version(_)));
             let level = if is_needed { log::Level::Warn } else { log::Level::Info };
-            log::log!(level, "study `{study}` cannot be noted as begun here: {error:#}");
+            log::log!(level, "cannot record that study `{study}` was started here: {error:#}");
             None
         })
     }

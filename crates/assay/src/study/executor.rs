@@ -1,10 +1,10 @@
-//! Does what the driver says: holds the servers, the clients, the counters and the ledger.
+//! Carries out the actions of the driver. It holds the servers, the clients, the counters and the ledger.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
-use anyhow::{Context, Result};
-use assay_model::{Block, DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Verdict, counted};
+use anyhow::{Context, Result, anyhow};
+use assay_model::{DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Verdict, counted};
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
 
@@ -14,7 +14,7 @@ use super::recorder::Recorder;
 use super::trust;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
-    Clients, Environment, Instance, LocalSite, Participant, Place, Templates, failed_slice, tables,
+    Clients, Environment, Instance, LocalSite, Participant, Templates, Turn, failed_slice, tables,
 };
 
 /// Interval between two checks whether the user asked to stop.
@@ -25,7 +25,7 @@ const LOADING_TOLD: f64 = 0.1;
 
 /// The study did what it could, and may be resumed for the rest.
 #[derive(Debug, thiserror::Error)]
-#[error("some tests were not measured to their end")]
+#[error("some tests were not measured completely")]
 pub(crate) struct Unfinished;
 
 /// The executor of a study on this machine.
@@ -78,6 +78,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             End::Complete => return Ok(()),
             End::Unfinished => self.left_out.map(|why| why.context(Unfinished)),
             End::Abandoned => self.error,
+            End::WrongOutcome(what) => Some(anyhow!("internal error: {what}")),
         };
         Err(why.unwrap_or_else(|| Unfinished.into()))
     }
@@ -99,7 +100,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     pub(super) fn server(&mut self, system: usize) -> Result<&mut Instance> {
-        self.servers.get_mut(&system).context("its server does not run")
+        self.servers.get_mut(&system).context("its server is not running")
     }
 
     fn load(&mut self) -> Result<Outcome> {
@@ -111,7 +112,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         // Loading takes a part of the time that is not known beforehand.
         let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
-            env.progress.note(&format!("now that the data are loaded: {}", outlook(recorder)));
+            env.progress.note(&format!("after loading the data: {}", outlook(recorder)));
         }
         let study = recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
@@ -122,24 +123,19 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Loaded { rates })
     }
 
-    fn begin(&mut self, block: Block, is_recorded: bool, so_far: &[Verdict]) -> Result<()> {
+    fn begin(&mut self, block: u32, rounds: u32, tests: usize, so_far: &[Verdict]) {
         self.tally = Tally::of(so_far);
         let study = self.recorder.study();
         let left = minutes((study.budget_s - self.recorder.used_s()).max(0.0));
         let known = self.tally.words();
         let gap = if known.is_empty() { "" } else { "; so far " };
-        let announced = format!(
+        self.env.progress.begin(&format!(
             "measuring block {} of {}: {}, {} each, at most {left} left{gap}{known}",
-            block.number + 1,
+            block + 1,
             study.blocks,
-            counted(block.cells.len() as u64, "test"),
-            counted(u64::from(block.rounds), "round"),
-        );
-        if !is_recorded {
-            self.recorder.block(block)?;
-        }
-        self.env.progress.begin(&announced);
-        Ok(())
+            counted(tests as u64, "test"),
+            counted(u64::from(rounds), "round"),
+        ));
     }
 
     fn start_all(
@@ -163,9 +159,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     fn end_phase(&mut self) -> Result<()> {
         self.clients.clear();
-        let told = self.others.take().map_or(Ok(()), |others| others.tell(self.recorder));
+        let noted = self.others.take().map_or(Ok(()), |others| others.note(self.recorder));
         self.servers.clear();
-        told
+        noted
     }
 
     fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
@@ -244,6 +240,7 @@ impl Executor for StudyExecutor<'_, '_> {
             Action::StartAll { block, phase, order } => {
                 return self.start_all(block, phase, &order);
             }
+            Action::StartOne { system, data } => return self.start_one(system, data),
             Action::Connect { cell, block } => return self.connect(cell, block),
             Action::Size { cell, events } => return self.size(cell, events),
             Action::Round { cell, block, round, order } => {
@@ -253,18 +250,20 @@ impl Executor for StudyExecutor<'_, '_> {
                 return self.once(cell, system, is_recorded);
             }
             Action::Audit { system, data } => self.audit_alone(system, data)?,
-            Action::Fix { cell, events } => {
+            Action::Calibrate { cell, events } => {
                 let id = self.cell(cell)?.id;
                 self.recorder.calibrated(id, events)?;
             }
-            Action::Begin { block, is_recorded, so_far } => {
-                self.begin(block, is_recorded, &so_far)?;
+            Action::Begin { block, rounds, cells, is_recorded, so_far } => {
+                if !is_recorded {
+                    self.recorder.block(block, rounds, &cells)?;
+                }
+                self.begin(block, rounds, cells.len(), &so_far);
             }
-            Action::StartOne { system, data } => self.start_one_alone(system, data)?,
             Action::Disconnect => self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {
-                let place = Place { system, block, round, position: 0 };
-                self.record(failed_slice(self.cell(cell)?.id, place, why))?;
+                let turn = Turn { system, block, round, position: 0 };
+                self.record(failed_slice(self.cell(cell)?.id, turn, why))?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::Warm { system, cell } => self.warm(system, &cell)?,
@@ -293,7 +292,7 @@ impl Executor for StudyExecutor<'_, '_> {
 fn begins_work(action: &Action) -> bool {
     !matches!(
         action,
-        Action::Fix { .. }
+        Action::Calibrate { .. }
             | Action::Disconnect
             | Action::RecordFailure { .. }
             | Action::Note { .. }

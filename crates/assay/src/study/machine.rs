@@ -7,7 +7,7 @@ const MEMORY_SHARE: f64 = 0.05;
 
 /// A study is not resumed where its measurements would be of another machine.
 #[derive(Debug, thiserror::Error)]
-#[error("study `{study}` was begun on another machine: {there} there, {here} here")]
+#[error("study `{study}` was started on another machine, which has {there}; this one has {here}")]
 pub(crate) struct OtherMachine {
     study: String,
     /// The first thing that differs, as it was.
@@ -18,7 +18,7 @@ pub(crate) struct OtherMachine {
 
 impl Hint for OtherMachine {
     fn hints(&self) -> Vec<String> {
-        vec!["resume it where it was begun, or begin a new study here".to_owned()]
+        vec!["resume it on that machine, or start a new study here".to_owned()]
     }
 }
 

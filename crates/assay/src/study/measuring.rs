@@ -8,7 +8,7 @@ use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
 
 use super::executor::StudyExecutor;
-use crate::systems::{Clients, Place, connect_clients, failed_slice};
+use crate::systems::{Clients, Turn, connect_clients, failed_slice};
 
 impl StudyExecutor<'_, '_> {
     /// The clients of every system.
@@ -38,7 +38,7 @@ impl StudyExecutor<'_, '_> {
 
     fn connect_one(&mut self, system: usize, cell: &PlannedCell) -> Result<Clients> {
         let described = &self.participants.get(system).context("no such system")?.system;
-        let server = self.servers.get(&system).context("its server does not run")?;
+        let server = self.servers.get(&system).context("its server is not running")?;
         connect_clients(server, described, cell, self.recorder.study(), self.local)
     }
 
@@ -58,7 +58,7 @@ impl StudyExecutor<'_, '_> {
     }
 
     fn rate(&mut self, system: usize, cell: &PlannedCell, events: u64) -> Result<f64> {
-        let server = self.servers.get_mut(&system).context("its server does not run")?;
+        let server = self.servers.get_mut(&system).context("its server is not running")?;
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
         let thawed = server.thaw().map_err(anyhow::Error::from);
         let rate = thawed.and_then(|()| clients.rate(cell, events));
@@ -79,9 +79,9 @@ impl StudyExecutor<'_, '_> {
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let mut samples = Vec::with_capacity(order.len());
         for (position, &system) in order.iter().enumerate() {
-            let place = Place { system, block, round, position: position as u32 };
+            let turn = Turn { system, block, round, position: position as u32 };
             let interrupt = &self.env.interrupt;
-            let slice = interrupt.finish(seconds, || self.turn(&planned, place))??;
+            let slice = interrupt.finish(seconds, || self.turn(&planned, turn))??;
             samples.push(Sample::of(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             self.record(slice)?;
@@ -93,13 +93,13 @@ impl StudyExecutor<'_, '_> {
     }
 
     /// One slice of one system, for which its server wakes up.
-    fn turn(&mut self, cell: &PlannedCell, place: Place) -> Result<Slice> {
-        let server = self.servers.get_mut(&place.system).context("its server does not run")?;
+    fn turn(&mut self, cell: &PlannedCell, turn: Turn) -> Result<Slice> {
+        let server = self.servers.get_mut(&turn.system).context("its server is not running")?;
         let clients =
-            self.clients.get_mut(&place.system).context("its clients are not connected")?;
+            self.clients.get_mut(&turn.system).context("its clients are not connected")?;
         let mut slice = match server.thaw() {
-            Ok(()) => clients.measure(cell, place),
-            Err(error) => failed_slice(cell.id, place, error.to_string()),
+            Ok(()) => clients.measure(cell, turn),
+            Err(error) => failed_slice(cell.id, turn, error.to_string()),
         };
         // If the server has ended, its error is added to what its clients reported.
         if let Err(error) = server.freeze() {
@@ -134,16 +134,15 @@ impl StudyExecutor<'_, '_> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         self.tell_standing(&format!("{}, {}", self.name(system), planned.id.test));
-        let place = Place { system, block: 0, round: 0, position: system as u32 };
+        let turn = Turn { system, block: 0, round: 0, position: system as u32 };
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
-            Ok(mut clients) => clients.measure(&planned, place),
-            Err(error) => failed_slice(planned.id, place, format!("{error:#}")),
+            Ok(mut clients) => clients.measure(&planned, turn),
+            Err(error) => failed_slice(planned.id, turn, format!("{error:#}")),
         })?;
-        let mut samples = Vec::new();
+        let samples = vec![Sample::of(&slice)];
         if is_recorded {
-            samples.push(Sample::of(&slice));
             self.record(slice)?;
         }
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })

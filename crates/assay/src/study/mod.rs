@@ -94,7 +94,7 @@ pub(crate) struct NoRoom(assay_plan::Error);
 
 impl Hint for NoRoom {
     fn hints(&self) -> Vec<String> {
-        vec!["end programs that take memory, and resume the study then".to_owned()]
+        vec!["end programs that use memory, then resume the study".to_owned()]
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who else used the machine while servers were measured: a user who is told can stop them.
+//! Finds the other processes that used the machine while servers were measured, so that the user can stop them.
 
 use anyhow::Result;
 use assay_model::{BusyProcess, EventKind, Trouble};
@@ -7,19 +7,19 @@ use assay_probe::Census;
 use super::recorder::Recorder;
 use crate::systems::Instance;
 
-/// Names in an event at most.
+/// The largest number of processes that an event names.
 const NAMES: usize = 3;
 
-/// CPUs from which a process is named.
+/// The fewest CPUs that a process uses to be named.
 const CPUS_MIN: f64 = 0.02;
 
 /// Watches over some slices.
 pub(crate) struct Others {
-    /// None where nothing can be seen, which is no reason not to measure.
+    /// `None` if processes cannot be read, which is no reason not to measure.
     before: Option<Census>,
-    /// Slices recorded before.
+    /// The number of slices recorded before.
     slices: usize,
-    /// Processes that take part, ended or not.
+    /// Processes that take part, whether they still run or not.
     ours: Vec<i32>,
 }
 
@@ -32,13 +32,13 @@ impl Others {
         }
     }
 
-    /// Counts servers in. One that runs already outlives its part in the study: it must be known then, too.
+    /// Counts servers in, since they are no other processes. An attached server runs on after its part in the study.
     pub(crate) fn know<'a>(&mut self, servers: impl Iterator<Item = &'a Instance>) {
         self.ours.extend(servers.filter_map(Instance::pid));
     }
 
-    /// Notes who they were, once for each name, if they troubled a slice since.
-    pub(crate) fn tell(self, recorder: &mut Recorder) -> Result<()> {
+    /// Notes the busiest of them if they troubled a slice, unless all of those have been noted before.
+    pub(crate) fn note(self, recorder: &mut Recorder) -> Result<()> {
         let mut slices = recorder.record().slices.iter().skip(self.slices);
         if !slices.any(|slice| slice.trouble.contains(&Trouble::OtherProcess)) {
             return Ok(());
@@ -47,15 +47,8 @@ impl Others {
         let mut busiest = after.busiest_since(&before, &self.ours);
         busiest.retain(|busy| busy.cpus >= CPUS_MIN);
         busiest.truncate(NAMES);
-        let is_told = |name: &str| {
-            recorder.record().events.iter().any(|event| match &event.what {
-                EventKind::OtherProcesses { processes } => {
-                    processes.iter().any(|it| it.name == name)
-                }
-                _ => false,
-            })
-        };
-        if busiest.iter().all(|busy| is_told(&busy.name)) {
+        let events = &recorder.record().events;
+        if busiest.iter().all(|busy| events.iter().any(|event| event.what.names(&busy.name))) {
             return Ok(());
         }
         let processes = busiest.into_iter().map(|busy| BusyProcess {

@@ -94,7 +94,7 @@ impl<'a> Recorder<'a> {
         &self.record
     }
 
-    /// The run that measures now, by its place among those of the study.
+    /// Index of the run that measures now.
     fn run(&self) -> usize {
         self.record.runs.len().saturating_sub(1)
     }
@@ -107,9 +107,11 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Notes a block before it is measured, as begun in the present run.
-    pub(crate) fn block(&mut self, block: Block) -> Result<()> {
-        let block = Block { run: self.run(), ..block };
+    /// Notes a block before it is measured, as begun in the present run. The cells are indices.
+    pub(crate) fn block(&mut self, number: u32, rounds: u32, cells: &[usize]) -> Result<()> {
+        let planned = cells.iter().filter_map(|&cell| self.record.study.cells.get(cell));
+        let cells = planned.map(|cell| cell.id).collect();
+        let block = Block { number, run: self.run(), rounds, cells };
         self.ledger.add_block(&self.record.study.id, &block)?;
         self.record.blocks.push(block);
         Ok(())

@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 use anyhow::{Context, Result};
 use assay_model::{DataSet, StartFrom, Test};
 use assay_servers::audit::Facts;
-use assay_study::Phase;
+use assay_study::{Outcome, Phase};
 
 use super::executor::StudyExecutor;
 use crate::clock::now_ms;
@@ -14,7 +14,7 @@ use crate::systems::{Instance, Questions, facts, start_instance};
 impl StudyExecutor<'_, '_> {
     /// Starts an instance of one system, fills its caches, and freezes it.
     pub(super) fn start_frozen(&mut self, system: usize, block: u32, phase: Phase) -> Result<()> {
-        let mut server = self.start_one(system, block, phase)?;
+        let mut server = self.start_recorded(system, block, phase)?;
         let participant = self.participants.get(system).context("no such system")?;
         let key = self.recorder.study().id_key;
         let product = participant.system.spec.product;
@@ -24,15 +24,18 @@ impl StudyExecutor<'_, '_> {
         Ok(())
     }
 
-    /// Starts the instance of a sequential study's system.
-    pub(super) fn start_one_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
-        let server = self.start_one(system, 0, Phase { data, start_from: StartFrom::Fresh })?;
-        self.servers.insert(system, server);
-        Ok(())
+    /// Starts the instance of a sequential study's system. It keeps running.
+    pub(super) fn start_one(&mut self, system: usize, data: DataSet) -> Result<Outcome> {
+        let phase = Phase { data, start_from: StartFrom::Fresh };
+        match self.start_recorded(system, 0, phase) {
+            Ok(server) => self.servers.insert(system, server),
+            Err(error) => return self.failed(system, error),
+        };
+        Ok(Outcome::Done)
     }
 
-    /// Starts an instance of one system; the first one is asked for the system's settings.
-    fn start_one(&mut self, system: usize, block: u32, phase: Phase) -> Result<Instance> {
+    /// Starts an instance and records it. The first instance of a system is asked for the system's settings.
+    fn start_recorded(&mut self, system: usize, block: u32, phase: Phase) -> Result<Instance> {
         self.env.interrupt.check()?;
         self.env.progress.update(&format!("starting {}", self.name(system)));
         let began = Clock::now();

@@ -19,7 +19,7 @@ pub(crate) enum Distrust {
     },
     /// What a server was started with is not what assay makes of its name.
     #[error(
-        "`{system}` was measured with {}, where this assay has {}",
+        "`{system}` was measured with {}, but this assay uses {}",
         shown(recorded),
         shown(rendered)
     )]
@@ -32,7 +32,7 @@ pub(crate) enum Distrust {
         rendered: Option<String>,
     },
     /// It has a number that no assay would plan.
-    #[error("study `{study}` cannot have been planned so: {what}")]
+    #[error("assay would not have planned study `{study}` like this: {what}")]
     Plan {
         /// The study.
         study: String,
@@ -40,7 +40,7 @@ pub(crate) enum Distrust {
         what: String,
     },
     /// Its name asks for another version than its binaries are.
-    #[error("`{system}` asks for version {wanted}, and its binaries are version {found}")]
+    #[error("`{system}` requires version {wanted}, but its binaries are version {found}")]
     Version {
         /// The system.
         system: String,
@@ -81,16 +81,16 @@ impl Hint for Distrust {
     fn hints(&self) -> Vec<String> {
         vec![match self {
             Self::Elsewhere { study, .. } => format!(
-                "if you trust what it names, start a new study: `assay report {study}` says how, under \"again\""
+                "if you trust what it names, start a new study: `assay report {study}` shows how, under \"reproduce\""
             ),
-            Self::Options { .. } => "slices under other options are never mixed: resume it with the assay that began \
-                 it, or begin a new study; if no assay sets these options, somebody edited the ledger"
+            Self::Options { .. } => "slices with different options are never mixed: resume it with the assay that \
+                 started it, or start a new study; if no assay sets these options, somebody edited the ledger"
                 .to_owned(),
             Self::Product { .. }
             | Self::Version { .. }
             | Self::Plan { .. }
-            | Self::NoBinaries { .. } => "the ledger was edited: begin a new study".to_owned(),
-            Self::Replaced { .. } => "begin a new study with what is there now".to_owned(),
+            | Self::NoBinaries { .. } => "the ledger was edited: start a new study".to_owned(),
+            Self::Replaced { .. } => "start a new study with the current version".to_owned(),
         }]
     }
 }
@@ -106,22 +106,29 @@ pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
         // As planned: in whole milliseconds, rounded up.
         if f64::from(lasts_ms) >= longest_s * 1000.0 + 1.0 {
             return wrong(format!(
-                "a slice of {test} lasts {lasts_ms} ms, and the study {longest_s} s"
+                "a slice of {test} lasts {lasts_ms} ms, but the study only {longest_s} s"
             ));
         }
         if cell.events.is_some() && study.experiment == Experiment::Sequential {
-            return wrong(format!("a slice of {test} has a number of events, and not a time"));
+            return wrong(format!("a slice of {test} has a number of events instead of a time"));
         }
     }
     let numbers = record.blocks.iter().map(|it| it.number);
     let numbers = numbers.chain(record.slices.iter().map(|it| it.block));
     let mut numbers = numbers.chain(record.instances.iter().map(|it| it.block));
     if let Some(number) = numbers.find(|number| *number >= study.blocks) {
-        return wrong(format!("it has a block {}, of {}", u64::from(number) + 1, study.blocks));
+        return wrong(format!(
+            "it has a block {}, but only {} are planned",
+            u64::from(number) + 1,
+            study.blocks
+        ));
     }
     let most = study.rounds.max(ROUNDS_MIN);
     if let Some(block) = record.blocks.iter().find(|block| block.rounds > most) {
-        return wrong(format!("a block has {} rounds, and may have {most}", block.rounds));
+        return wrong(format!(
+            "a block has {} rounds, but at most {most} are allowed",
+            block.rounds
+        ));
     }
     Ok(())
 }
@@ -135,7 +142,7 @@ pub(crate) fn check_events(study: &str, cell: &PlannedCell, planned: u64) -> Res
     match cell.events {
         Some(events) if events > most => {
             let what = format!(
-                "a slice of {} has {events} events, where {planned} take the planned time",
+                "a slice of {} has {events} events, but {planned} take the planned time",
                 cell.id.test
             );
             Err(Distrust::Plan { study: study.to_owned(), what })
@@ -156,7 +163,7 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
                 check_version(system, measured)?;
                 continue;
             }
-            Origin::Dir(_) => "a program of this machine",
+            Origin::Dir(_) => "a program on this machine",
             Origin::Git(_) => "a source tree to build",
             Origin::Url(_) => "a server to log in to and to load",
         };
@@ -264,12 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn what_no_assay_would_plan_is_not_measured() {
+    fn impossible_plans_are_refused() {
         assert_eq!(told(|_| ()), None);
         assert_eq!(told(|it| it.study.budget_s = 0.0), None);
         assert_eq!(told(|it| it.study.cells[3].slice_ms = 90_000), None);
         let long = told(|it| it.study.cells[3].slice_ms = 3_600_000).unwrap();
-        assert!(long.contains("lasts 3600000 ms, and the study 90 s"), "{long}");
+        assert!(long.contains("lasts 3600000 ms, but the study only 90 s"), "{long}");
         assert!(told(|it| it.study.cells[3].warm_ms = 3_600_000).is_some());
         let sized = |it: &mut StudyRecord| it.study.cells[3].events = Some(10);
         assert_eq!(told(sized), None);
@@ -279,13 +286,13 @@ mod tests {
         });
         assert!(sequential.unwrap().contains("a number of events"));
         let block = told(|it| it.blocks[0].number = *BLOCKS.end() - 1).unwrap();
-        assert!(block.contains("a block 1000, of 2"), "{block}");
+        assert!(block.contains("a block 1000, but only 2"), "{block}");
         let rounds = told(|it| it.blocks[0].rounds = it.study.rounds + 1).unwrap();
-        assert!(rounds.contains("rounds, and may have"), "{rounds}");
+        assert!(rounds.contains("rounds, but at most"), "{rounds}");
     }
 
     #[test]
-    fn a_write_slice_has_about_the_events_that_fit() {
+    fn a_write_slice_may_not_have_far_too_many_events() {
         let record = broken_off(2, 1);
         let with = |events, clients| {
             let mut cell = record.study.cells[0].clone();
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn binaries_are_of_the_version_that_is_asked_for() {
+    fn binaries_must_have_the_requested_version() {
         let of = |asked: &str, measured: &str, found: &str| {
             let mut system = broken_off(2, 1).systems.remove(0);
             system.spec.origin = Origin::Version(asked.to_owned());

@@ -1,4 +1,4 @@
-//! A system's clients and counters in one cell, and one slice: warm part, counters, measured part, counters.
+//! A system's clients and counters in one cell, and one slice: warm-up, counters, measured part, counters.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use super::instance::Instance;
 use super::site::LocalSite;
 use crate::clock::now_ms;
 
-/// Where a slice stands in the study.
+/// A system's turn in a round: the time in which one slice is measured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Turn {
     pub(crate) system: usize,
     pub(crate) block: u32,
     pub(crate) round: u32,
@@ -28,33 +28,33 @@ pub(crate) struct Clients {
     probe: Probe,
 }
 
-/// Bits of a sequence number that count the events of a slice; above them: round, clients, block.
+/// Bits of a sequence number that count the events of a slice. The bits above count rounds, clients and blocks.
 const SLICE_BITS: u32 = 28;
-/// Rounds of a cell in a block are fewer than this many bits can count.
+/// Bits that count the rounds of a cell in a block.
 const ROUND_BITS: u32 = 15;
-/// Client counts fit into this many bits.
+/// Bits that hold a client count.
 const CLIENTS_BITS: u32 = 11;
 
-/// Where the measured part begins: the same work for all systems, however far their warm parts came.
+/// Where the measured part begins. All systems get the same work, however far they came in the warm-up.
 const MEASURED_PART: u64 = 1 << (SLICE_BITS - 1);
 
-/// Sequence number that events outside of blocks begin at: above those of the last block.
+/// Sequence number at which events outside of blocks begin, above those of the last block.
 pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
 
-/// First sequence number of a slice: no slice of a test repeats the events of another, whatever its client count, or
-/// its deletes would find nothing and its updates change nothing.
-fn first_sequence(cell: CellId, place: Place) -> u64 {
-    let block = u64::from(place.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
+/// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count is.
+/// Otherwise its deletes would find nothing, and its updates would change nothing.
+fn first_sequence(cell: CellId, turn: Turn) -> u64 {
+    let block = u64::from(turn.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
-    block | clients | u64::from(place.round) << SLICE_BITS
+    block | clients | u64::from(turn.round) << SLICE_BITS
 }
 
-/// Sequence number at which the events begin that size the slices of a cell.
+/// Sequence number at which the events for sizing the slices of a cell begin.
 fn sizing_sequence(cell: CellId) -> u64 {
     OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
 }
 
-/// Connects the clients of a cell to a server that is awake, and puts clients and server on their CPUs.
+/// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs.
 pub(crate) fn connect_clients(
     server: &Instance,
     system: &System,
@@ -83,7 +83,7 @@ pub(crate) fn connect_clients(
     Ok(Clients { session, probe })
 }
 
-/// Warm and measured part of a slice: by time for reads, by events for writes.
+/// Bounds of the warm-up and the measured part of a slice: time for reads, events for writes.
 fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
     match cell.events {
         Some(events) => {
@@ -98,21 +98,21 @@ fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
     }
 }
 
-/// A slice that was broken off before anything was measured.
-pub(crate) fn failed_slice(cell: CellId, place: Place, why: String) -> Slice {
-    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, place) }
+/// A slice that was cut off before anything was measured.
+pub(crate) fn failed_slice(cell: CellId, turn: Turn, why: String) -> Slice {
+    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, turn) }
 }
 
-/// A slice in which nothing was measured yet.
-fn unmeasured(cell: CellId, place: Place) -> Slice {
+/// A slice without any measurement yet.
+fn unmeasured(cell: CellId, turn: Turn) -> Slice {
     Slice {
-        system: place.system,
+        system: turn.system,
         cell,
         // The recorder sets it.
         run: 0,
-        block: place.block,
-        round: place.round,
-        position: place.position,
+        block: turn.block,
+        round: turn.round,
+        position: turn.position,
         started_ms: now_ms(),
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
@@ -131,25 +131,25 @@ impl Clients {
         Ok(work.events as f64 / seconds.max(1e-9))
     }
 
-    /// Runs the cell for the time of a slice; nothing is recorded.
+    /// Runs the cell for the time of a slice, without recording anything.
     pub(crate) fn warm(&mut self, cell: &PlannedCell) -> Result<()> {
         let time = Duration::from_millis(u64::from(cell.slice_ms));
         self.session.run(sizing_sequence(cell.id), Bound::Time(time))?;
         Ok(())
     }
 
-    /// Measures one slice on a server that is awake. What goes wrong makes it a failed slice.
-    pub(crate) fn measure(&mut self, cell: &PlannedCell, place: Place) -> Slice {
-        let mut slice = unmeasured(cell.id, place);
-        if let Err(error) = self.fill(cell, place, &mut slice) {
+    /// Measures one slice on a server that is not frozen. If something goes wrong, the slice has failed.
+    pub(crate) fn measure(&mut self, cell: &PlannedCell, turn: Turn) -> Slice {
+        let mut slice = unmeasured(cell.id, turn);
+        if let Err(error) = self.fill(cell, turn, &mut slice) {
             slice.outcome = SliceOutcome::Failed(format!("{error:#}"));
         }
         slice
     }
 
-    fn fill(&mut self, cell: &PlannedCell, place: Place, slice: &mut Slice) -> Result<()> {
+    fn fill(&mut self, cell: &PlannedCell, turn: Turn, slice: &mut Slice) -> Result<()> {
         let (warm, measured) = bounds(cell);
-        let sequence = first_sequence(cell.id, place);
+        let sequence = first_sequence(cell.id, turn);
         self.session.run(sequence, warm)?;
         let before = self.probe.snapshot()?;
         let work = self.session.run(sequence + MEASURED_PART, measured);
@@ -181,8 +181,8 @@ mod tests {
             for clients in [1, 2, 1024] {
                 for round in [0, 1, 20_000] {
                     let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
-                    let place = Place { system: 0, block, round, position: 0 };
-                    assert!(firsts.insert(first_sequence(cell, place)));
+                    let turn = Turn { system: 0, block, round, position: 0 };
+                    assert!(firsts.insert(first_sequence(cell, turn)));
                 }
             }
         }

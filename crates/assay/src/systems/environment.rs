@@ -14,13 +14,13 @@ pub(crate) const TEMPLATES: &str = "templates";
 
 /// Settings of a command that gets or starts servers.
 pub(crate) struct Environment<'a> {
-    /// Where servers and templates are kept.
+    /// The directory of servers and templates.
     pub(crate) cache_dir: PathBuf,
     /// Use only what is in the cache.
     pub(crate) offline: bool,
-    /// Accept package indexes past their validity.
+    /// Accept expired package indexes.
     pub(crate) accept_expired_index: bool,
-    /// Tells the user what is going on.
+    /// Shows the user what is going on.
     pub(crate) progress: &'a Progress,
     /// Whether the user asked to stop.
     pub(crate) interrupt: Interrupt,

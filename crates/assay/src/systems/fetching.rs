@@ -1,4 +1,4 @@
-//! Gets servers into the cache, and says so.
+//! Gets servers into the cache, and reports the progress.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ pub(crate) fn fetch(
     env: &Environment,
 ) -> Result<Prefix> {
     check_origin(spec)?;
-    env.progress.update(&format!("{name}: looking for it"));
-    let mut tell = telling(name, "getting it", env);
+    env.progress.update(&format!("{name}: searching"));
+    let mut tell = telling(name, "fetching", env);
     let prefix = env.interrupt.may_end_in(|| provisioner.get_from(spec, agreed, &mut tell));
     let prefix = prefix.with_context(|| format!("cannot get `{spec}`"))?;
     let build = &prefix.build;
@@ -41,7 +41,7 @@ pub(crate) fn fetch(
     Ok(prefix)
 }
 
-/// Refuses a directory or repository of this machine that is not there.
+/// Refuses a missing directory or repository of this machine.
 fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
     match &spec.origin {
         Origin::Dir(path) => {
@@ -51,7 +51,7 @@ fn check_origin(spec: &SystemSpec) -> Result<(), paths::WrongPlace> {
             let place = reference.rsplit_once('#').map_or(reference.as_str(), |(place, _)| place);
             let hint =
                 "`PRODUCT@git:PATH#REF` names a git repository, and a branch, tag or commit of it";
-            // With a colon it may be on another machine.
+            // A place with a colon may be on another machine.
             if place.contains(':') { Ok(()) } else { paths::check_there(place.as_ref(), hint) }
         }
         Origin::Version(_) | Origin::Url(_) => Ok(()),
@@ -73,7 +73,7 @@ fn telling(name: &str, begun: &str, env: &Environment) -> impl FnMut(Fetching) {
 
 fn fetching(name: &str, step: &Fetching) -> String {
     match step {
-        Fetching::Waiting => format!("{name}: waiting for another assay that fills the cache"),
+        Fetching::Waiting => format!("{name}: waiting for another assay that is filling the cache"),
         Fetching::RefreshingIndex { release } => format!("{name}: package index of {release}"),
         Fetching::Resolving { release } => format!("{name}: resolving in {release}"),
         Fetching::Downloading { done, total: 0 } => {
@@ -90,13 +90,13 @@ fn fetching(name: &str, step: &Fetching) -> String {
     }
 }
 
-/// By product, the source that all systems are to be taken from, where the usual choice would take builds of several.
+/// By product, the source that all systems should come from, if the usual choice would take builds from several.
 pub(crate) fn agree(
     provisioner: &Provisioner,
     specs: &[&SystemSpec],
     env: &Environment,
 ) -> Result<BTreeMap<Product, String>> {
-    let mut tell = telling("the builds", "looking for them", env);
+    let mut tell = telling("the builds", "searching", env);
     Ok(env.interrupt.may_end_in(|| provisioner.agree(specs, &mut tell))?)
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_this_machine_must_be_there() {
+    fn only_local_paths_must_exist() {
         let is_refused =
             |words: &str| check_origin(&assay_plan::parse_system(words).unwrap()).is_err();
         assert!(is_refused("mysql@dir:/proc/no/such") && is_refused("mysql@git:/proc/no/such#x"));

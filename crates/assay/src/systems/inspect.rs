@@ -1,4 +1,4 @@
-//! Everything that the audit compares, read from a running server that holds data.
+//! Reads everything that the audit compares from a running server with data.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use assay_workloads::{Client, EventBuf, Operation, Program};
 
 use super::instance::Instance;
 
-/// What is to be asked about.
+/// The questions of an audit.
 pub(crate) struct Questions<'a> {
     /// The data in the tables.
     pub(crate) data: DataSet,
-    /// The microbenchmarks whose statements matter.
+    /// The tests whose statements are explained.
     pub(crate) tests: &'a [Test],
     /// How statements are sent.
     pub(crate) statements: StatementMode,
@@ -23,11 +23,11 @@ pub(crate) struct Questions<'a> {
     pub(crate) seed: u64,
 }
 
-/// Asks a server. Its tables are not changed.
+/// Reads the facts about a server. Its tables are not changed.
 pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Facts> {
     let mut control = Connection::connect(&server.connect_options())?;
     let mut settings = assay_servers::effective_settings(&mut control)?;
-    // Of a server elsewhere nothing is known.
+    // If the server runs on another machine, its process is unknown.
     if let Some(pid) = server.pid() {
         match (server, assay_servers::build_facts(pid, &system.artifact)) {
             // Its files may be gone, or in a container.
@@ -46,7 +46,7 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
     Ok(Facts { settings, plans })
 }
 
-/// What tables hold, as the audit compares it.
+/// The content of tables, as the audit compares it.
 pub(crate) fn data_fact(
     data: DataSet,
     state: StartFrom,
@@ -60,17 +60,17 @@ pub(crate) fn data_fact(
     (format!("data.{data} {state}"), format!("{rows} rows, checksum {checksum}"))
 }
 
-/// Whether a statement is about rows; the others begin and end transactions, and have no plan.
+/// Whether a statement works on rows. The others begin and end transactions, and have no plan.
 fn is_work(sql: &str) -> bool {
     sql.contains("sbtest")
 }
 
-/// Clients and tables do not change how a statement is carried out.
+/// Clients and tables do not affect plans.
 fn setup(data: DataSet) -> Setup {
     Setup { clients: 1, tables: 1, rows: data.rows }
 }
 
-/// Statements that the server refuses to prepare, as the clients that are measured find out.
+/// Statements that the server refuses to prepare, as the measured clients would find out.
 fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Vec<String>> {
     let mut refused: Vec<String> = Vec::new();
     for test in asked.tests {
@@ -117,7 +117,7 @@ fn explain(
     Ok(())
 }
 
-/// A statement with one mark for each list of parameters, in the terms of MySQL whatever the product.
+/// A statement with one mark for each list of parameters, in MySQL's form for every product.
 fn shortened(sql: &str) -> String {
     let sql = without_numbers(sql);
     let mut short = String::with_capacity(sql.len());
@@ -133,7 +133,7 @@ fn shortened(sql: &str) -> String {
     short
 }
 
-/// `?` for `$1`.
+/// Replaces `$1` by `?`.
 fn without_numbers(sql: &str) -> String {
     let mut pieces = sql.split('$');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -149,7 +149,7 @@ mod tests {
     use super::shortened;
 
     #[test]
-    fn lists_of_parameters_are_shortened_and_the_rest_is_left() {
+    fn only_lists_of_parameters_are_shortened() {
         let sql = "SELECT SUM(k) FROM sbtest1 WHERE id IN (?,?, ?,?) AND k = ?";
         assert_eq!(shortened(sql), "SELECT SUM(k) FROM sbtest1 WHERE id IN (?, ...) AND k = ?");
         assert_eq!(shortened("id > $12 AND k IN ($1,$2,$3)"), "id > ? AND k IN (?, ...)");

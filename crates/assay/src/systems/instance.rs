@@ -1,4 +1,4 @@
-//! A server that takes part: one that assay has started, or one that runs already.
+//! A server that takes part: one that assay has started, or one that was running already.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use assay_probe::WatchedServer;
 use assay_servers::{Attached, Error, Server};
 use assay_wire::ConnectOptions;
 
-/// Where the tables of servers are that assay starts.
+/// The database with the tables of servers that assay starts.
 pub(crate) const DATABASE: &str = "sbtest";
 
 /// A server with the data of a study.
 pub(crate) enum Instance {
-    /// Started by assay on a copy of its own.
+    /// Started by assay, on its own copy of the data.
     Started(Server),
-    /// Somebody else's. It is not frozen while others are measured, and runs where it runs.
+    /// Somebody else's server. It is not frozen while others are measured, and stays on its CPUs.
     Attached(Attached),
 }
 
@@ -30,7 +30,7 @@ impl Instance {
         }
     }
 
-    /// Process id, where it is known.
+    /// Process id, if it is known.
     pub(crate) fn pid(&self) -> Option<i32> {
         match self {
             Self::Started(server) => Some(server.pid()),
@@ -38,8 +38,8 @@ impl Instance {
         }
     }
 
-    /// What the probe watches, given the server's ids of the measured connections and what makes one of them, by its
-    /// place, answer so many empty requests.
+    /// The server and threads that the probe watches. `connections` are the server's ids of the measured connections,
+    /// and `round_trips` makes one of them, given by its index, answer so many empty requests.
     pub(crate) fn watched(
         &self,
         connections: &[u64],
@@ -54,7 +54,7 @@ impl Instance {
                 watched(server.pid(), tids, server.data_dir())
             }
             Self::Attached(attached) => {
-                // What cannot be told of a server that others use and somebody else configured is not known.
+                // If the threads of a server that somebody else configured cannot be identified, they are unknown.
                 let tids = attached.connection_tids(connections, round_trips).ok();
                 let parts = attached.pid().zip(tids).zip(attached.data_dir());
                 parts.and_then(|((pid, tids), data_dir)| watched(pid, tids, data_dir))
@@ -75,7 +75,7 @@ impl Instance {
         }
     }
 
-    /// Stops every thread where it is, if assay has started it.
+    /// Stops every thread, if assay has started the server.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.freeze(),
@@ -83,7 +83,7 @@ impl Instance {
         }
     }
 
-    /// Lets it go on.
+    /// Resumes the server.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.thaw(),
@@ -91,7 +91,7 @@ impl Instance {
         }
     }
 
-    /// Ends it in good order and makes its data the template `target`, if assay has started it.
+    /// Shuts the server down cleanly and makes its data the template `target`, if assay has started it.
     pub(crate) fn stop_and_keep(self, target: &Path) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.stop_and_keep(target),
@@ -99,7 +99,7 @@ impl Instance {
         }
     }
 
-    /// Ends it in good order, if assay has started it.
+    /// Shuts the server down cleanly, if assay has started it.
     pub(crate) fn stop(self) -> Result<(), Error> {
         match self {
             Self::Started(server) => server.stop(),
@@ -107,7 +107,7 @@ impl Instance {
         }
     }
 
-    /// Creates the database that the tables go into, if assay has started it.
+    /// Creates the database for the tables, if assay has started the server.
     pub(crate) fn create_database(&self) -> Result<(), Error> {
         if let Self::Started(server) = self {
             server.connect()?.query(&format!("CREATE DATABASE {DATABASE}"))?;

@@ -1,5 +1,5 @@
-//! The systems that a command works with: getting their binaries, starting them, their data, clients and settings.
-//! Studies, audits, sandboxes and the cache share this room.
+//! The systems that a command works with: their binaries, their start, their data, clients and settings. Studies,
+//! audits, sandboxes and the cache share this code.
 
 mod clients;
 mod environment;
@@ -10,7 +10,7 @@ mod participant;
 mod site;
 mod template;
 
-pub(crate) use self::clients::{Clients, Place, connect_clients, failed_slice};
+pub(crate) use self::clients::{Clients, Turn, connect_clients, failed_slice};
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};
 pub(crate) use self::inspect::{Questions, data_fact, facts};

@@ -16,7 +16,8 @@ use super::site::LocalSite;
 use crate::connection::{connect_options, listed};
 use crate::open_files::Demand;
 
-/// Connections a server must hold besides the clients: control connections, and those of the last cell that close.
+/// Connections that a server must accept in addition to the clients: control connections, and those of the last cell
+/// that are closing.
 const CONNECTIONS_SPARE: u32 = 64;
 
 /// Connection limits are multiples of this.
@@ -34,13 +35,13 @@ pub(crate) struct Participant {
 }
 
 impl Participant {
-    /// The binaries, if assay starts it.
+    /// The binaries, if assay starts the system.
     ///
     /// # Errors
-    /// It does not.
+    /// When assay does not start it.
     pub(crate) fn prefix(&self) -> Result<&Prefix> {
         let System { name, artifact, .. } = &self.system;
-        artifact.prefix().with_context(|| format!("there are no binaries of `{name}` to start"))
+        artifact.prefix().with_context(|| format!("`{name}` has no binaries to start"))
     }
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn intent(study: &Study) -> Intent {
         buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
         log_mb: assay_plan::redo_log_mb(largest),
         durability: Durability::Relaxed,
-        // In steps, so that data loaded for one client count serve another.
+        // Rounded up, so that data loaded for one client count can be used with another.
         connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
     }
 }
@@ -134,8 +135,8 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
     (told.len() > 1).then(|| told.join(", "))
 }
 
-/// Looks at the tables of servers that run already, before any of them is touched: only those of an earlier load are
-/// replaced. Says which.
+/// Inspects the tables of servers that run already, before any of them is touched. Only tables of an earlier load are
+/// replaced, and this says which.
 pub(crate) fn refuse_foreign_tables(
     participants: &[Participant],
     setups: &[Setup],
@@ -151,28 +152,28 @@ pub(crate) fn refuse_foreign_tables(
             let (options, product) = (attached.connect_options(), attached.product());
             let there = assay_load::survey(options, product, tables, key)?;
             there.refuse_foreign()?;
-            // The tables that the first block makes are replaced in the second.
+            // The first block creates tables that the second one replaces.
             there.refuse_blindness()?;
             there.refuse_referenced().map(|()| there)
         };
         let there = look().with_context(|| format!("cannot load the tables into `{name}`"))?;
         if let Some(names) = listed(&there) {
-            let what = format!("replaces what an earlier load has left, {names}");
+            let what = format!("replaces the objects of an earlier load: {names}");
             env.progress.done(name, &what);
         }
     }
     Ok(())
 }
 
-/// Two ways to one database would load and change the same tables.
+/// Refuses the same database twice: both systems would load and change the same tables.
 pub(crate) fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> {
     let mut seen: Vec<(String, &str)> = Vec::new();
     for participant in participants {
         let Some(attached) = &participant.attached else { continue };
         let name = participant.system.name.as_str();
-        let identity = attached.identity().with_context(|| format!("cannot ask `{name}`"))?;
+        let identity = attached.identity().with_context(|| format!("cannot query `{name}`"))?;
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == identity) {
-            anyhow::bail!("`{other}` and `{name}` are the same database of the same server");
+            anyhow::bail!("`{other}` and `{name}` are the same database on the same server");
         }
         seen.push((identity, name));
     }
@@ -195,7 +196,7 @@ pub(crate) fn attach(
         .with_context(|| format!("cannot attach to `{url}`"))?;
     let running = attached.describe(&url.to_string());
     let product = running.product;
-    let what = format!("is {product} {}, running already", running.version);
+    let what = format!("is {product} {}, already running", running.version);
     env.progress.done(name, &what);
     let spec = SystemSpec { product, ..spec.clone() };
     let system = System {
@@ -222,7 +223,7 @@ pub(crate) fn leave_root_for(participants: &[Participant], local: &LocalSite) ->
     let Some(participant) = refuse.next() else { return Ok(()) };
     let name = &participant.system.name;
     let has_left = assay_servers::leave_root_where_needed()
-        .with_context(|| format!("cannot run `{name}` as another user than root"))?;
-    // An earlier assay that left root may have left garbage as that user.
+        .with_context(|| format!("cannot run `{name}` as a user other than root"))?;
+    // An earlier assay that left root may have left garbage that belongs to that user.
     if has_left { local.collect_garbage() } else { Ok(()) }
 }

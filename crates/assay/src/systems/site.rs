@@ -10,27 +10,28 @@ use assay_wire::Stop;
 use super::environment::{Environment, TEMPLATES};
 use crate::paths;
 
-/// The place on this machine where servers run that assay starts.
+/// The place on this machine where assay starts servers.
 pub(crate) struct LocalSite {
     /// Their directories and supervisor.
     pub(crate) site: Site,
-    /// The CPU that clients and servers share when they share one.
+    /// The CPU for a client and a server that share one.
     pub(crate) cpu: usize,
     /// The directory of templates.
     templates: PathBuf,
 }
 
 impl LocalSite {
-    /// Supervisors are this very program; data directories are beside the templates they are copied from.
+    /// Supervisors run this program. The directory of instances is next to that of the templates from which their data
+    /// is copied.
     pub(crate) fn new(env: &Environment) -> Result<Self> {
         let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
         let cpu = *assay_probe::cpus_allowed()?.last().context("no CPU is allowed")?;
         Ok(Self { site, cpu, templates: env.cache_dir.join(TEMPLATES) })
     }
 
-    /// The same with data below `data_root`. `stop` ends the servers.
+    /// A site with data below `data_root`. `stop` ends the servers.
     pub(crate) fn site(data_root: PathBuf, stop: Stop) -> Site {
-        // The running program itself, even if its file has been replaced meanwhile.
+        // This is the running program itself, even if its file has been replaced meanwhile.
         let program = PathBuf::from("/proc/self/exe");
         let args = vec![OsString::from("supervise")];
         let runtime_dir = runtime_dir(std::env::var_os("XDG_RUNTIME_DIR"));
@@ -38,8 +39,8 @@ impl LocalSite {
         Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
     }
 
-    /// Ends and removes what earlier assays left behind that were killed together with their supervisors, or whose
-    /// machine lost power: what no supervisor holds, on this machine or in a container that shares the cache.
+    /// Removes what earlier assays left behind if they were killed together with their supervisors, or if the machine
+    /// lost power: everything that no supervisor holds, on this machine or in a container that shares the cache.
     pub(crate) fn collect_garbage(&self) -> Result<()> {
         assay_servers::collect_garbage(&self.site.run_root)?;
         assay_servers::collect_unheld(&self.site.data_root, |_| true)?;
@@ -48,7 +49,8 @@ impl LocalSite {
     }
 }
 
-/// Where sandboxes keep their data: not with the instances of studies, which are removed when a study begins.
+/// The place where sandboxes keep their data. It is not that of a study's instances, which are removed when a study
+/// begins.
 pub(crate) fn sandbox_site() -> Result<Site> {
     // Both are in the state directory: a login's runtime directory is removed with its session, and data without a run
     // directory counts as garbage. Each machine has its own, as several may share a home.
@@ -60,7 +62,7 @@ pub(crate) fn sandbox_site() -> Result<Site> {
     Ok(Site { data_root, run_root, ..LocalSite::site(PathBuf::new(), Stop::default()) })
 }
 
-/// The session's directory. A session may have ended, and its directory with it.
+/// The runtime directory of the session. If the session has ended, the directory may be gone.
 fn runtime_dir(named: Option<OsString>) -> Option<PathBuf> {
     named.map(PathBuf::from).filter(|it| it.is_dir())
 }
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_runtime_directory_that_is_gone_is_not_used() {
+    fn a_missing_runtime_directory_is_not_used() {
         assert_eq!(runtime_dir(Some("/proc/no/such".into())), None);
         assert_eq!(runtime_dir(Some("/proc".into())), Some("/proc".into()));
     }

@@ -117,7 +117,7 @@ impl Templates {
 
     /// Geometric mean over the systems of events per second of a write test with one client.
     pub(crate) fn rate(&self, cell: CellId) -> f64 {
-        let like = cell.test.habits.as_fast_as.as_deref().unwrap_or(cell.test.name());
+        let like = cell.test.planning.as_fast_as.as_deref().unwrap_or(cell.test.name());
         let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
         mean_rate(templates.filter_map(|it| it.made.rates.get(like).copied()))
     }
@@ -190,7 +190,7 @@ pub(crate) fn start_instance(
         let found = maker.count(&instance)?;
         anyhow::ensure!(
             found == template.made.aged,
-            "`{name}` does not hold what it held before, as if somebody else had worked with its tables"
+            "the contents of `{name}` have changed, as if somebody else had used its tables"
         );
     }
     Ok(instance)
@@ -397,7 +397,7 @@ impl Maker<'_> {
     fn filled(&self) -> Result<(Instance, Counted)> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
-        let attached = attached.with_context(|| format!("`{name}` does not run yet"))?;
+        let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
         // It may have been started anew since, and be another process now.
         let attached = Attached::connect(attached.connect_options().clone())?;
         let instance = Instance::Attached(attached);
@@ -502,7 +502,7 @@ impl Maker<'_> {
 
     fn maintain(&self, server: &Instance) -> Result<()> {
         let name = &self.participant.system.name;
-        self.env.progress.update(&format!("{name}: statistics, purge, writing of pages"));
+        self.env.progress.update(&format!("{name}: updating statistics, purging, writing pages"));
         let mut control = Connection::connect(&server.connect_options())?;
         let tables = tables(self.data);
         if let Instance::Attached(_) = server {
@@ -512,7 +512,7 @@ impl Maker<'_> {
         let drained = assay_servers::maintain(&mut control, &tables, DRAIN_LIMIT)?;
         anyhow::ensure!(
             drained.is_complete,
-            "`{name}` did not come to rest within {DRAIN_LIMIT:?}: {} pages left to write, {} old row versions left",
+            "`{name}` did not become idle within {DRAIN_LIMIT:?}: {} pages and {} old row versions are left",
             drained.dirty_pages,
             drained.history_length.unwrap_or(0)
         );
@@ -525,7 +525,7 @@ pub(crate) fn check_content(server: &str, found: &Content, report: &LoadReport) 
     let sent = &report.content;
     anyhow::ensure!(
         found == sent,
-        "{server} does not hold what was sent: {} with checksum {}, not {} with {}",
+        "{server} does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
         counted(found.rows, "row"),
         found.checksum,
         thousands(sent.rows),
@@ -554,7 +554,7 @@ fn aging_tests() -> impl Iterator<Item = Test> {
 }
 
 fn aging_events(test: Test, data: DataSet) -> u64 {
-    let rows_per_event = u64::from(test.habits.rows_per_event.max(1));
+    let rows_per_event = u64::from(test.planning.rows_per_event.max(1));
     let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
     (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }

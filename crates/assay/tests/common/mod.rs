@@ -1,4 +1,4 @@
-//! The real program in a place of its own, and what it may not leave behind.
+//! The real program in a place of its own, and the remains that it must not leave behind.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::collections::BTreeMap;
@@ -11,13 +11,13 @@ use assay_ledger::{Ledger, Problem};
 use assay_model::{Product, Slice, SliceOutcome};
 use tempfile::TempDir;
 
-/// Longest wait for processes to be gone after their assay was killed.
+/// Longest wait for processes to end after their assay was killed.
 const GONE_LIMIT: Duration = Duration::from_secs(20);
 
 /// Longest wait for slices, loading the data included.
 const SLICES_LIMIT: Duration = Duration::from_secs(300);
 
-/// Directories of one test: a cache of its own, in which only the servers are those of all tests.
+/// Directories of one test. Its cache is its own, except for the servers, which all tests share.
 pub(crate) struct Place {
     folder: TempDir,
 }
@@ -31,13 +31,13 @@ impl Place {
         }
         let shared = servers();
         fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
-        // With the servers goes the lock that keeps others from taking a half-made one for garbage.
+        // The lock comes with the servers: it keeps others from taking an unfinished one for garbage.
         let lock = shared.with_file_name("provision.lock");
         fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
         Self { folder }
     }
 
-    /// The same with another server, such as `postgres@16`, in the cache.
+    /// The same, with another server in the cache, such as `postgres@16`.
     pub(crate) fn with(system: &str) -> Self {
         let (product, version) = system.split_once('@').unwrap();
         let product = Product::ALL.into_iter().find(|it| it.word() == product).unwrap();
@@ -53,7 +53,7 @@ impl Place {
         self.folder.path().join("ledger.db")
     }
 
-    /// Where sockets and locks of this test's servers are: part of every server's command line.
+    /// The directory of sockets and locks of this test's servers. It is part of every server's command line.
     pub(crate) fn run(&self) -> PathBuf {
         self.folder.path().join("run")
     }
@@ -77,12 +77,12 @@ impl Place {
         self.command(args).output().unwrap()
     }
 
-    /// How many slices the ledger holds, over all cells and systems of all studies.
+    /// Number of slices in the ledger, over all cells and systems of all studies.
     pub(crate) fn slices(&self) -> u64 {
         self.all_slices().len() as u64
     }
 
-    /// Slices of all studies that were broken off.
+    /// Slices of all studies that were cut off.
     pub(crate) fn failed_slices(&self) -> usize {
         let failed = |slice: &&Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
         self.all_slices().iter().filter(failed).count()
@@ -92,7 +92,7 @@ impl Place {
         if !self.ledger().exists() {
             return Vec::new();
         }
-        // At first the file is there and empty.
+        // At first, the file exists but is empty.
         let ledger = match Ledger::open_read_only(&self.ledger()) {
             Err(error) if matches!(error.problem, Problem::NotALedger) => return Vec::new(),
             opened => opened.unwrap(),
@@ -142,7 +142,7 @@ impl Place {
 
 /// The directory of server prefixes that all tests share, with the servers of these tests in it.
 fn servers() -> PathBuf {
-    // Panics with the reason when a server cannot be had.
+    // Panics with the reason if a server is not available.
     let [path, _] = ["10.11", "11.8"].map(|series| assay_testkit::prefix(series).path);
     path.parent().unwrap().to_owned()
 }
@@ -156,7 +156,7 @@ fn processes_naming(path: &Path) -> Vec<String> {
     let has_open = |process: &Path| {
         let files = fs_err::read_dir(process.join("fd")).into_iter().flatten().flatten();
         let mut targets = files.filter_map(|file| fs_err::read_link(file.path()).ok());
-        // Those of this test do not count.
+        // The threads of this test do not count.
         !process.ends_with(std::process::id().to_string())
             && targets.any(|target| is_in(target.as_os_str().as_encoded_bytes()))
     };
@@ -175,7 +175,7 @@ fn processes_naming(path: &Path) -> Vec<String> {
     found
 }
 
-/// What the threads of a process do: each state and where in the kernel, with how many do that.
+/// The states of a process' threads: each state and its place in the kernel, with the number of threads in it.
 fn thread_states(process: &Path) -> String {
     let mut states = BTreeMap::<String, usize>::new();
     for thread in fs_err::read_dir(process.join("task")).into_iter().flatten().flatten() {

@@ -4,15 +4,14 @@ use super::rule::{Rule, Variable, plain, spelling};
 use crate::audit::facts::Settings;
 
 const LOG_SIZE: &str = "a smaller redo log makes a server write its pages more often";
-const MEMORY: &str = "sizes decide what is found in memory";
+const MEMORY: &str = "it decides how much data is found in memory";
 const COMMIT: &str = "it decides what a commit waits for";
 const CHECKSUM: &str = "checksums cost CPU for every page that is read or written";
 const CACHED: &str =
-    "it decides whether files go through the page cache of the kernel, and what is flushed";
-const WRITE_BACK: &str =
-    "it decides how fast changed pages are written, beside the statements measured";
-const STATISTICS: &str = "plans follow from statistics, which are kept or taken anew differently";
-const BACKGROUND: &str = "how many threads work in the background: the version's own default";
+    "it decides whether files go through the kernel's page cache, and what is flushed";
+const WRITE_BACK: &str = "it decides how fast dirty pages are written in the background";
+const STATISTICS: &str = "plans depend on statistics, which are stored or recomputed differently";
+const BACKGROUND: &str = "the number of background threads: each version has its own default";
 
 const MARIADB: &str = "MariaDB documentation, InnoDB system variables";
 const LOG_RENAMED: &str =
@@ -22,7 +21,7 @@ const MYSQL: &str = "MySQL reference manual, InnoDB system variables";
 const BOTH: &str = "MariaDB and MySQL documentation, InnoDB system variables";
 const MYROCKS: &str = "MariaDB documentation, MyRocks system variables";
 
-/// Before MySQL 8.0.30 a number of files of one size; in MariaDB one file since 10.5.
+/// Before MySQL 8.0.30, a number of files of one size. MariaDB has had one file since 10.5.
 const LOG: &[Variable] = &[
     plain("innodb_redo_log_capacity"),
     Variable { name: "innodb_log_file_size", meaning: log_files },
@@ -113,10 +112,11 @@ fn on(is_on: bool) -> String {
     if is_on { "ON" } else { "OFF" }.to_owned()
 }
 
-/// `try` says nothing of what was got; what was got is known since Postgres 17.
+/// `try` does not say whether the server got huge pages. Postgres reports that since version 17.
 const HUGE: &[Variable] = &[plain("large_pages"), plain("huge_pages_status"), plain("huge_pages")];
 
-/// Servers do not ask for them themselves, so `madvise` is as `never`, which newer versions of MariaDB choose.
+/// Servers do not ask for these pages themselves, so `madvise` has the effect of `never`, which newer versions of
+/// MariaDB choose.
 const TRANSPARENT: &[Variable] = &[Variable {
     name: "process.transparent-huge-pages",
     meaning: |value, _| on(value == "always"),
@@ -136,35 +136,35 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("huge_pages", "huge pages make memory accesses cheaper", BOTH).from(HUGE),
     Rule::trap(
         "process.transparent-huge-pages",
-        "huge pages that the kernel makes by itself make memory accesses cheaper",
+        "transparent huge pages make memory accesses cheaper",
         "Linux documentation, transparent hugepage support",
     )
     .from(TRANSPARENT),
     Rule::trap(
         "innodb_log_write_ahead_size",
-        "blocks smaller than those of the page cache or the device are read before they are written",
+        "blocks smaller than those of the page cache or the device must be read before they are written",
         "MDEV-14425; MDEV-33894; MySQL 5.7.4 release notes",
     )
     // Versions without it write blocks of 512 bytes, unless the log bypasses the page cache.
     .else_("512"),
     Rule::trap("innodb_log_buffer_size", "a full log buffer is written before the commit", BOTH),
-    // Since MySQL 8.0.22; with many clients threads of its own help, with few they cost.
+    // Since MySQL 8.0.22. With many clients, separate threads help; with few, they cost.
     Rule::trap(
         "innodb_log_writer_threads",
-        "who writes the log: threads of its own that a commit waits for, or the committing one",
+        "the log is written by dedicated threads that a commit waits for, or by the committing thread",
         MYSQL,
     )
     .else_("OFF"),
     Rule::trap("innodb_log_checksums", CHECKSUM, BOTH).else_("ON"),
     Rule::harmless(
         "innodb_log_compressed_pages",
-        "compressed pages are written to the log too: there are none",
+        "it also logs compressed pages, and there are none",
         BOTH,
     ),
     Rule::trap("innodb_flush_method", CACHED, BOTH),
     Rule::trap("innodb_log_file_buffering", CACHED, "MariaDB 10.8.4 and 10.9.2 release notes")
         .else_("ON"),
-    Rule::trap("innodb_log_file_mmap", "the log is written and read by memory accesses", MARIADB)
+    Rule::trap("innodb_log_file_mmap", "the log is memory-mapped", MARIADB)
         .else_("OFF"),
     // Since MariaDB 11.0.1 in place of the method.
     Rule::trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
@@ -172,25 +172,25 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),
     Rule::trap("innodb_use_fdatasync", "it decides what a flush writes besides the data", MYSQL)
         .else_("OFF"),
-    Rule::trap("innodb_doublewrite_pages", "how many pages are written by one doublewrite", MYSQL),
-    Rule::trap("innodb_doublewrite_files", "how many files doublewrites go to", MYSQL),
+    Rule::trap("innodb_doublewrite_pages", "the number of pages in one doublewrite", MYSQL),
+    Rule::trap("innodb_doublewrite_files", "the number of doublewrite files", MYSQL),
     // Off by default since MariaDB 10.5.4 and MySQL 8.4.0.
     Rule::trap(
         "innodb_adaptive_hash_index",
-        "it shortens reads by key, slows writes, and its latches make threads wait",
+        "it speeds up reads by key, slows down writes, and its latches cause contention",
         BOTH,
     )
     .else_("OFF"),
     // Removed in MariaDB 11.0.2 (MDEV-29694); off by default since 10.5.15 and MySQL 8.4.0.
     Rule::trap(
         "innodb_change_buffering",
-        "it defers changes of secondary indexes to later reads",
+        "it defers changes to secondary indexes until later reads",
         "MDEV-29694; MDEV-27734; MySQL 8.4.0 release notes",
     )
     .else_("NONE"),
     Rule::trap(
         "innodb_snapshot_isolation",
-        "transactions fail that would not otherwise",
+        "some transactions fail that would otherwise succeed",
         "MDEV-35124",
     )
     .else_("OFF"),
@@ -204,11 +204,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_compression_default", "pages are compressed", MARIADB).else_("OFF"),
     Rule::trap("innodb_encrypt_tables", "pages are encrypted", MARIADB).else_("OFF"),
     Rule::trap("innodb_encrypt_log", "the log is encrypted", MARIADB).else_("OFF"),
-    Rule::trap("innodb_numa_interleave", "memory is spread over nodes differently", BOTH)
+    Rule::trap("innodb_numa_interleave", "memory is spread over NUMA nodes differently", BOTH)
         .else_("OFF"),
     Rule::trap(
         "innodb_use_native_aio",
-        "asynchronous input and output is done by the kernel or by threads",
+        "asynchronous I/O is done by the kernel or by threads",
         BOTH,
     ),
     Rule::trap("innodb_io_capacity", WRITE_BACK, BOTH),
@@ -217,31 +217,31 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("innodb_max_dirty_pages_pct", WRITE_BACK, BOTH),
     Rule::trap("innodb_max_dirty_pages_pct_lwm", WRITE_BACK, BOTH),
     Rule::trap("innodb_adaptive_flushing", WRITE_BACK, BOTH),
-    Rule::trap("innodb_thread_concurrency", "threads wait to enter the engine", BOTH).else_("0"),
-    Rule::trap("innodb_random_read_ahead", "pages are read that nobody asked for", BOTH),
-    Rule::trap("innodb_read_ahead_threshold", "pages are read that nobody asked for", BOTH),
+    Rule::trap("innodb_thread_concurrency", "threads may have to wait to enter the engine", BOTH).else_("0"),
+    Rule::trap("innodb_random_read_ahead", "pages are read before a statement needs them", BOTH),
+    Rule::trap("innodb_read_ahead_threshold", "pages are read before a statement needs them", BOTH),
     Rule::trap("innodb_stats_persistent", STATISTICS, BOTH),
     Rule::trap("innodb_stats_auto_recalc", STATISTICS, BOTH),
     Rule::trap("innodb_stats_persistent_sample_pages", STATISTICS, BOTH),
-    Rule::trap("innodb_autoinc_lock_mode", "how long inserts hold the counter of a table", BOTH)
+    Rule::trap("innodb_autoinc_lock_mode", "it decides how long inserts hold a table's auto-increment lock", BOTH)
         .from(AUTO_INCREMENT),
-    Rule::trap("innodb_deadlock_detect", "locks that wait are searched for cycles", BOTH),
+    Rule::trap("innodb_deadlock_detect", "lock waits are searched for cycles", BOTH),
     Rule::trap("innodb_print_all_deadlocks", "deadlocks are written to the log", BOTH),
     Rule::trap("innodb_status_output", "the state of the engine is written to the log", BOTH),
     Rule::harmless(
         "innodb_buffer_pool_chunk_size",
-        "in which steps the cache could be resized",
+        "the steps in which the cache could be resized",
         BOTH,
     ),
     Rule::harmless(
         "innodb_buffer_pool_instances",
-        "into how many parts the cache is divided: the version's own default",
+        "the number of parts of the cache: each version has its own default",
         "MDEV-15058; MySQL reference manual, InnoDB system variables",
     ),
-    Rule::harmless("innodb_io_capacity_max", "the bounds are spelt differently", BOTH),
+    Rule::harmless("innodb_io_capacity_max", "the limits are expressed differently", BOTH),
     Rule::harmless(
         "innodb_undo_tablespaces",
-        "where old row versions are stored: the version's own default",
+        "the location of old row versions: each version has its own default",
         BOTH,
     ),
     Rule::harmless("innodb_purge_threads", BACKGROUND, BOTH),
@@ -255,7 +255,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("rocksdb_use_direct_io_for_flush_and_compaction", CACHED, MYROCKS),
     Rule::trap(
         "rocksdb_default_cf_options",
-        "how rows are compressed, filtered and laid out",
+        "the compression, filters and layout of rows",
         MYROCKS,
     ),
     Rule::trap("rocksdb_max_background_jobs", WRITE_BACK, MYROCKS),

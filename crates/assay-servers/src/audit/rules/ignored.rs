@@ -1,6 +1,6 @@
-//! Settings that differ and mean nothing: paths, identities, what is not in use. Data.
+//! Settings whose differences mean nothing: paths, identities, and features that are not in use. Data.
 
-/// Settings that differ between any two instances, or say again what the version is.
+/// Settings that differ between any two instances, or that only repeat the version.
 const IGNORED: &[&str] = &[
     "basedir",
     "character_sets_dir",
@@ -53,7 +53,8 @@ const IGNORED: &[&str] = &[
     "wsrep_provider_options",
 ];
 
-/// Beginnings of names of what does nothing here: replication, and sizes of what is off and judged by its switch.
+/// Beginnings of names of settings without effect here: replication, and sizes of features that are off. The switch of
+/// such a feature is judged instead.
 const IGNORED_BEGINNINGS: &[&str] =
     &["gtid_", "performance_schema_", "relay_", "replicate_", "rpl_", "slave_", "wsrep_"];
 

@@ -1,30 +1,34 @@
-//! Rules about what only Postgres has. Data; renames and additions by release are in its release notes.
+//! Rules about settings that only Postgres has. Data; the release notes list renames and additions.
 
 use super::rule::{Rule, Variable, spelling};
 
 const MANUAL: &str = "PostgreSQL documentation, server configuration";
 const PARALLEL: &str = "one statement may use several processes";
 const WAL: &str = "it decides what is written to the log, and when";
-const VACUUM: &str = "dead rows are removed beside the statements measured, or not";
-const TRACKED: &str = "what a server counts and times costs CPU in every statement";
-const MEMORY: &str = "what does not fit is sorted or kept in files";
-const PLANNER: &str = "plans follow from what the planner believes about the machine";
-const LOCALE: &str = "the locale decides what comparing and sorting strings costs";
+const VACUUM: &str = "it decides when dead rows are removed in the background";
+const TRACKED: &str = "counting and timing cost CPU in every statement";
+const MEMORY: &str = "data that does not fit is sorted or stored in files";
+const PLANNER: &str = "plans depend on the planner's assumptions about the machine";
+const LOCALE: &str = "the locale decides how expensive comparing and sorting strings is";
 
-/// `auto` waits for a module that wants it.
+/// `auto` has an effect only with a module that needs the id.
 const QUERY_ID: &[Variable] = &[Variable {
     name: "compute_query_id",
     meaning: |value, _| if value == "auto" { "OFF".to_owned() } else { spelling(value) },
 }];
 
 pub(super) const RULES: &[Rule] = &[
-    Rule::trap("server_encoding", "the encoding decides what comparing strings costs", MANUAL),
+    Rule::trap(
+        "server_encoding",
+        "the encoding decides how expensive comparing strings is",
+        MANUAL,
+    ),
     Rule::trap(
         "database.encoding",
-        "the encoding decides what comparing strings costs",
+        "the encoding decides how expensive comparing strings is",
         "pg_database",
     ),
-    Rule::trap("client_encoding", "strings are converted on their way", MANUAL),
+    Rule::trap("client_encoding", "strings are converted between client and server", MANUAL),
     Rule::trap("database.locale", LOCALE, "pg_database"),
     Rule::trap("database.ctype", LOCALE, "pg_database"),
     // The C library (`c`) was the only one until Postgres 10.
@@ -59,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         MANUAL,
     ),
     // Since Postgres 11, on by default since 12.
-    Rule::trap("jit", "long statements are compiled first", "PostgreSQL 12 release notes")
+    Rule::trap("jit", "expensive statements are compiled first", "PostgreSQL 12 release notes")
         .else_("OFF"),
     Rule::trap("max_parallel_workers_per_gather", PARALLEL, MANUAL).else_("0"),
     Rule::trap("max_parallel_workers", PARALLEL, MANUAL),
@@ -69,34 +73,26 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("autovacuum_naptime", VACUUM, MANUAL),
     Rule::trap("autovacuum_vacuum_cost_delay", VACUUM, MANUAL),
     Rule::trap("autovacuum_vacuum_insert_threshold", VACUUM, MANUAL).else_("-1"),
-    // Since Postgres 18; before it a process reads for itself, as with `sync`.
+    // Since Postgres 18. Before, a process reads for itself, as with `sync`.
     Rule::trap(
         "io_method",
-        "who reads pages: the process itself, workers, or the kernel",
+        "pages are read by the process itself, by workers or by the kernel",
         "PostgreSQL 18 release notes",
     )
     .else_("SYNC"),
     Rule::trap(
         "io_workers",
-        "how many processes read pages for others",
+        "the number of processes that read pages for others",
         "PostgreSQL 18 release notes",
     ),
     Rule::trap("effective_io_concurrency", PLANNER, MANUAL),
     Rule::trap(
         "io_combine_limit",
-        "how many pages are read at a time",
+        "the number of pages that are read at a time",
         "PostgreSQL 17 release notes",
     ),
-    Rule::trap(
-        "bgwriter_delay",
-        "changed pages are written beside the statements measured",
-        MANUAL,
-    ),
-    Rule::trap(
-        "bgwriter_lru_maxpages",
-        "changed pages are written beside the statements measured",
-        MANUAL,
-    ),
+    Rule::trap("bgwriter_delay", "dirty pages are written in the background", MANUAL),
+    Rule::trap("bgwriter_lru_maxpages", "dirty pages are written in the background", MANUAL),
     Rule::trap("backend_flush_after", "pages are forced to the disk early", MANUAL),
     Rule::trap("work_mem", MEMORY, MANUAL),
     Rule::trap("hash_mem_multiplier", MEMORY, MANUAL).else_("1"),
@@ -105,8 +101,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("random_page_cost", PLANNER, MANUAL),
     Rule::trap("seq_page_cost", PLANNER, MANUAL),
     Rule::trap("default_statistics_target", PLANNER, MANUAL),
-    Rule::trap("plan_cache_mode", "prepared statements are planned anew, or not", MANUAL)
-        .else_("AUTO"),
+    Rule::trap(
+        "plan_cache_mode",
+        "it decides whether prepared statements are planned for each execution",
+        MANUAL,
+    )
+    .else_("AUTO"),
     Rule::trap("enable_indexonlyscan", PLANNER, MANUAL),
     Rule::trap("track_activities", TRACKED, MANUAL),
     Rule::trap("track_counts", TRACKED, MANUAL),
@@ -120,14 +120,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("log_min_duration_statement", "statements are timed for a log", MANUAL),
     Rule::trap(
         "shared_preload_libraries",
-        "what is loaded may be called in every statement",
+        "loaded libraries may be called in every statement",
         MANUAL,
     ),
-    Rule::trap("debug_assertions", "the server checks itself all the time", MANUAL).else_("OFF"),
+    Rule::trap("debug_assertions", "the server runs assertions all the time", MANUAL).else_("OFF"),
     Rule::trap(
         "shared_memory_type",
-        "how memory is shared decides how large its pages are",
+        "the kind of shared memory decides how large its pages are",
         MANUAL,
     ),
-    Rule::trap("default_toast_compression", "how long values are compressed", MANUAL).else_("PGLZ"),
+    Rule::trap("default_toast_compression", "the compression method of long values", MANUAL)
+        .else_("PGLZ"),
 ];

@@ -1,15 +1,15 @@
-//! Rules about what all products do: sessions, character sets, connections, planning, logging. Data.
+//! Rules about settings that all products have: sessions, character sets, connections, planning, logging. Data.
 
 use assay_model::Product;
 
 use super::rule::{Own, Rule, Variable, plain};
 
-const CHARSET: &str = "the character set decides what comparing and sorting strings costs";
-const COLLATION: &str = "the collation decides what comparing and sorting strings costs";
-const CONNECTION: &str = "it decides which threads serve a connection, and how they are woken";
-const QUERY_CACHE: &str = "results may come from a cache, and its lock is shared by all";
-const SORT: &str = "what does not fit is sorted or kept in files";
-const LOGGED: &str = "every statement is written to a log, or timed for one";
+const CHARSET: &str = "the character set decides how expensive comparing and sorting strings is";
+const COLLATION: &str = "the collation decides how expensive comparing and sorting strings is";
+const CONNECTION: &str = "it decides which threads serve a connection and how they are woken";
+const QUERY_CACHE: &str = "results may come from a cache whose lock all threads share";
+const SORT: &str = "data that does not fit is sorted or stored in files";
+const LOGGED: &str = "every statement is logged, or timed for a log";
 
 const MARIADB: &str = "MariaDB documentation, server system variables";
 const BOTH: &str = "MariaDB and MySQL documentation, server system variables";
@@ -29,8 +29,7 @@ const OWN_ISOLATION: Own = Own {
         Product::Postgres => "READ-COMMITTED",
         Product::MariaDb | Product::MySql => "REPEATABLE-READ",
     },
-    why: "each product has its default isolation level, which belongs to the comparison of products, \
-          which was asked for",
+    why: "each product keeps its default isolation level, which is part of comparing products",
 };
 
 /// Gone since MySQL 8.4.0; offered by default since MySQL 5.7 and MariaDB 11.4.1.
@@ -80,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::trap(
         "table.row_format",
-        "rows are stored differently; `Compact` and `Dynamic` differ in long columns only",
+        "rows are stored differently; `Compact` and `Dynamic` differ only for long columns",
         "MySQL reference manual, DYNAMIC row format",
     )
     .from(ROW_FORMAT),
@@ -92,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
     .else_(""),
     Rule::trap(
         "have_ssl",
-        "a client that takes the encryption offered pays for every byte sent",
+        "a client that accepts the offered encryption pays for every byte sent",
         "MariaDB 11.4.1 release notes; MySQL 8.4.0 release notes",
     )
     .from(TLS),
@@ -104,27 +103,27 @@ pub(super) const RULES: &[Rule] = &[
     .else_("OFF"),
     Rule::harmless(
         "session.auth_plugin",
-        "how a client logs in: before anything is measured",
+        "clients log in before anything is measured",
         "client/server protocol, handshake",
     ),
     Rule::trap(
         "session.capabilities",
-        "client and server speak another dialect: metadata and ends of results cost bytes and parsing",
+        "client and server agreed on different capabilities: metadata and ends of results cost bytes and parsing",
         "client/server protocol, capability flags",
     ),
     Rule::trap(
         "session.unprepared",
-        "statements that one server prepares are parsed again and again by the other",
+        "statements that one server prepares are parsed in every execution by the other",
         "error 1295, `This command is not supported in the prepared statement protocol yet`",
     ),
     Rule::harmless(
         "session.unprepared_control",
-        "the begin or end of a transaction is sent as text, which costs a parse of one word",
+        "the begin or end of a transaction is sent as text, which costs parsing one word",
         "MariaDB 10.6.0 release notes; error 1295",
     ),
     Rule::trap(
         "transaction_isolation",
-        "isolation levels differ in locks taken and versions kept",
+        "isolation levels differ in the locks they take and the row versions they keep",
         BOTH,
     )
     .from(ISOLATION)
@@ -140,31 +139,27 @@ pub(super) const RULES: &[Rule] = &[
     Rule::trap("thread_handling", CONNECTION, BOTH),
     Rule::harmless(
         "thread_cache_size",
-        "it saves starting threads for new connections; those of a study stay open",
+        "it saves starting threads for new connections; the connections of a study stay open",
         BOTH,
     ),
     Rule::trap("thread_pool_size", CONNECTION, MARIADB),
     Rule::trap("large_pages", "huge pages make memory accesses cheaper", BOTH),
     Rule::trap("general_log", LOGGED, BOTH),
     Rule::trap("slow_query_log", LOGGED, BOTH),
-    Rule::trap("userstat", "statistics are kept for every row", MARIADB).else_("OFF"),
+    Rule::trap("userstat", "statistics are updated for every row", MARIADB).else_("OFF"),
     Rule::trap("sort_buffer_size", SORT, BOTH),
     Rule::trap("tmp_table_size", SORT, BOTH),
     Rule::trap("max_heap_table_size", SORT, BOTH),
-    Rule::trap("join_buffer_size", "what does not fit is read several times", BOTH),
-    Rule::trap(
-        "read_rnd_buffer_size",
-        "it decides how many rows are read in the order of their keys",
-        BOTH,
-    ),
-    Rule::harmless("table_open_cache", "far more than the tables of a study", BOTH),
+    Rule::trap("join_buffer_size", "data that does not fit is read several times", BOTH),
+    Rule::trap("read_rnd_buffer_size", "it decides how many rows are read in key order", BOTH),
+    Rule::harmless("table_open_cache", "far more than a study has tables", BOTH),
     // 10 before MySQL 5.7.4; 0 before MariaDB 10.4.3.
     Rule::trap(
         "eq_range_index_dive_limit",
-        "planning looks up to so many points of a list in the index, and guesses for more",
+        "the planner looks up lists of values in the index up to this length, and estimates longer ones",
         BOTH,
     ),
-    Rule::trap("use_stat_tables", "plans are made from other statistics", MARIADB),
-    Rule::trap("optimizer_switch", "the plan of a statement may be another one", BOTH),
-    Rule::harmless("optimizer_trace", "off, but for what it would record", BOTH),
+    Rule::trap("use_stat_tables", "plans are based on other statistics", MARIADB),
+    Rule::trap("optimizer_switch", "the plan of a statement may differ", BOTH),
+    Rule::harmless("optimizer_trace", "off; the difference is in what it would record", BOTH),
 ];

@@ -14,7 +14,7 @@ use crate::setting::{FIRST, Instead, NEVER, Setting};
 
 /// A history of the rows that older versions showed, which newer ones refuse to write over (MDEV-35124).
 const NO_SNAPSHOT_ISOLATION: Option<Instead> =
-    Some(Otherwise("never refuses to write over a row changed since the snapshot"));
+    Some(Otherwise("lets a transaction overwrite a row that changed since its snapshot"));
 
 /// Taken away with the new log format of 10.8, given back by MDEV-33894.
 const BLOCK_OF_THE_DEVICE: Option<Instead> =
@@ -67,7 +67,9 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
         FIRST,
         (10, 2, 2),
-        Some(Otherwise("begins to write changed pages ahead when 0.001 % of all have changed")),
+        Some(Otherwise(
+            "starts to flush dirty pages in advance when 0.001 % of all pages are dirty",
+        )),
     )]),
     Setting::of("innodb-io-capacity", fixed!("2000")),
     Setting::of("innodb-flush-neighbors", fixed!("0")),

@@ -16,13 +16,13 @@ macro_rules! fixed {
 }
 use fixed;
 
-/// What versions without `eq_range_index_dive_limit` do.
+/// The behaviour of versions without `eq_range_index_dive_limit`.
 const ALWAYS_DIVES: Instead =
-    Otherwise("looks up every point of a list in the index to plan a statement");
+    Otherwise("looks up every value of a list in the index to plan a statement");
 
-/// What versions without `innodb_default_row_format` do.
+/// The behaviour of versions without `innodb_default_row_format`.
 const COMPACT_ROWS: Instead =
-    Otherwise("makes rows `Compact`, which differ from `Dynamic` in long columns only");
+    Otherwise("creates `Compact` rows, which differ from `Dynamic` only for long columns");
 
 fn commit(intent: &Intent) -> String {
     match intent.durability {

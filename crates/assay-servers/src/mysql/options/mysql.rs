@@ -57,7 +57,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-use-fdatasync", fixed!("OFF")).missing(&[(
         FIRST,
         (8, 0, 26),
-        Some(AsAsked("flushes by `fsync`")),
+        Some(AsAsked("flushes with `fsync`")),
     )]),
     // Default 75 before 8.0.3.
     Setting::of("innodb-max-dirty-pages-pct", fixed!("90")),
@@ -65,7 +65,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-max-dirty-pages-pct-lwm", fixed!("0")).missing(&[(
         FIRST,
         (5, 6, 6),
-        Some(AsAsked("writes no changed pages ahead")),
+        Some(AsAsked("does not flush dirty pages in advance")),
     )]),
     // Default 200, since 8.4.0 10000.
     Setting::of("innodb-io-capacity", fixed!("2000")),
@@ -73,13 +73,13 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-flush-neighbors", fixed!("0")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some(Otherwise("writes the changed neighbours of a page together with it")),
+        Some(Otherwise("flushes the dirty neighbours of a page with it")),
     )]),
     // Default `innodb` before 5.7.7.
     Setting::of("innodb-checksum-algorithm", fixed!("crc32")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some(Otherwise("has the older checksum of pages only, which costs more CPU than CRC-32")),
+        Some(Otherwise("has only the older page checksum, which costs more CPU than CRC-32")),
     )]),
     Setting::of("innodb-log-write-ahead-size", fixed!("4096")).missing(&[(
         FIRST,
@@ -89,7 +89,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     // Default ON before 8.4.0 and, since, on machines with many CPUs: other versions write the log where they commit.
     Setting::of("innodb-log-writer-threads", fixed!("OFF")).missing(&[
         (FIRST, (8, 0, 11), Some(AsAsked("writes the log in the committing thread"))),
-        ((8, 0, 11), (8, 0, 22), Some(Otherwise("always writes the log in threads of its own"))),
+        ((8, 0, 11), (8, 0, 22), Some(Otherwise("always writes the log in dedicated threads"))),
     ]),
     // Default ON before 8.4.0.
     Setting::of("innodb-adaptive-hash-index", fixed!("OFF")),
@@ -105,7 +105,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("innodb-buffer-pool-dump-at-shutdown", fixed!("OFF")).missing(&[(
         FIRST,
         (5, 6, 3),
-        Some(AsAsked("never saves what the buffer pool holds")),
+        Some(AsAsked("never saves the contents of the buffer pool")),
     )]),
     Setting::of("innodb-buffer-pool-load-at-startup", fixed!("OFF")).missing(&[(
         FIRST,
@@ -116,7 +116,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
     Setting::of("loose-innodb-numa-interleave", fixed!("OFF")).only(InnoDb).missing(&[(
         FIRST,
         (5, 6, 27),
-        Some(AsAsked("takes memory where the kernel gives it")),
+        Some(AsAsked("leaves the placement of memory to the kernel")),
     )]),
     Setting::of("query-cache-type", fixed!("0")).missing(&[(
         (8, 0, 3),
@@ -139,7 +139,7 @@ pub(crate) const OPTIONS: &[Setting] = &[
         (
             (8, 4, 0),
             NEVER,
-            Some(Otherwise("logs in by `caching_sha2_password`; logins are not measured")),
+            Some(Otherwise("logs in with `caching_sha2_password`; logins are not measured")),
         ),
     ]),
 ];

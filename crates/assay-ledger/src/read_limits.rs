@@ -11,30 +11,30 @@ use rusqlite::{Connection, Row};
 use crate::Problem;
 use crate::limits::VALUE_MIB;
 
-/// Instructions of SQLite's virtual machine between two looks at the number of looks that are left.
-const LOOK_EVERY: u64 = 10_000;
+/// Instructions of SQLite's virtual machine between two checks of the limit.
+const CHECK_EVERY: u64 = 10_000;
 
-/// Looks for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
-const LOOKS_PER_KIB: u64 = 10;
+/// Checks allowed for each KiB of the file. A slice takes a few KiB, and reading it takes a few hundred instructions.
+const CHECKS_PER_KIB: u64 = 10;
 
-/// Further looks, for small files.
-const LOOKS_MIN: u64 = 1000;
+/// Checks allowed in addition, for small files.
+const CHECKS_MIN: u64 = 1000;
 
 /// A limit on the time that SQLite may take.
 #[derive(Debug)]
-pub(crate) struct Patience {
-    looks_left: Arc<AtomicU64>,
+pub(crate) struct TimeLimit {
+    checks_left: Arc<AtomicU64>,
 }
 
-impl Patience {
+impl TimeLimit {
     /// Limits the length of values, and prepares the limit that [`Self::during`] sets.
     pub(crate) fn with(connection: &mut Connection) -> Result<Self, Problem> {
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_MIB << 20)?;
-        let looks_left = Arc::new(AtomicU64::new(u64::MAX));
-        let left = Arc::clone(&looks_left);
+        let checks_left = Arc::new(AtomicU64::new(u64::MAX));
+        let left = Arc::clone(&checks_left);
         let is_over = move || left.fetch_sub(1, Ordering::Relaxed) == 0;
-        connection.progress_handler(LOOK_EVERY as i32, Some(is_over))?;
-        Ok(Self { looks_left })
+        connection.progress_handler(CHECK_EVERY as i32, Some(is_over))?;
+        Ok(Self { checks_left })
     }
 
     /// Runs `act` with a time limit in proportion to the size of the file.
@@ -43,21 +43,21 @@ impl Patience {
         connection: &Connection,
         act: impl FnOnce() -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        let looks = LOOKS_MIN + file_bytes(connection)? / 1024 * LOOKS_PER_KIB;
-        self.looks_left.store(looks, Ordering::Relaxed);
+        let checks = CHECKS_MIN + file_bytes(connection)? / 1024 * CHECKS_PER_KIB;
+        self.checks_left.store(checks, Ordering::Relaxed);
         let result = act();
-        self.looks_left.store(u64::MAX, Ordering::Relaxed);
+        self.checks_left.store(u64::MAX, Ordering::Relaxed);
         result
     }
 }
 
 /// The bytes of the file that the rows of a query have not used up.
-pub(crate) struct Room {
+pub(crate) struct SizeLimit {
     bytes_left: u64,
     columns: usize,
 }
 
-impl Room {
+impl SizeLimit {
     pub(crate) fn new(connection: &Connection, columns: usize) -> Result<Self, Problem> {
         Ok(Self { bytes_left: file_bytes(connection)?, columns })
     }
