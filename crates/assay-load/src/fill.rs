@@ -1,9 +1,10 @@
 //! Creates and loads the tables, as fast as the server takes the data.
 
+use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Engine, IdKey, Product};
+use assay_model::{DataSet, Engine, IdKey, Product, counted, thousands};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
@@ -37,6 +38,12 @@ pub struct LoadProgress {
     pub rows: u64,
     /// Rows in the end, over all tables.
     pub rows_total: u64,
+}
+
+impl fmt::Display for LoadProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", thousands(self.rows), counted(self.rows_total, "row"))
+    }
 }
 
 /// The result of a load.

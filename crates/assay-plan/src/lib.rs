@@ -4,7 +4,6 @@
 
 mod config_file;
 mod effort;
-mod entry;
 mod error;
 mod fits;
 mod glob;
@@ -33,9 +32,8 @@ pub use order::{round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, overrun, round_s, start_s};
 pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{Request, SetupRequest, SystemRequest, THRESHOLD};
-pub use reserved::check_option;
 pub use sequence::{Step, sequence};
-pub use size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+pub use size::{buffer_pool_mb, redo_log_mb};
 pub use study_file::{StudyFileError, read_study, shell_quoted, write_study};
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::select_tests;

@@ -1,11 +1,12 @@
 //! Requests: what a command or a study file asks for.
 //!
-//! An option is a field of [`Request`]: its name is the key in study files, its type says how it is read and written.
+//! An option is a field of [`Request`]: its name is the key in study files, and its type says how it is read
+//! there.
 
 use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::entry;
+use crate::units::{duration_text, percent_text};
 
 /// A study as a command or a study file asks for it; `None` where the preset decides.
 ///
@@ -20,49 +21,42 @@ pub struct Request {
     #[serde(skip)]
     pub setups: Vec<SetupRequest>,
     /// The amount of effort.
-    #[serde(with = "entry")]
     pub preset: Preset,
     /// The published selection of tests.
-    #[serde(with = "entry")]
+    #[serde(serialize_with = "set_size")]
     pub set: TestSet,
     /// Patterns that narrow the selection.
-    #[serde(with = "entry", skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
     /// Time the study may take, seconds.
-    #[serde(with = "entry::duration", rename = "budget")]
+    #[serde(serialize_with = "duration", rename = "budget")]
     pub budget_s: Option<f64>,
     /// Smallest change of interest, a fraction.
-    #[serde(with = "entry::percent")]
+    #[serde(serialize_with = "percent")]
     pub threshold: Option<f64>,
     /// Whether the base takes part twice.
-    #[serde(with = "entry")]
     pub twin: Option<bool>,
     /// Seed of every random choice.
-    #[serde(with = "entry")]
     pub seed: u64,
     /// The CPUs on which clients and servers run.
-    #[serde(with = "entry")]
     pub placement: Option<CpuPlacement>,
     /// The way in which statements are sent.
-    #[serde(with = "entry", skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub statements: StatementMode,
     /// The key of the column `id`.
-    #[serde(with = "entry", skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub id_key: IdKey,
     /// Measured part of every slice, seconds, instead of the preset's.
-    #[serde(with = "entry::duration", rename = "slice")]
+    #[serde(serialize_with = "duration", rename = "slice")]
     pub slice_s: Option<f64>,
     /// Measured part of every slice of a write, seconds, instead of `slice_s` and the preset's.
-    #[serde(with = "entry::duration", rename = "write-slice")]
+    #[serde(serialize_with = "duration", rename = "write-slice")]
     pub write_slice_s: Option<f64>,
     /// Blocks, instead of the preset's.
-    #[serde(with = "entry::blocks")]
     pub blocks: Option<u32>,
     /// Rounds of a cell in a block at most, instead of the preset's.
-    #[serde(with = "entry::rounds")]
     pub rounds: Option<u32>,
     /// The only source that servers are taken from, such as `maven`; any by default.
-    #[serde(with = "entry::source")]
     pub source: Option<String>,
 }
 
@@ -75,6 +69,25 @@ const SEED: u64 = 1;
 /// A request with all defaults and no systems yet.
 pub(crate) fn usual() -> Request {
     Request { setups: vec![SetupRequest::default()], seed: SEED, ..Request::default() }
+}
+
+fn set_size<S: Serializer>(set: &TestSet, to: S) -> Result<S::Ok, S::Error> {
+    set.len().serialize(to)
+}
+
+fn duration<S: Serializer>(seconds: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    seconds.map(duration_text).serialize(to)
+}
+
+fn percent<S: Serializer>(fraction: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
+    fraction.map(percent_text).serialize(to)
+}
+
+fn one_or_more<S: Serializer>(counts: &Option<Vec<u32>>, to: S) -> Result<S::Ok, S::Error> {
+    match counts.as_deref() {
+        Some([count]) => count.serialize(to),
+        counts => counts.serialize(to),
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -116,12 +129,10 @@ impl SystemRequest {
 #[serde(deny_unknown_fields, default)]
 pub struct SetupRequest {
     /// Client counts.
-    #[serde(with = "entry::clients")]
+    #[serde(serialize_with = "one_or_more")]
     pub clients: Option<Vec<u32>>,
     /// Tables.
-    #[serde(with = "entry::tables")]
     pub tables: Option<u32>,
     /// Rows per table.
-    #[serde(with = "entry::rows")]
     pub rows: Option<u32>,
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Refusal};
 ///
 /// # Errors
 /// [`Error::ReservedOption`].
-pub fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn check_option(product: Product, name: &str, value: &str) -> Result<(), Error> {
     match refusal(product, name, value) {
         None => Ok(()),
         Some(why) => Err(Error::ReservedOption { option: name.to_owned(), why }),

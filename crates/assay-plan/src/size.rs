@@ -15,7 +15,7 @@ const BUFFER_POOL_MIN_MB: u64 = 256;
 
 /// Expected size of the loaded tables, MB.
 #[must_use]
-pub fn loaded_mb(setup: Setup) -> u64 {
+pub(crate) fn loaded_mb(setup: Setup) -> u64 {
     (u64::from(setup.tables) * u64::from(setup.rows) * ROW_BYTES).div_ceil(1 << 20)
 }
 

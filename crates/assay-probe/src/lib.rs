@@ -21,10 +21,7 @@ use assay_model::Hint;
 pub use census::{Busy, Census};
 pub use host::{available_memory_kb, cpus_allowed, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer};
-pub use trouble::{
-    Accounting, CLOCK_JUMP_NS, Interval, OTHER_PROCESS_SHARE, OTHER_PROCESS_TICKS, SAMPLING_SIGMAS,
-    STEAL_SHARE, STEAL_TICK_NS, trouble,
-};
+pub use trouble::{Accounting, Interval};
 
 /// Why counters could not be read.
 #[derive(Debug, thiserror::Error)]

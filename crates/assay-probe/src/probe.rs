@@ -88,7 +88,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Trouble that makes the interval unfit for a verdict; see [`trouble`].
+    /// Trouble that makes the interval unfit for a verdict.
     #[must_use]
     pub fn trouble(&self) -> Vec<Trouble> {
         trouble(&self.host, &self.interval)

@@ -3,25 +3,25 @@
 use assay_model::{HostCounters, Trouble};
 
 /// CPU time taken by the hypervisor, as part of the elapsed time, from which a slice is troubled.
-pub const STEAL_SHARE: f64 = 0.02;
+pub(crate) const STEAL_SHARE: f64 = 0.02;
 
 /// Unit in which the kernel reports stolen time. One unit may have been taken before the slice
 /// began, so only more than one counts.
-pub const STEAL_TICK_NS: u64 = 10_000_000;
+pub(crate) const STEAL_TICK_NS: u64 = 10_000_000;
 
 /// CPU time of other processes, as part of one CPU, from which a slice is troubled.
-pub const OTHER_PROCESS_SHARE: f64 = 0.2;
+pub(crate) const OTHER_PROCESS_SHARE: f64 = 0.2;
 
 /// Kernel ticks per counter by which the CPU time of others may be wrong: one at either end.
-pub const OTHER_PROCESS_TICKS: u64 = 2;
+pub(crate) const OTHER_PROCESS_TICKS: u64 = 2;
 
 /// Standard deviations of the sampling error that the CPU time of others must exceed as well,
 /// where the machine's CPU time is only sampled.
-pub const SAMPLING_SIGMAS: f64 = 3.0;
+pub(crate) const SAMPLING_SIGMAS: f64 = 3.0;
 
 /// Disagreement of the clocks from which a slice is troubled: far above what slewing and being
 /// preempted between two clock readings make, far below any suspension.
-pub const CLOCK_JUMP_NS: u64 = 50_000_000;
+pub(crate) const CLOCK_JUMP_NS: u64 = 50_000_000;
 
 /// The way in which the kernel counts the CPU time of the whole machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Interval {
 
 /// Trouble that makes a slice unfit for a verdict; empty if the machine did not disturb it.
 #[must_use]
-pub fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
+pub(crate) fn trouble(host: &HostCounters, interval: &Interval) -> Vec<Trouble> {
     let elapsed = interval.elapsed_ns as f64;
     let steal = host.steal_ns > STEAL_TICK_NS && host.steal_ns as f64 > STEAL_SHARE * elapsed;
     let other = host.other_ns.unwrap_or(0) as f64;

@@ -84,17 +84,61 @@ fn add_events(program: Arc<Program>, all: &mut Sha256) {
     let mut event = EventBuf::default();
     for sequence in 0..u64::from(EXAMPLES) {
         client.write_event(sequence, 0, &mut event);
-        for operation in event.operations() {
-            all.update(format!("\n{} ", operation.statement()));
-            match operation {
-                Operation::Query { sql, .. } => all.update(sql),
-                Operation::Execute { arguments, .. } => {
-                    arguments.for_each(|argument| match argument {
-                        Argument::Int(value) => all.update(format!("{value} ")),
-                        Argument::Text(text) => all.update(text),
-                    })
-                }
-            }
+        add_event(&event, all);
+    }
+}
+
+fn add_event(event: &EventBuf, all: &mut Sha256) {
+    for operation in event.operations() {
+        all.update(format!("\n{} ", operation.statement()));
+        match operation {
+            Operation::Query { sql, .. } => all.update(sql),
+            Operation::Execute { arguments, .. } => arguments.for_each(|argument| match argument {
+                Argument::Int(value) => all.update(format!("{value} ")),
+                Argument::Text(text) => all.update(text),
+            }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Test;
+
+    use super::*;
+    use crate::all_tests;
+
+    /// The digest of the first 1,000 events of client 1, with every statement and the mode that it is sent in.
+    fn digest(product: Product, test: Test, mode: StatementMode) -> String {
+        let setup = Setup { clients: 4, tables: 3, rows: 100_000 };
+        let program = Arc::new(Program::new(product, test, setup, mode));
+        let mut all = Sha256::new();
+        for statement in program.statements() {
+            all.update(format!("{:?} {:?} {}\n", statement.mode, statement.params, statement.sql));
+        }
+        let client = Client::new(program, 1, 1);
+        let mut event = EventBuf::default();
+        for sequence in 0..1000 {
+            client.write_event(sequence, 0, &mut event);
+            add_event(&event, &mut all);
+            all.update("\n\n");
+        }
+        hex::encode(&all.finalize()[..8])
+    }
+
+    /// If a digest changes, so does the work.
+    #[test]
+    fn what_is_sent_is_what_was_sent() {
+        let mut lines = String::new();
+        for test in all_tests().iter().copied() {
+            let of = |product| {
+                [StatementMode::Prepared, StatementMode::Text]
+                    .map(|mode| digest(product, test, mode))
+            };
+            let [mysql, postgres] = [Product::MySql, Product::Postgres].map(of);
+            assert_eq!(of(Product::MariaDb), mysql, "{test}");
+            lines += &format!("{test} {} {}\n", mysql.join(" "), postgres.join(" "));
+        }
+        insta::assert_snapshot!(lines);
     }
 }

@@ -14,8 +14,11 @@ use crate::rows::{C_GROUPS, PAD_GROUPS};
 pub fn all_tests() -> &'static [Test] {
     static ALL: LazyLock<Vec<Test>> = LazyLock::new(|| {
         let definitions = definitions();
-        let pre = READS_BEFORE.iter().map(|name| before_writes(named(&definitions, name)));
-        let after = ORDER_47.iter().map(|name| named(&definitions, name).clone());
+        let mut before = ORDER.to_vec();
+        before.retain(|(_, place, _)| *place > 0);
+        before.sort_by_key(|(_, place, _)| *place);
+        let pre = before.iter().map(|(name, ..)| before_writes(named(&definitions, name)));
+        let after = ORDER.iter().map(|(name, ..)| named(&definitions, name).clone());
         pre.chain(after).map(define).collect()
     });
     &ALL
@@ -24,18 +27,16 @@ pub fn all_tests() -> &'static [Test] {
 /// The tests of a set in the order in which they run.
 #[must_use]
 pub fn tests_of(set: TestSet) -> Vec<Test> {
-    let is_in = |test: &&Test| match set {
-        TestSet::Set27 | TestSet::Set42 => !SINCE_APRIL_2025.contains(&test.name.as_str()),
-        TestSet::Set32 | TestSet::Set47 => true,
-    };
-    let tests: Vec<&Test> = match set {
-        TestSet::Set27 | TestSet::Set32 => {
-            let by_name = |name| all_tests().iter().find(|test| test.name == name);
-            ORDER_32.into_iter().filter_map(by_name).collect()
-        }
-        TestSet::Set42 | TestSet::Set47 => all_tests().iter().collect(),
-    };
-    tests.into_iter().filter(is_in).copied().collect()
+    let mut tests = all_tests().to_vec();
+    if matches!(set, TestSet::Set27 | TestSet::Set42) {
+        tests.retain(|test| !test.name.starts_with(SINCE_APRIL_2025));
+    }
+    if matches!(set, TestSet::Set27 | TestSet::Set32) {
+        let place = |test: &Test| ORDER.iter().find(|(name, ..)| test.name == *name);
+        tests.retain(|test| place(test).is_some());
+        tests.sort_by_key(|test| place(test).map(|(_, _, place)| *place));
+    }
+    tests
 }
 
 /// The test with that published name.
@@ -65,105 +66,46 @@ pub const WARMS_LOAD: &str = "point-query";
 /// The test that a sequential study runs, unreported, before the first read on fresh and on aged data.
 pub const WARMS_READS: &str = "scan";
 
-/// The tests that the sequence also has before the writes, as `.pre`.
-const READS_BEFORE: [&str; 15] = [
-    "point-query",
-    "random-points_range=10",
-    "random-points_range=100",
-    "random-points_range=1000",
-    "read-only_range=10",
-    "read-only_range=100",
-    "read-only_range=10000",
-    "points-covered-pk",
-    "points-notcovered-pk",
-    "points-covered-si",
-    "points-notcovered-si",
-    "range-covered-pk",
-    "range-notcovered-pk",
-    "range-covered-si",
-    "range-notcovered-si",
+/// The tests in the order of sets 42 and 47. The first number is the test's place among those that run before the
+/// writes too, as `.pre`, or 0. The second is its place in sets 27 and 32: the sequence run since April 2025 (mytools,
+/// June 2026).
+const ORDER: [(&str, usize, usize); 32] = [
+    ("update-inlist", 0, 1),
+    ("update-index", 0, 2),
+    ("update-nonindex", 0, 3),
+    ("update-one", 0, 4),
+    ("update-zipf", 0, 5),
+    ("write-only", 0, 6),
+    ("read-write_range=10", 0, 7),
+    ("read-write_range=100", 0, 8),
+    ("read-only_range=10", 5, 10),
+    ("read-only_range=100", 6, 11),
+    ("read-only_range=10000", 7, 12),
+    ("read-only-simple", 0, 13),
+    ("read-only-sum", 0, 14),
+    ("read-only-order", 0, 15),
+    ("read-only-distinct", 0, 16),
+    ("read-only-count", 0, 17),
+    ("point-query", 1, 18),
+    ("random-points_range=10", 2, 19),
+    ("random-points_range=100", 3, 20),
+    ("random-points_range=1000", 4, 21),
+    ("hot-points", 0, 22),
+    ("points-covered-pk", 8, 23),
+    ("points-notcovered-pk", 9, 24),
+    ("points-covered-si", 10, 27),
+    ("points-notcovered-si", 11, 28),
+    ("range-covered-pk", 12, 25),
+    ("range-notcovered-pk", 13, 26),
+    ("range-covered-si", 14, 29),
+    ("range-notcovered-si", 15, 30),
+    ("scan", 0, 9),
+    ("delete", 0, 31),
+    ("insert", 0, 32),
 ];
 
-/// Sets 42 and 47, without `.pre`.
-const ORDER_47: [&str; 32] = [
-    "update-inlist",
-    "update-index",
-    "update-nonindex",
-    "update-one",
-    "update-zipf",
-    "write-only",
-    "read-write_range=10",
-    "read-write_range=100",
-    "read-only_range=10",
-    "read-only_range=100",
-    "read-only_range=10000",
-    "read-only-simple",
-    "read-only-sum",
-    "read-only-order",
-    "read-only-distinct",
-    "read-only-count",
-    "point-query",
-    "random-points_range=10",
-    "random-points_range=100",
-    "random-points_range=1000",
-    "hot-points",
-    "points-covered-pk",
-    "points-notcovered-pk",
-    "points-covered-si",
-    "points-notcovered-si",
-    "range-covered-pk",
-    "range-notcovered-pk",
-    "range-covered-si",
-    "range-notcovered-si",
-    "scan",
-    "delete",
-    "insert",
-];
-
-/// Sets 27 and 32: the sequence run since April 2025 (mytools, June 2026).
-const ORDER_32: [&str; 32] = [
-    "update-inlist",
-    "update-index",
-    "update-nonindex",
-    "update-one",
-    "update-zipf",
-    "write-only",
-    "read-write_range=10",
-    "read-write_range=100",
-    "scan",
-    "read-only_range=10",
-    "read-only_range=100",
-    "read-only_range=10000",
-    "read-only-simple",
-    "read-only-sum",
-    "read-only-order",
-    "read-only-distinct",
-    "read-only-count",
-    "point-query",
-    "random-points_range=10",
-    "random-points_range=100",
-    "random-points_range=1000",
-    "hot-points",
-    "points-covered-pk",
-    "points-notcovered-pk",
-    "range-covered-pk",
-    "range-notcovered-pk",
-    "points-covered-si",
-    "points-notcovered-si",
-    "range-covered-si",
-    "range-notcovered-si",
-    "delete",
-    "insert",
-];
-
-/// Not in sets 27 and 42.
-const SINCE_APRIL_2025: [&str; 5] = [
-    "read-only-simple",
-    "read-only-sum",
-    "read-only-order",
-    "read-only-distinct",
-    "read-only-count",
-];
+/// Tests whose names begin so are not in sets 27 and 42.
+const SINCE_APRIL_2025: &str = "read-only-";
 
 /// Ids in the list of `update-inlist`.
 const INLIST: u32 = 10;

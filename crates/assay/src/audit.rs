@@ -14,7 +14,7 @@ use assay_servers::audit::{Audited, Facts};
 use assay_wire::Connection;
 
 use crate::advice::Advised;
-use crate::cli::{Audit, ShapeWord};
+use crate::cli::{Audit, Getting, ShapeWord};
 use crate::exit::Exit;
 use crate::machine_lock;
 use crate::progress::Progress;
@@ -31,8 +31,9 @@ const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 
 /// Compares the systems as a study would start them.
 pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
-    let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
+    let Getting { offline, accept_expired_index, quiet, .. } = args.getting;
+    let progress = Progress::new(quiet);
+    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let machine = machine_facts(&env.cache_dir)?;
     let request =
         Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let findings = assay_servers::audit::compare(&audited);
     let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
     let compared = Compared { settings: names.len(), plans: plans_of_all(&systems, &all_facts) };
-    report::write_stdout(&match args.shape.format {
+    report::write_stdout(&match args.getting.shape.format {
         ShapeWord::Text => assay_report::audit_text(&systems, &findings, compared),
         ShapeWord::Json => assay_report::audit_json(&systems, &findings, compared),
     })?;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use assay_load::Tables;
-use assay_model::{DataSet, IdKey, SystemSpec, counted, thousands};
+use assay_model::{DataSet, IdKey, SystemSpec, counted};
 use assay_plan::parse_engine;
 use assay_wire::Stop;
 use serde::Serialize;
@@ -12,6 +12,7 @@ use crate::connection::{connect_options, listed};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
+use crate::systems::check_content;
 use crate::{machine_lock, report};
 
 /// Raised when the shape below breaks.
@@ -56,23 +57,12 @@ fn load_tables(args: &Load) -> Result<Exit> {
     }
     let progress = Progress::new(args.quiet);
     let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
-        progress.update(&format!(
-            "loading, {} of {}",
-            thousands(done.rows),
-            counted(done.rows_total, "row")
-        ));
+        progress.update(&format!("loading, {done}"));
     })?;
     progress.update("reading the tables back");
     let found = assay_load::content(&options, url.product, data)?;
     progress.finish();
-    anyhow::ensure!(
-        found == report.content,
-        "the server does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
-        counted(found.rows, "row"),
-        found.checksum,
-        thousands(report.content.rows),
-        report.content.checksum
-    );
+    check_content("the server", &found, &report)?;
     let loaded = Loaded {
         schema: SCHEMA,
         tables: data.tables,

@@ -58,7 +58,7 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
 
 /// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests) -> Result<Exit> {
-    let set = args.set.set();
+    let set = args.set;
     let list: Vec<ListedTest> = assay_plan::select_tests(set, &args.patterns)?
         .into_iter()
         .map(|test| ListedTest {

@@ -9,7 +9,7 @@ use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
 use assay_servers::{Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
 use serde::Serialize;
 
-use crate::cli::{ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
+use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
 use crate::progress::{Progress, print};
 use crate::report;
@@ -62,8 +62,9 @@ fn got<'a>(spec: &SystemSpec, prefix: &'a Prefix) -> Got<'a> {
 }
 
 fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
-    let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
+    let Getting { offline, accept_expired_index, quiet, .. } = args.getting;
+    let progress = Progress::new(quiet);
+    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let logins = args.systems.iter().filter_map(|words| repository_login(words));
     let provisioner = provisioner(&env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(args.from.source.clone())?;
@@ -80,7 +81,7 @@ fn get(args: &ServerGet, cache_dir: Option<&Path>) -> Result<Exit> {
     progress.finish();
     let found: Vec<Got> = found.iter().map(|(spec, prefix)| got(spec, prefix)).collect();
     let line = |it: &Got| format!("{}  {}  {}", it.system, it.version, it.server.display());
-    report::put_rows(&args.shape, &found, line)?;
+    report::put_rows(&args.getting.shape, &found, line)?;
     Ok(Exit::Done)
 }
 
@@ -123,8 +124,9 @@ fn available(product: &str, shape: &ShapeArg, cache_dir: Option<&Path>) -> Resul
 }
 
 fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
-    let progress = Progress::new(args.quiet);
-    let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
+    let Getting { offline, accept_expired_index, quiet, .. } = args.getting;
+    let progress = Progress::new(quiet);
+    let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
     crate::open_files::Demand::of_server().raise()?;
@@ -179,7 +181,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     server.keep(&kept)?;
     progress.finish();
     let commands = commands(spec.product, &kept, server_password.as_deref());
-    report::put_one(&args.shape, &kept, |it| in_words(it, &commands))?;
+    report::put_one(&args.getting.shape, &kept, |it| in_words(it, &commands))?;
     Ok(Exit::Done)
 }
 

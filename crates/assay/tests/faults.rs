@@ -103,38 +103,34 @@ fn assert_some_failed(code: Option<i32>, result: &Value, why: &str) {
     assert_eq!(result["study"]["finished"], true);
 }
 
-fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
+/// A study goes on when something that is done to its servers has made a test fail.
+fn assert_a_test_fails(why: &str, act: impl Fn(&Place)) {
     let _alone = ALONE.lock();
     let place = Place::new();
     let mut child = start(&place);
-    until_a_test_fails(&place, &mut child, || {
-        servers(&place).into_iter().for_each(|server| signal(server, Signal::KILL));
-    });
+    until_a_test_fails(&place, &mut child, || act(&place));
     let (code, result) = finished(child);
-    assert_some_failed(code, &result, "signal 9");
+    assert_some_failed(code, &result, why);
     place.assert_nothing_left();
+}
+
+fn a_server_that_is_killed_fails_its_test_and_the_study_goes_on() {
+    assert_a_test_fails("signal 9", |place| {
+        servers(place).into_iter().for_each(|server| signal(server, Signal::KILL));
+    });
 }
 
 fn a_server_that_somebody_else_stops_fails_its_test_and_the_study_goes_on() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
-    let mut child = start(&place);
     // Servers that are awake end in good order. A frozen one ends when it gets its turn.
-    until_a_test_fails(&place, &mut child, || {
-        servers(&place).into_iter().for_each(|server| signal(server, Signal::TERM));
+    assert_a_test_fails("", |place| {
+        servers(place).into_iter().for_each(|server| signal(server, Signal::TERM));
     });
-    let (code, result) = finished(child);
-    assert_some_failed(code, &result, "");
-    place.assert_nothing_left();
 }
 
 fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
-    let _alone = ALONE.lock();
-    let place = Place::new();
-    let mut child = start(&place);
     // All servers except one are frozen. The one that answers is taking its turn.
-    until_a_test_fails(&place, &mut child, || {
-        for socket in sockets(&place) {
+    assert_a_test_fails("", |place| {
+        for socket in sockets(place) {
             let mut options = ConnectOptions::unix(socket, "root");
             options.timeout = Duration::from_millis(200);
             let killed = Connection::connect(&options).and_then(|mut control| {
@@ -147,9 +143,6 @@ fn a_connection_that_is_killed_fails_its_test_and_the_study_goes_on() {
             }
         }
     });
-    let (code, result) = finished(child);
-    assert_some_failed(code, &result, "");
-    place.assert_nothing_left();
 }
 
 /// The client waits for about half a minute before it gives up on a server.

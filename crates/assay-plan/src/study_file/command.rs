@@ -6,22 +6,10 @@ use toml::de::{DeTable, DeValue};
 use crate::request::{Request, SystemRequest, THRESHOLD, usual};
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
-const FIRST: [&str; 11] = [
-    "source",
-    "preset",
-    "set",
-    "tests",
-    "clients",
-    "tables",
-    "rows",
-    "budget",
-    "threshold",
-    "placement",
-    "seed",
-];
+const FIRST: &str = "source preset set tests clients tables rows budget threshold placement seed";
 
 /// Options that come last, in their order.
-const LAST: [&str; 3] = ["statements", "id-key", "twin"];
+const LAST: &str = "statements id-key twin";
 
 /// The command that asks for the same; none for named systems and several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
@@ -39,12 +27,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
     said.retain(|option| !unsaid.contains(option));
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
-        let among = |keys: &[&str]| keys.iter().position(|other| other == key);
-        match (among(&FIRST), among(&LAST)) {
-            (Some(place), _) => place,
-            (None, None) => FIRST.len(),
-            (None, Some(place)) => FIRST.len() + 1 + place,
-        }
+        let among = |keys: &str| keys.split(' ').position(|other| other == key);
+        (among(FIRST).unwrap_or(usize::MAX), among(LAST))
     });
     let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
     let words = systems.chain(said.iter().map(|(key, value)| as_typed(key, value)));

@@ -1,11 +1,12 @@
 //! A mistake in a study file, and how it is shown.
 
+use std::fmt::Display;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Level, Origin, Renderer, Snippet};
 use assay_model::{Hint, masked};
 
-use crate::entry::{KEY, Mistake};
+use crate::error::Error;
 
 /// The reason why a study file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +23,8 @@ impl Hint for StudyFileError {
 }
 
 /// A mistake and where it is.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(super) struct Fault {
     message: String,
     /// Bytes of the file; none when something is missing as a whole.
@@ -40,10 +42,9 @@ impl Fault {
         Self { message: message.into(), span: None, hints: Vec::new() }
     }
 
-    /// In the value of a key.
-    pub(super) fn of_value(span: Range<usize>, key: &str, mistake: Mistake) -> Self {
-        let message = mistake.message.replace(KEY, key);
-        Self { message, span: Some(span), hints: mistake.hints }
+    /// In a part of the file that makes no sense.
+    pub(super) fn from_error(span: Range<usize>, error: &Error) -> Self {
+        Self { message: error.to_string(), span: Some(span), hints: error.hints() }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -66,6 +67,12 @@ impl Fault {
             shown: Renderer::plain().render(&report),
             hints: self.hints.iter().map(|hint| masked(hint)).collect(),
         }
+    }
+}
+
+impl serde::de::Error for Fault {
+    fn custom<T: Display>(message: T) -> Self {
+        Self::of_file(message.to_string())
     }
 }
 

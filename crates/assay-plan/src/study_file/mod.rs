@@ -4,8 +4,8 @@
 //! mistake has its place in the file, so that its line can be shown.
 
 mod command;
+mod de;
 mod fault;
-mod places;
 mod read;
 mod systems;
 mod value;

@@ -4,10 +4,8 @@ use assay_model::Preset;
 use toml::de::DeTable;
 
 use super::fault::Fault;
-use super::places::{TABLES, in_setup, in_study, in_system};
 use super::systems::systems;
-use super::value::{Table, Value};
-use crate::entry::Mistake;
+use super::value::{TABLES, Table, Value, keys_of};
 use crate::request::{Request, SetupRequest};
 use crate::tests_glob::select_tests;
 
@@ -17,10 +15,9 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
         Fault::at(error.span().unwrap_or_default(), message)
     })?;
     let study = Table::new(text, document.get_ref());
-    let (_, options) = in_study();
-    study.refuse_unknown(&[options, &TABLES].concat(), &[in_system(), in_setup()])?;
+    study.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
 
-    let mut request: Request = study.read(&TABLES)?;
+    let mut request: Request = study.read()?;
     check_tests(&study, &request)?;
     refuse_repeats(&study, request.preset)?;
     request.systems = systems(&study, request.twin == Some(true))?;
@@ -33,7 +30,7 @@ fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
     for (value, pattern) in patterns.list("")?.iter().zip(&request.tests) {
         select_tests(request.set, std::slice::from_ref(pattern))
-            .map_err(|error| value.fault(error))?;
+            .map_err(|error| Fault::from_error(value.span.clone(), &error))?;
     }
     Ok(())
 }
@@ -51,10 +48,9 @@ fn setups(study: &Table<'_>) -> Result<Vec<SetupRequest>, Fault> {
     for value in listed.list(SETUPS)? {
         let setup = setup(&value)?;
         if setups.iter().any(|other| are_alike(other, &setup)) {
-            return Err(value.fault(
-                Mistake::new("this setup repeats one above")
-                    .hint("setups must differ in their clients, tables or rows"),
-            ));
+            return Err(value
+                .fault("this setup repeats one above")
+                .hint("setups must differ in their clients, tables or rows"));
         }
         setups.push(setup);
     }
@@ -66,8 +62,8 @@ const SETUPS: &str = "a list of tables, each written `[[setup]]`";
 
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
     let table = value.table(SETUPS)?;
-    table.refuse_unknown(in_setup().1, &[in_study(), in_system()])?;
-    table.read(&[])
+    table.refuse_unknown(keys_of::<SetupRequest>())?;
+    table.read()
 }
 
 /// Whether two setups measure something twice, as far as that is known without the preset.

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use assay_model::Product;
 
 use super::fault::Fault;
-use super::places::{SYSTEM_KEYS, in_setup, in_study};
-use super::value::{Table, Value};
-use crate::entry::Mistake;
+use super::value::{SYSTEM_KEYS, Table, Value};
 use crate::error::Error;
 use crate::nearest::nearest;
 use crate::request::SystemRequest;
@@ -20,7 +18,7 @@ fn mistaken(value: &Value<'_>, error: Error) -> Fault {
         Error::SystemName { at, .. } => value.span_of(at.clone()),
         _ => value.span.clone(),
     };
-    Fault::of_value(span, value.key, error.into())
+    Fault::from_error(span, &error)
 }
 
 /// The systems of `compare`; `with_twin` where one of them is enough.
@@ -37,7 +35,7 @@ pub(super) fn systems(study: &Table<'_>, with_twin: bool) -> Result<Vec<SystemRe
         .collect::<Result<Vec<_>, _>>()?;
     if systems.len() < 2 && !with_twin {
         return Err(compare
-            .fault(Mistake::new(Error::TooFewSystems.to_string()))
+            .fault(Error::TooFewSystems.to_string())
             .hint("`twin = true` compares a system with itself"));
     }
     Ok(systems)
@@ -79,7 +77,7 @@ fn named_system(value: &Value<'_>) -> Result<(String, SystemRequest), Fault> {
             .hint("a name consists of letters, digits, `.`, `_` and `-`, and begins with a letter or a digit"));
     }
     let table = value.table(&format!("a table `[system.{name}]`"))?;
-    table.refuse_unknown(&SYSTEM_KEYS, &[in_study(), in_setup()])?;
+    table.refuse_unknown(&SYSTEM_KEYS)?;
     let Some(is) = table.get("is") else {
         return Err(Fault::at(
             value.key_span.clone(),
@@ -121,7 +119,7 @@ fn options(value: &Value<'_>, product: Product) -> Result<Vec<(String, String)>,
         };
         let place = value.key_span.start..value.span.end;
         check_option(product, &option.0, &option.1)
-            .map_err(|error| Fault::of_value(place, value.key, error.into()))?;
+            .map_err(|error| Fault::from_error(place, &error))?;
         if options.iter().any(|(name, _)| *name == option.0) {
             return Err(Fault::at(value.key_span, format!("`{}` is set twice", option.0)));
         }

@@ -1,13 +1,29 @@
-//! Values of a study file with their places, for what serde does not see: systems, their options, and lists of tables.
+//! Values of a study file with their places, and tables of them.
 
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::fault::Fault;
-use crate::entry::{KEY, Mistake, listed};
 use crate::nearest::nearest;
+use crate::request::{Request, SetupRequest};
+
+/// Keys at the top that are not options.
+pub(super) const TABLES: [&str; 3] = ["compare", "system", "setup"];
+
+pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
+
+/// The places that have keys, in words, and their keys.
+fn places() -> [(&'static str, &'static [&'static str]); 3] {
+    [
+        ("at the top of the file, before all tables", keys_of::<Request>()),
+        ("in a `[system.NAME]` table", &SYSTEM_KEYS),
+        ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
+    ]
+}
 
 /// A table of the file.
 #[derive(Clone, Copy)]
@@ -24,7 +40,7 @@ pub(super) struct Value<'t> {
     pub(super) key_span: Range<usize>,
     pub(super) span: Range<usize>,
     source: &'t str,
-    value: &'t DeValue<'t>,
+    pub(super) value: &'t DeValue<'t>,
 }
 
 impl<'t> Table<'t> {
@@ -45,19 +61,13 @@ impl<'t> Table<'t> {
         values
     }
 
-    /// Refuses keys that are not among `known`; `elsewhere` says where the keys of other tables belong.
-    pub(super) fn refuse_unknown(
-        &self,
-        known: &[&str],
-        elsewhere: &[(&str, &[&str])],
-    ) -> Result<(), Fault> {
-        let Some(value) = self.values().into_iter().find(|value| !known.contains(&value.key))
-        else {
-            return Ok(());
-        };
+    /// Refuses keys that are not among `known`.
+    pub(super) fn refuse_unknown(&self, known: &[&str]) -> Result<(), Fault> {
+        let mut values = self.values().into_iter();
+        let Some(value) = values.find(|value| !known.contains(&value.key)) else { return Ok(()) };
         let key = value.key;
         let fault = Fault::at(value.key_span, format!("unknown key `{key}`"));
-        let home = elsewhere.iter().find(|(_, keys)| keys.contains(&key));
+        let home = places().into_iter().find(|(_, keys)| keys.contains(&key));
         Err(match (home, nearest(key, known)) {
             (Some((place, _)), _) => fault.hint(format!("`{key}` belongs {place}")),
             (None, Some(meant)) => fault.hint(format!("did you mean `{meant}`")),
@@ -65,20 +75,10 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Reads values with serde. `skipped` are the keys that are read elsewhere.
-    pub(super) fn read<T: serde::Deserialize<'t>>(&self, skipped: &[&str]) -> Result<T, Fault> {
-        let entries = self.entries.clone().into_iter();
-        let kept: DeTable<'t> =
-            entries.filter(|(key, _)| !skipped.contains(&key.get_ref().as_ref())).collect();
-        let deserializer = toml::de::Deserializer::from(Spanned::new(0..0, kept));
-        T::deserialize(deserializer).map_err(|error| {
-            let span = error.span().unwrap_or_default();
-            let holds =
-                |value: &Value<'_>| value.span.start <= span.start && span.end <= value.span.end;
-            let value = self.values().into_iter().find(holds);
-            let key = value.map(|value| value.key).unwrap_or_default();
-            Fault::of_value(span, key, Mistake::from_text(error.message()))
-        })
+    /// Reads all but [`TABLES`] with serde.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, Fault> {
+        let values = self.values().into_iter().filter(|value| !TABLES.contains(&value.key));
+        T::deserialize(MapDeserializer::new(values.map(|value| (value.key, value))))
     }
 
     fn value(&self, key: &'t Spanned<DeString<'t>>, value: &'t Spanned<DeValue<'t>>) -> Value<'t> {
@@ -94,8 +94,8 @@ impl<'t> Table<'t> {
 
 impl<'t> Value<'t> {
     /// A mistake in the value as a whole.
-    pub(super) fn fault(&self, mistake: impl Into<Mistake>) -> Fault {
-        Fault::of_value(self.span.clone(), self.key, mistake.into())
+    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::at(self.span.clone(), message)
     }
 
     /// The place of a part of a text in the file; that of the whole text if it is written with escapes.
@@ -115,13 +115,13 @@ impl<'t> Value<'t> {
 
     /// `expected` says what the value is to be.
     pub(super) fn text(&self, expected: &str) -> Result<&'t str, Fault> {
-        self.value.as_str().ok_or_else(|| self.fault(self.is_not(expected)))
+        self.value.as_str().ok_or_else(|| self.is_not(expected))
     }
 
     pub(super) fn list(&self, expected: &str) -> Result<Vec<Self>, Fault> {
-        let entries = self.value.as_array().ok_or_else(|| self.fault(self.is_not(expected)))?;
+        let entries = self.value.as_array().ok_or_else(|| self.is_not(expected))?;
         if entries.is_empty() {
-            return Err(self.fault(format!("`{KEY}` is empty")));
+            return Err(self.fault(format!("`{}` is empty", self.key)));
         }
         let value = |entry: &'t Spanned<DeValue<'t>>| Self {
             span: entry.span(),
@@ -132,7 +132,7 @@ impl<'t> Value<'t> {
     }
 
     pub(super) fn table(&self, expected: &str) -> Result<Table<'t>, Fault> {
-        let entries = self.value.as_table().ok_or_else(|| self.fault(self.is_not(expected)))?;
+        let entries = self.value.as_table().ok_or_else(|| self.is_not(expected))?;
         Ok(Table { source: self.source, entries })
     }
 
@@ -142,19 +142,19 @@ impl<'t> Value<'t> {
             DeValue::String(text) => Ok(text.clone().into_owned()),
             DeValue::Integer(number) => {
                 let value = i128::from_str_radix(number.as_str(), number.radix());
-                Ok(value.map_err(|_| self.fault(self.is_not("a number")))?.to_string())
+                Ok(value.map_err(|_| self.is_not("a number"))?.to_string())
             }
             DeValue::Float(number) => Ok(number.as_str().to_owned()),
             DeValue::Boolean(true) => Ok("ON".to_owned()),
             DeValue::Boolean(false) => Ok("OFF".to_owned()),
-            _ => Err(self.fault(
-                self.is_not("a string, a number, `true` or `false`")
-                    .hint("an option whose name has a dot needs quotes: `\"group.option\"`"),
-            )),
+            _ => Err(self
+                .is_not("a string, a number, `true` or `false`")
+                .hint("an option whose name has a dot needs quotes: `\"group.option\"`")),
         }
     }
 
-    fn is_not(&self, expected: &str) -> Mistake {
+    /// The mistake of a value that is not what is expected.
+    pub(super) fn is_not(&self, expected: &str) -> Fault {
         let is = match self.value.type_str() {
             "string" => "a string",
             "integer" | "float" => "a number",
@@ -163,6 +163,36 @@ impl<'t> Value<'t> {
             "array" => "a list",
             _ => "a table",
         };
-        Mistake::of_type(expected, is, self.value.as_str())
+        let fault = self.fault(format!("`{}` must be {expected}, not {is}", self.key));
+        match self.value.as_str().map(str::trim) {
+            Some(text) if text.parse::<i64>().is_ok() || matches!(text, "true" | "false") => {
+                fault.hint(format!("write it without quotes: `{text}`"))
+            }
+            _ => fault,
+        }
+    }
+}
+
+pub(super) fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The keys of a type that refuses unknown ones: serde gives them with the error for a key that is none of them.
+pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let unknown = MapDeserializer::new(std::iter::once(("", "")));
+    T::deserialize(unknown).err().map_or(&[], |Keys(keys)| keys)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the keys are {0:?}")]
+struct Keys(&'static [&'static str]);
+
+impl serde::de::Error for Keys {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_field(_: &str, keys: &'static [&'static str]) -> Self {
+        Self(keys)
     }
 }

@@ -10,12 +10,13 @@ use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
 use assay_plan::{
     Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
 };
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use number::{parse_number, parse_seed};
 pub(crate) use sysbench::{option_hint, subcommand_hint};
 pub(crate) use tools::{
-    Audit, Bench, CacheClean, CacheCommand, Load, ServerCommand, ServerGet, ServerStart,
+    Audit, Bench, CacheClean, CacheCommand, Getting, Load, ServerCommand, ServerGet, ServerStart,
     ServerStop, Tests,
 };
 
@@ -79,8 +80,8 @@ pub(crate) struct Compare {
     tests: Vec<String>,
 
     /// Published selection of tests
-    #[arg(long, value_enum, default_value = "32")]
-    set: SetWord,
+    #[arg(long, value_parser = sets(), default_value = "32")]
+    set: TestSet,
 
     /// Number of concurrent clients; each of several counts is a setup of its own
     #[arg(long, visible_alias = "threads", value_name = "N,N-N,...", value_delimiter = ',')]
@@ -192,8 +193,8 @@ pub(crate) struct Instead {
     tests: Vec<String>,
 
     /// Published selection of tests, instead of the one in the file
-    #[arg(long, value_enum)]
-    set: Option<SetWord>,
+    #[arg(long, value_parser = sets())]
+    set: Option<TestSet>,
 
     /// Time limit of the study, such as `10m`, instead of the one in the file; at least two blocks are measured even if
     /// they take longer
@@ -206,7 +207,7 @@ impl Instead {
     pub(crate) fn of(&self, request: Request) -> Request {
         Request {
             tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
-            set: self.set.map_or(request.set, SetWord::set),
+            set: self.set.unwrap_or(request.set),
             budget_s: self.budget.or(request.budget_s),
             ..request
         }
@@ -349,17 +350,12 @@ enum PresetWord {
     Published,
 }
 
-/// `--set`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SetWord {
-    #[value(name = "27")]
-    Set27,
-    #[value(name = "32")]
-    Set32,
-    #[value(name = "42")]
-    Set42,
-    #[value(name = "47")]
-    Set47,
+/// Reads a set of tests by its size.
+fn sets() -> impl TypedValueParser<Value = TestSet> {
+    PossibleValuesParser::new(["27", "32", "42", "47"]).try_map(|size| {
+        let set = TestSet::ALL.into_iter().find(|set| set.len().to_string() == size);
+        set.ok_or("no such set")
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -398,18 +394,6 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
     )
 }
 
-impl SetWord {
-    /// The selection that it names.
-    pub(crate) fn set(self) -> TestSet {
-        match self {
-            Self::Set27 => TestSet::Set27,
-            Self::Set32 => TestSet::Set32,
-            Self::Set42 => TestSet::Set42,
-            Self::Set47 => TestSet::Set47,
-        }
-    }
-}
-
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
@@ -422,7 +406,7 @@ impl Compare {
                 PresetWord::Standard => Preset::Standard,
                 PresetWord::Published => Preset::Published,
             },
-            set: self.set.set(),
+            set: self.set,
             tests: self.tests.clone(),
             setups: vec![SetupRequest {
                 clients: self

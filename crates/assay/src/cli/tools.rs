@@ -1,10 +1,11 @@
 //! The words of the parts that are useful alone: load, bench, audit, cache, server.
 
+use assay_model::TestSet;
 use assay_plan::{parse_count, parse_duration_s};
 use clap::{Args, Subcommand};
 
 use super::number::{parse_megabytes, parse_one_count, parse_port, parse_seed, parse_tables};
-use super::{PsModeWord, SetWord, ShapeArg, SourceArg};
+use super::{PsModeWord, ShapeArg, SourceArg, sets};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -134,16 +135,9 @@ fn parse_rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `assay audit`.
+/// Options of the tools that get servers.
 #[derive(Debug, Args)]
-pub(crate) struct Audit {
-    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
-    #[arg(required = true, value_name = "SYSTEM")]
-    pub(crate) systems: Vec<String>,
-
-    #[command(flatten)]
-    pub(crate) from: SourceArg,
-
+pub(crate) struct Getting {
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
 
@@ -160,6 +154,20 @@ pub(crate) struct Audit {
     pub(crate) quiet: bool,
 }
 
+/// `assay audit`.
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
+    #[arg(required = true, value_name = "SYSTEM")]
+    pub(crate) systems: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) getting: Getting,
+}
+
 /// `assay tests`.
 #[derive(Debug, Args)]
 pub(crate) struct Tests {
@@ -168,8 +176,8 @@ pub(crate) struct Tests {
     pub(crate) patterns: Vec<String>,
 
     /// Published selection of tests
-    #[arg(long, value_enum, default_value = "32")]
-    pub(crate) set: SetWord,
+    #[arg(long, value_parser = sets(), default_value = "32")]
+    pub(crate) set: TestSet,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
@@ -221,19 +229,7 @@ pub(crate) struct ServerGet {
     pub(crate) from: SourceArg,
 
     #[command(flatten)]
-    pub(crate) shape: ShapeArg,
-
-    /// Use only what is in the cache
-    #[arg(long)]
-    pub(crate) offline: bool,
-
-    /// Accept expired package indexes
-    #[arg(long)]
-    pub(crate) accept_expired_index: bool,
-
-    /// Print no progress on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    pub(crate) getting: Getting,
 }
 
 /// `assay server list`.
@@ -270,19 +266,7 @@ pub(crate) struct ServerStart {
     pub(crate) buffer_pool: u64,
 
     #[command(flatten)]
-    pub(crate) shape: ShapeArg,
-
-    /// Use only what is in the cache
-    #[arg(long)]
-    pub(crate) offline: bool,
-
-    /// Accept expired package indexes
-    #[arg(long)]
-    pub(crate) accept_expired_index: bool,
-
-    /// Print no progress on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
+    pub(crate) getting: Getting,
 }
 
 /// `assay server stop`.

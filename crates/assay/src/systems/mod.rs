@@ -21,5 +21,5 @@ pub(crate) use self::participant::{
 };
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::template::{
-    Templates, description, key, remove_unused, start_instance, start_on_empty,
+    Templates, check_content, description, key, remove_unused, start_instance, start_on_empty,
 };

@@ -437,22 +437,10 @@ impl Maker<'_> {
         };
         let options = server.connect_options();
         let report = assay_load::fill(&options, &tables, &mut |done| {
-            let text = format!(
-                "{name}: loading, {} of {}",
-                thousands(done.rows),
-                counted(done.rows_total, "row")
-            );
-            self.env.progress.update(&text);
+            self.env.progress.update(&format!("{name}: loading, {done}"));
         })?;
         let found = assay_load::content(&options, system.spec.product, self.data)?;
-        anyhow::ensure!(
-            found == report.content,
-            "`{name}` does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
-            counted(found.rows, "row"),
-            found.checksum,
-            thousands(report.content.rows),
-            report.content.checksum
-        );
+        check_content(&format!("`{name}`"), &found, &report)?;
         Ok(report)
     }
 
@@ -530,6 +518,20 @@ impl Maker<'_> {
         );
         Ok(())
     }
+}
+
+/// Checks that the tables of a server hold what was sent.
+pub(crate) fn check_content(server: &str, found: &Content, report: &LoadReport) -> Result<()> {
+    let sent = &report.content;
+    anyhow::ensure!(
+        found == sent,
+        "{server} does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
+        counted(found.rows, "row"),
+        found.checksum,
+        thousands(sent.rows),
+        sent.checksum
+    );
+    Ok(())
 }
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.
