@@ -170,7 +170,7 @@ mod tests {
         assert!(!failed.names("ld"));
     }
 
-    /// Scripts and users know these texts from earlier versions.
+    /// Scripts and users may know these texts.
     #[test]
     fn every_kind_has_its_text() {
         let text = || "x".to_owned();

@@ -10,7 +10,7 @@ use crate::limits::at_most;
 use crate::nearest::nearest;
 use crate::sysbench;
 
-/// Most characters in a pattern: the matcher of a longer one takes too much memory.
+/// Most characters in a pattern: matching a longer one takes too much time.
 const LENGTH_MAX: usize = 200;
 
 /// Most patterns: there are fewer tests.
@@ -25,12 +25,17 @@ pub fn select_tests(set: TestSet, globs: &[String]) -> Result<Vec<Test>, Error> 
     select_of(tests_of(set), globs)
 }
 
+/// Fails if there are so many patterns that matching them takes long.
+pub(crate) fn bounded_patterns(count: usize) -> Result<(), Error> {
+    at_most("patterns for tests", count, PATTERNS, "one pattern may match many tests")
+}
+
 /// The same for any list of tests.
 pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
     }
-    at_most("patterns for tests", globs.len(), PATTERNS, "one pattern may match many tests")?;
+    bounded_patterns(globs.len())?;
     let mut any: Vec<Regex> = Vec::with_capacity(globs.len());
     for text in globs {
         let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;

@@ -90,7 +90,7 @@ impl Scenario {
 
     /// Whether to make the checks that take longer than the study itself: for small studies, and for some large ones.
     pub(crate) fn has_costly_checks(&self) -> bool {
-        const CELLS: usize = 30;
+        const CELLS: usize = 50;
         const EVERY: u64 = 16;
         self.record.study.cells.len() <= CELLS || self.seed.is_multiple_of(EVERY)
     }

@@ -78,6 +78,9 @@ impl Sequential {
         match (asked, outcome) {
             (&Action::Once { cell, system, .. }, Outcome::Measured { samples, .. }) => {
                 let [sample] = samples[..] else { return false };
+                if sample.system != system {
+                    return false;
+                }
                 // Once a server is gone, nothing more is recorded of it: a resumed study continues with the next test.
                 if sample.fitness == Fitness::Failed {
                     self.left.push_front(Action::CheckAlive { system, cell });

@@ -52,8 +52,8 @@ fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {
 fn reads(before: &PerOp, after: &PerOp) -> Option<String> {
     let (before, after) = before.reads.zip(after.reads)?;
     let words = match (before < CACHED_READS, after < CACHED_READS) {
-        (true, false) => "the data no longer fits the cache",
-        (false, true) => "the data now fits the cache",
+        (true, false) => "not all data is cached any more",
+        (false, true) => "the data is now cached",
         _ => return None,
     };
     Some(format!("reads per operation {:.1} → {:.1}: {words}", before, after))

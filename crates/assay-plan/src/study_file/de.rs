@@ -56,7 +56,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         } else {
             parse_duration_s(&match self.value {
                 DeValue::Integer(_) => self.number(&(i128::MIN..=i128::MAX))?.to_string(),
-                DeValue::Float(number) => number.as_str().to_owned(),
+                DeValue::Float(number) => number.as_str().trim_start_matches('+').to_owned(),
                 _ => self
                     .text("a number of seconds, or a time in quotes such as `\"10m\"`")?
                     .to_owned(),
@@ -137,9 +137,14 @@ impl<'t> Value<'t> {
     /// Client counts: numbers, or texts such as `"1-8"`, one or a list of them.
     fn clients(&self) -> Result<Vec<u32>, Fault> {
         if self.value.is_array() {
-            let counts = self.list("")?.iter().map(Self::clients).collect::<Result<Vec<_>, _>>()?;
+            let counts: Vec<_> =
+                self.list("")?.iter().map(Self::client_counts).collect::<Result<_, _>>()?;
             return Ok(counts.concat());
         }
+        self.client_counts()
+    }
+
+    fn client_counts(&self) -> Result<Vec<u32>, Fault> {
         let Some(text) = self.value.as_str() else { return Ok(vec![self.number(&CLIENTS)?]) };
         let counts = parse_clients(text).map_err(|error| self.mistaken(&error))?;
         counts.into_iter().map(|count| self.in_range(count.into(), &CLIENTS)).collect()

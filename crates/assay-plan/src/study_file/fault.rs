@@ -42,7 +42,7 @@ impl Fault {
         Self { message: message.into(), span: None, hints: Vec::new() }
     }
 
-    /// In a part of the file that makes no sense.
+    /// From an error, at the part of the file that it concerns.
     pub(super) fn from_error(span: Range<usize>, error: &Error) -> Self {
         Self { message: error.to_string(), span: Some(span), hints: error.hints() }
     }

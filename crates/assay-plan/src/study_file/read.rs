@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::systems::systems;
 use super::value::{TABLES, Table, Value, keys_of};
 use crate::request::{Request, SetupRequest};
-use crate::tests_glob::select_tests;
+use crate::tests_glob::{bounded_patterns, select_tests};
 
 pub(super) fn request(text: &str) -> Result<Request, Fault> {
     let document = DeTable::parse(text).map_err(|error| {
@@ -28,6 +28,8 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
 /// Each pattern selects a test of the set.
 fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
+    bounded_patterns(request.tests.len())
+        .map_err(|error| Fault::from_error(patterns.span.clone(), &error))?;
     for (value, pattern) in patterns.list("")?.iter().zip(&request.tests) {
         select_tests(request.set, std::slice::from_ref(pattern))
             .map_err(|error| Fault::from_error(value.span.clone(), &error))?;

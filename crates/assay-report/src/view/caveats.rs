@@ -55,8 +55,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
         cells.filter(|cell| cell.is_disturbed).map(|cell| cell.cell).collect();
     if !disturbed.is_empty() {
         warnings.push(format!(
-            "the machine was busy throughout {} of {}: too few slices were undisturbed, so disturbed ones are \
-             judged too",
+            "too few slices were undisturbed in {} of {}, so disturbed ones are judged too",
             disturbed.len(),
             counted(record.study.cells.len() as u64, "test")
         ));

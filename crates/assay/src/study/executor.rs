@@ -86,6 +86,9 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     /// Reports a failure to the driver, unless it comes from the user's wish to stop.
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
         self.env.interrupt.check()?;
+        if error.chain().any(|cause| cause.is::<assay_ledger::Error>()) {
+            return Err(error);
+        }
         let why = format!("{error:#}");
         self.error = Some(error);
         Ok(Outcome::Failed { system, why })

@@ -32,7 +32,7 @@ impl Others {
         }
     }
 
-    /// Counts servers in, since they are no other processes. An attached server runs on after its part in the study.
+    /// Adds servers to the processes that take part. An attached server runs on after its part in the study.
     pub(crate) fn know<'a>(&mut self, servers: impl Iterator<Item = &'a Instance>) {
         self.ours.extend(servers.filter_map(Instance::pid));
     }
