@@ -90,7 +90,16 @@ fn replay(record: &StudyRecord) {
         let id = record.study.cells.get(cell).map(|planned| planned.id);
         let sample = |(cell, &system)| {
             let (rate, cpu_per_op) = (Some(100.0), None);
-            Sample { system, cell, block, round, fitness: Fitness::Good, rate, cpu_per_op }
+            Sample {
+                system,
+                cell,
+                block,
+                round,
+                fitness: Fitness::Good,
+                rate,
+                cpu_per_op,
+                twos: Vec::new(),
+            }
         };
         let samples = id.into_iter().cycle().zip(systems).map(sample).collect();
         Outcome::Measured { samples, seconds: 0.1 }

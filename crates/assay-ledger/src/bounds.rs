@@ -100,6 +100,7 @@ impl Bounded for PlannedCell {
     fn check(&self) -> Result<(), String> {
         self.id.setup.check()?;
         within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
+        within("turn_ms", self.turn_ms, &(0..=SLICE_MS))?;
         within("slice_ms", self.slice_ms, &(0..=SLICE_MS))?;
         within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))?;
         if self.events.is_some() && self.id.test.class != Class::Write {
@@ -182,6 +183,9 @@ impl Bounded for Attachment {
     }
 }
 
+/// The largest number of turns of a slice.
+const TURNS: usize = 100_000;
+
 impl Bounded for Slice {
     fn check(&self) -> Result<(), String> {
         within("block", self.block, &BLOCK_NUMBERS)?;
@@ -192,6 +196,12 @@ impl Bounded for Slice {
         let counts = self.work.errors.iter().map(|(_, count)| *count);
         let errors = counts.fold(0_u64, u64::saturating_add);
         within("errors in all", errors, &(0..=COUNT_MAX))?;
+        within("turns", self.turns.len(), &(0..=TURNS))?;
+        for turn in &self.turns {
+            for number in <[u64; 4]>::from(*turn) {
+                within("turns", number, &(0..=COUNT_MAX))?;
+            }
+        }
         if !histogram::is_sound(&self.work.latency_hdr) {
             return Err("`latency_hdr` is no histogram that can be decoded".to_owned());
         }

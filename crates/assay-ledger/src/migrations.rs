@@ -5,11 +5,12 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
     include_str!("../migrations/0004_evidence.sql"),
+    include_str!("../migrations/0005_turns.sql"),
 ];
 
 /// The newest schema version.

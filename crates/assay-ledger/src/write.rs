@@ -172,9 +172,9 @@ fn add_cell(
     storable(cell)?;
     let setup = cell.id.setup;
     connection.execute(
-        "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, slice_ms, events,
-            placement)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, turn_ms, slice_ms,
+            events, placement)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
             index(number)?,
@@ -183,6 +183,7 @@ fn add_cell(
             setup.tables,
             setup.rows,
             cell.warm_ms,
+            cell.turn_ms,
             cell.slice_ms,
             cell.events.map(|events| integer("events", events)).transpose()?,
             word(&cell.placement)?,
@@ -333,6 +334,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         ("failure", failure.into()),
         ("trouble", json(&slice.trouble)?.into()),
         ("errors", json(&slice.work.errors)?.into()),
+        ("turns", json(&slice.turns)?.into()),
         ("latency_hdr", slice.work.latency_hdr.clone().into()),
     ]
     .map(|(name, value)| (name.to_owned(), value))

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_wire::Breaker;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use crate::error::{Error, Result};
 use crate::run::Run;
-use crate::tally::Tally;
-use crate::worker::Worker;
+use crate::tally::Tallies;
+use crate::worker::{Ends, Worker};
 
 /// A client in a thread of its own. Dropping it ends the thread and closes the connection.
 pub(crate) struct ClientThread {
@@ -21,14 +21,14 @@ pub(crate) struct ClientThread {
     pub(crate) info: ClientInfo,
 }
 
-/// The counters of a client in a run, and the time when its last event ended.
-pub(crate) type RunResult = (Tally, Result<Instant>);
+/// The counts of a client with those of the run added, and when it ended.
+pub(crate) type RunResult = (Tallies, Result<Ends>);
 
 /// A command to a client thread.
 #[expect(clippy::large_enum_variant, reason = "a run does not allocate, and the other is rare")]
 pub(crate) enum Command {
     /// Run events and send a [`RunResult`].
-    Run(Arc<Run>, Tally),
+    Run(Arc<Run>, Tallies),
     /// Send so many empty requests, each after the answer to the one before, and report when that is done.
     RoundTrips(u32, Sender<Result<()>>),
 }
@@ -68,12 +68,12 @@ impl ClientThread {
             }
             for command in inbox {
                 let is_heard = match command {
-                    Command::Run(run, mut tally) => {
-                        let end = worker.run(&run, &mut tally);
+                    Command::Run(run, mut tallies) => {
+                        let end = worker.run(&run, &mut tallies);
                         if end.is_err() {
                             run.stop();
                         }
-                        answers.send((tally, end)).is_ok()
+                        answers.send((tallies, end)).is_ok()
                     }
                     Command::RoundTrips(count, done) => {
                         done.send(worker.round_trips(count)).is_ok()

@@ -25,7 +25,7 @@ pub use content::{Content, content, fill_cache};
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use live::RunProgress;
-pub use session::{Finished, Session, Work};
+pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, numbers, survey};
 pub use tally::latencies;
 pub use unfit::UnfitReason;

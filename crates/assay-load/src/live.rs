@@ -45,6 +45,12 @@ impl RunProgress {
         self.with(earlier, u64::saturating_sub)
     }
 
+    /// The work of both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
     fn with(&self, other: &Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             events: join(self.events, other.events),
@@ -85,7 +91,7 @@ impl Gauge {
 /// The progress of all clients together.
 pub(crate) fn total(gauges: &[Arc<Gauge>]) -> RunProgress {
     let all = gauges.iter().map(|gauge| gauge.seen());
-    all.fold(RunProgress::default(), |sum, one| sum.with(&one, u64::saturating_add))
+    all.fold(RunProgress::default(), |sum, one| sum.and(&one))
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! One run: the state that its clients and the owner of the session share.
+//!
+//! A run has a warm part, which may be empty, and a measured part. Clients begin either part together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -11,13 +13,21 @@ const MAX_SLEEP: Duration = Duration::from_millis(100);
 
 /// One run, shared by all clients.
 pub(crate) struct Run {
+    /// Carried out first, if there is one; its events are counted apart.
+    pub(crate) warm: Option<Part>,
+    /// What is measured.
+    pub(crate) measured: Part,
+    stop: AtomicBool,
+}
+
+/// Events that all clients begin together.
+pub(crate) struct Part {
     /// Sequence number of each client's first event.
     pub(crate) first_sequence: u64,
     bound: Bound,
     clients: u32,
     ready: Barrier,
     start: OnceLock<Instant>,
-    stop: AtomicBool,
 }
 
 /// When an event of an open loop is due.
@@ -31,6 +41,35 @@ pub(crate) enum Due {
 }
 
 impl Run {
+    pub(crate) fn new(warm: Option<Part>, measured: Part) -> Self {
+        Self { warm, measured, stop: AtomicBool::new(false) }
+    }
+
+    /// Makes every client end after the event it is in.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether no further event of the part may begin.
+    #[inline]
+    pub(crate) fn is_over(&self, part: &Part, now: Instant) -> bool {
+        part.is_over(now) || self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until an event of the part is due; false if the part ends before.
+    pub(crate) fn sleep_until(&self, part: &Part, due: Instant, mut now: Instant) -> bool {
+        while now < due {
+            std::thread::sleep(due.saturating_duration_since(now).min(MAX_SLEEP));
+            now = Instant::now();
+            if self.is_over(part, now) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Part {
     pub(crate) fn new(first_sequence: u64, bound: Bound, clients: u32) -> Self {
         Self {
             first_sequence,
@@ -38,7 +77,6 @@ impl Run {
             clients,
             ready: Barrier::new(clients as usize),
             start: OnceLock::new(),
-            stop: AtomicBool::new(false),
         }
     }
 
@@ -72,34 +110,15 @@ impl Run {
         }
     }
 
-    /// Whether no further event may begin.
     #[inline]
-    pub(crate) fn is_over(&self, now: Instant) -> bool {
-        let last = self.bound.last_begin();
-        last.is_some_and(|last| self.since_start(now) >= last) || self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Sleeps until an event is due; false if the run ends before.
-    pub(crate) fn sleep_until(&self, due: Instant, mut now: Instant) -> bool {
-        while now < due {
-            std::thread::sleep(due.saturating_duration_since(now).min(MAX_SLEEP));
-            now = Instant::now();
-            if self.is_over(now) {
-                return false;
-            }
-        }
-        true
+    fn is_over(&self, now: Instant) -> bool {
+        self.bound.last_begin().is_some_and(|last| self.since_start(now) >= last)
     }
 
     /// How many events were due within `elapsed`; `None` in a closed loop.
     pub(crate) fn due_within(&self, elapsed: Duration) -> Option<u64> {
         let Bound::Rate { time, per_second } = self.bound else { return None };
         Some((time.min(elapsed).as_secs_f64() * per_second).ceil() as u64)
-    }
-
-    /// Makes every client end after the event it is in.
-    pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 
     /// Time from the common start; zero before it.
@@ -115,7 +134,7 @@ mod tests {
     #[test]
     fn events_of_an_open_loop_are_due_evenly_over_all_clients() {
         let bound = Bound::Rate { time: Duration::from_secs(1), per_second: 4.0 };
-        let run = Run::new(0, bound, 2);
+        let run = Part::new(0, bound, 2);
         run.start.set(Instant::now()).unwrap();
         let start = *run.start.get().unwrap();
         let at = |ms| Some(Due::At(start + Duration::from_millis(ms)));
@@ -133,7 +152,7 @@ mod tests {
     #[test]
     fn events_are_split_evenly() {
         for (total, clients) in [(10, 3), (2, 4), (0, 1), (8, 8)] {
-            let run = Run::new(0, Bound::Events(total), clients);
+            let run = Part::new(0, Bound::Events(total), clients);
             let shares: Vec<u64> = (0..clients).map(|client| run.quota(client)).collect();
             assert_eq!(shares.iter().sum::<u64>(), total);
             let (least, most) = (shares.iter().min(), shares.iter().max());

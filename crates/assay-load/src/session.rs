@@ -11,9 +11,9 @@ use assay_workloads::Program;
 use crate::bound::Bound;
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
-use crate::live::{self, Gauge};
-use crate::run::Run;
-use crate::tally::Tally;
+use crate::live::{self, Gauge, RunProgress};
+use crate::run::{Part, Run};
+use crate::tally::{Tallies, Tally};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
 use crate::worker::Worker;
 
@@ -28,6 +28,28 @@ pub struct Finished {
     pub backlog: Option<u64>,
     /// Whether it ended early because it was asked to stop.
     pub is_stopped: bool,
+}
+
+/// Events that all clients begin together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch {
+    /// Each client's k-th event is event `first_sequence + k` of its stream.
+    pub first_sequence: u64,
+    /// When it ends.
+    pub bound: Bound,
+}
+
+/// The work of all clients in a turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TurnWork {
+    /// Work of the warm part.
+    pub warm: RunProgress,
+    /// Duration of the warm part, from the common start to the end of the last client.
+    pub warm_elapsed: Duration,
+    /// Work of the measured part.
+    pub measured: RunProgress,
+    /// Duration of the measured part.
+    pub elapsed: Duration,
 }
 
 /// The work of a session's clients.
@@ -49,10 +71,23 @@ pub struct Work {
 pub struct Session {
     clients: Vec<ClientThread>,
     /// One for each client between runs; handed to the clients and back.
-    tallies: Vec<Tally>,
+    tallies: Vec<Tallies>,
+    /// Duration of the measured parts that the tallies hold.
+    elapsed: Duration,
     gauges: Vec<Arc<Gauge>>,
     /// How long a run may go without the end of an event, or continue after its time, before it is cut off.
     stall_limit: Duration,
+}
+
+/// How a run ended.
+#[derive(Debug, Default)]
+struct Ended {
+    warm_elapsed: Duration,
+    elapsed: Duration,
+    cut_off: u32,
+    /// Whether connections were lost.
+    is_broken: bool,
+    is_stopped: bool,
 }
 
 /// A run may stall for this many times the timeout of its connections.
@@ -79,8 +114,9 @@ impl Session {
             })
         };
         let clients: Vec<_> = (0..).zip(&gauges).map(open_client).collect::<Result<_>>()?;
-        let tallies = (0..clients.len()).map(|_| Tally::new()).collect::<Result<_>>()?;
-        Ok(Self { clients, tallies, gauges, stall_limit: options.timeout * TIMEOUTS_PER_STALL })
+        let tallies = (0..clients.len()).map(|_| Tallies::new()).collect::<Result<_>>()?;
+        let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
+        Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit })
     }
 
     /// The server's ids of the connections, by client.
@@ -128,11 +164,9 @@ impl Session {
     /// When a statement fails in a way that is not retried; all clients then stop after the event
     /// they are in. [`Error::CutOff`] when an event does not end.
     pub fn run(&mut self, start_sequence: u64, bound: Bound) -> Result<WorkCounters> {
-        let finished = self.carry_out(start_sequence, bound, None)?;
-        match finished.cut_off {
-            0 => Ok(finished.work),
-            clients => Err(Error::CutOff { clients }),
-        }
+        self.forget();
+        self.turn(None, Stretch { first_sequence: start_sequence, bound })?;
+        self.take_work()
     }
 
     /// Like [`Session::run`], with a monitor. What was done is returned even if clients had to be cut off.
@@ -145,49 +179,106 @@ impl Session {
         bound: Bound,
         monitor: &mut RunMonitor<'_>,
     ) -> Result<Finished> {
-        self.carry_out(start_sequence, bound, Some(monitor))
+        self.forget();
+        let measured = Stretch { first_sequence: start_sequence, bound };
+        let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
+        let work = self.take_work()?;
+        let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(ended.cut_off)));
+        if ended.is_broken {
+            self.tallies.clear();
+        }
+        Ok(Finished { work, cut_off: ended.cut_off, backlog, is_stopped: ended.is_stopped })
     }
 
+    /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
+    /// turns before, until [`Session::take_work`].
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn turn(&mut self, warm: Option<Stretch>, measured: Stretch) -> Result<TurnWork> {
+        let before = self.progress();
+        let (ended, _) = self.carry_out(warm, measured, None)?;
+        if ended.cut_off > 0 {
+            self.tallies.clear();
+            return Err(Error::CutOff { clients: ended.cut_off });
+        }
+        let after = self.progress();
+        Ok(TurnWork {
+            warm: after.0.since(&before.0),
+            warm_elapsed: ended.warm_elapsed,
+            measured: after.1.since(&before.1),
+            elapsed: ended.elapsed,
+        })
+    }
+
+    /// The work of the measured parts of all turns since it was last taken.
+    ///
+    /// # Errors
+    /// When the latencies cannot be encoded.
+    pub fn take_work(&mut self) -> Result<WorkCounters> {
+        let work = Tally::total(self.tallies.iter().map(|it| &it.measured))?;
+        let work = work.to_counters(self.elapsed)?;
+        self.forget();
+        Ok(work)
+    }
+
+    fn forget(&mut self) {
+        self.tallies.iter_mut().for_each(Tallies::clear);
+        self.elapsed = Duration::ZERO;
+    }
+
+    /// The work in the tallies: of warm and of measured parts.
+    fn progress(&self) -> (RunProgress, RunProgress) {
+        let parts = self.tallies.iter().map(|it| (it.warm.progress(), it.measured.progress()));
+        parts.fold(Default::default(), |(warm, measured), one| {
+            (warm.and(&one.0), measured.and(&one.1))
+        })
+    }
+
+    /// Carries out a run, and returns how it ended and how many events of an open loop were due.
     fn carry_out(
         &mut self,
-        start_sequence: u64,
-        bound: Bound,
+        warm: Option<Stretch>,
+        measured: Stretch,
         monitor: Option<&mut RunMonitor<'_>>,
-    ) -> Result<Finished> {
-        // A lost client has not returned its tally, and the others would wait for it for ever.
+    ) -> Result<(Ended, Option<u64>)> {
+        // A lost client has not returned its tallies, and the others would wait for it for ever.
         let tallies = std::mem::take(&mut self.tallies);
         if tallies.len() != self.clients.len() {
             return Err(Error::ClientLost);
         }
         let clients = u32::try_from(tallies.len()).unwrap_or(u32::MAX);
-        let run = Arc::new(Run::new(start_sequence, bound, clients));
-        for (client, mut tally) in self.clients.iter().zip(tallies) {
-            tally.clear();
-            client.command(Command::Run(Arc::clone(&run), tally))?;
+        let part = |it: Stretch| Part::new(it.first_sequence, it.bound, clients);
+        let run = Arc::new(Run::new(warm.map(part), part(measured)));
+        let before: Vec<u64> = tallies.iter().map(|it| it.measured.events()).collect();
+        for (client, tallies) in self.clients.iter().zip(tallies) {
+            client.command(Command::Run(Arc::clone(&run), tallies))?;
         }
         let is_monitored = monitor.is_some();
-        let mut watchdog = Watchdog::new(bound, self.stall_limit, monitor, Instant::now());
-        let (mut last_end, mut failure, mut cut_off) = (None, None, 0);
-        let (mut tallies, mut is_cut) = (Vec::with_capacity(self.clients.len()), false);
-        let mut is_silent = false;
+        let stall_limit = self.stall_limit;
+        let mut watchdog = Watchdog::new(measured.bound, stall_limit, monitor, Instant::now());
+        let (mut warm_end, mut last_end, mut failure) = (None, None, None);
+        let mut ended = Ended::default();
+        let mut is_cut = false;
         // Wait for every client before returning an error, so that none is left running.
-        for number in 0..self.clients.len() {
-            let (tally, end) = self.wait_for(number, &run, &mut watchdog, &mut is_cut)?;
-            let quota = run.quota(number as u32);
-            let is_short = quota < u64::MAX && tally.events() < quota;
-            tallies.push(tally);
-            match end {
-                Ok(end) => {
-                    last_end = last_end.max(Some(end));
-                    cut_off += u32::from(is_cut && is_short);
+        for (number, before) in before.into_iter().enumerate() {
+            let (tallies, ends) = self.wait_for(number, &run, &mut watchdog, &mut is_cut)?;
+            let quota = run.measured.quota(number as u32);
+            let is_short = quota < u64::MAX && tallies.measured.events() - before < quota;
+            self.tallies.push(tallies);
+            match ends {
+                Ok(ends) => {
+                    warm_end = warm_end.max(ends.warm);
+                    last_end = last_end.max(Some(ends.measured));
+                    ended.cut_off += u32::from(is_cut && is_short);
                 }
                 // A monitored run keeps what was done, even if a server fell silent before it was cut off.
                 Err(error)
                     if (is_cut && error.server_code().is_none())
                         || (is_monitored && error.is_silence()) =>
                 {
-                    is_silent |= !is_cut;
-                    cut_off += 1;
+                    ended.is_broken = true;
+                    ended.cut_off += 1;
                     last_end = last_end.max(Some(Instant::now()));
                 }
                 Err(error) => failure = failure.or(Some(error)),
@@ -196,18 +287,19 @@ impl Session {
         // Report the last interval, which ends with the run.
         let _ = watchdog.look(Instant::now(), live::total(&self.gauges));
         if let Some(failure) = failure {
-            self.tallies = tallies;
             return Err(failure);
         }
-        let elapsed = last_end.map_or(Duration::ZERO, |end| run.since_start(end));
-        let work = Tally::total(&tallies)?.to_counters(elapsed)?;
-        let due = run.due_within(elapsed);
-        let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(cut_off)));
+        let since_start = |part: Option<&Part>, end: Option<Instant>| {
+            part.zip(end).map_or(Duration::ZERO, |(part, end)| part.since_start(end))
+        };
+        ended.warm_elapsed = since_start(run.warm.as_ref(), warm_end);
+        ended.elapsed = since_start(Some(&run.measured), last_end);
         // Closed connections cannot be used again.
-        if !is_cut && !is_silent {
-            self.tallies = tallies;
-        }
-        Ok(Finished { work, cut_off, backlog, is_stopped: watchdog.is_stopped })
+        ended.is_broken |= is_cut;
+        ended.is_stopped = watchdog.is_stopped;
+        self.elapsed += ended.elapsed;
+        let due = run.measured.due_within(ended.elapsed);
+        Ok((ended, due))
     }
 
     /// Waits for a client's result, and meanwhile makes sure that the run ends.

@@ -22,6 +22,24 @@ pub(crate) struct Tally {
     latency: Histogram<u64>,
 }
 
+/// The counters of one client in the two parts of its runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Tallies {
+    pub(crate) warm: Tally,
+    pub(crate) measured: Tally,
+}
+
+impl Tallies {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self { warm: Tally::new()?, measured: Tally::new()? })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.warm.clear();
+        self.measured.clear();
+    }
+}
+
 impl Tally {
     pub(crate) fn new() -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)?;
@@ -38,6 +56,14 @@ impl Tally {
 
     pub(crate) fn events(&self) -> u64 {
         self.counters.events
+    }
+
+    /// Counts that make up the operations of a test, latencies included.
+    pub(crate) fn progress(&self) -> RunProgress {
+        let WorkCounters { events, read, write, other, event_ns_sum, ref errors, .. } =
+            self.counters;
+        let errors = errors.iter().map(|(_, count)| count).sum();
+        RunProgress { events, read, write, other, errors, event_ns_sum }
     }
 
     #[inline]
@@ -62,10 +88,7 @@ impl Tally {
     /// Publishes the progress so far.
     #[inline]
     pub(crate) fn show(&self, gauge: &Gauge) {
-        let WorkCounters { events, read, write, other, event_ns_sum, ref errors, .. } =
-            self.counters;
-        let errors = errors.iter().map(|(_, count)| count).sum();
-        gauge.show(RunProgress { events, read, write, other, errors, event_ns_sum });
+        gauge.show(self.progress());
     }
 
     pub(crate) fn count_error(&mut self, code: u32) {
@@ -78,9 +101,11 @@ impl Tally {
     }
 
     /// The sum over clients.
-    pub(crate) fn total(tallies: &[Self]) -> Result<Self> {
+    pub(crate) fn total<'a>(tallies: impl Iterator<Item = &'a Self>) -> Result<Self> {
         let mut total = Self::new()?;
-        tallies.iter().try_for_each(|tally| total.add(tally))?;
+        for tally in tallies {
+            total.add(tally)?;
+        }
         Ok(total)
     }
 
@@ -142,8 +167,10 @@ mod tests {
         second.count_event(Duration::from_secs(100_000));
         second.count_error(1213);
         second.count_error(1020);
-        let counters =
-            Tally::total(&[first, second]).unwrap().to_counters(Duration::from_millis(5)).unwrap();
+        let counters = Tally::total([&first, &second].into_iter())
+            .unwrap()
+            .to_counters(Duration::from_millis(5))
+            .unwrap();
         assert_eq!((counters.events, counters.elapsed_ns), (2, 5_000_000));
         assert_eq!(counters.event_ns_sum, 100_000_000_100_000);
         assert_eq!(counters.errors, [(1020, 1), (1213, 2)]);

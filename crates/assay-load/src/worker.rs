@@ -10,8 +10,8 @@ use assay_workloads::{Client, EventBuf, Program};
 use crate::error::{Error, Result, sqlstate};
 use crate::live::Gauge;
 use crate::prepared::PreparedConnection;
-use crate::run::{Due, Run};
-use crate::tally::Tally;
+use crate::run::{Due, Part, Run};
+use crate::tally::{Tallies, Tally};
 
 /// Errors after which an event is retried, as sysbench does. MySQL and MariaDB: record changed, lock wait timeout,
 /// deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row violates.
@@ -20,6 +20,14 @@ const RETRIED: [u32; 6] =
 
 /// A statement that is valid on every server and does no work.
 const EMPTY: &[u8] = b"SELECT 1";
+
+/// When a client ended the parts of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    /// `None` where the run had no warm part.
+    pub(crate) warm: Option<Instant>,
+    pub(crate) measured: Instant,
+}
 
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
@@ -66,41 +74,51 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs and counts events until the run is over. Returns when the last one ended; in an open loop not before the
-    /// time after which no event is due.
-    pub(crate) fn run(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
+    /// Runs and counts events until the run is over. Returns when the warm and the measured part ended, each with its
+    /// last event; in an open loop not before the time after which no event is due.
+    pub(crate) fn run(&mut self, run: &Run, tallies: &mut Tallies) -> Result<Ends> {
+        let warm = run.warm.as_ref().map(|part| self.run_part(run, part, &mut tallies.warm));
+        let warm = warm.transpose().inspect_err(|_| {
+            // The other clients wait for this one before they measure.
+            run.stop();
+            run.measured.wait_for_start();
+        })?;
+        Ok(Ends { warm, measured: self.run_part(run, &run.measured, &mut tallies.measured)? })
+    }
+
+    fn run_part(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
         let bytes = |it: &PreparedConnection| (it.wire.bytes_sent(), it.wire.bytes_received());
         let before = bytes(&self.connection);
         tally.show(&self.gauge);
-        let end = self.run_events(run, tally);
+        let end = self.run_events(run, part, tally);
         let after = bytes(&self.connection);
         tally.count_bytes(after.0 - before.0, after.1 - before.1);
         end
     }
 
-    fn run_events(&mut self, run: &Run, tally: &mut Tally) -> Result<Instant> {
-        let quota = run.quota(self.number);
-        let mut sequence = run.first_sequence;
-        let mut now = run.wait_for_start();
-        while tally.events() < quota && !run.is_over(now) {
-            match run.due(self.number, tally.events()) {
+    fn run_events(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
+        let (quota, before) = (part.quota(self.number), tally.events());
+        let mut done = 0;
+        let mut now = part.wait_for_start();
+        while done < quota && !run.is_over(part, now) {
+            match part.due(self.number, done) {
                 None => {}
-                Some(Due::At(due)) if run.sleep_until(due, now) => now = due,
+                Some(Due::At(due)) if run.sleep_until(part, due, now) => now = due,
                 // The run was stopped. Nothing was due since the last event.
                 Some(Due::At(_)) => return Ok(Instant::now()),
                 // A rate is events per whole time, so wait for its end even if nothing is due.
                 Some(Due::Never { end }) => {
-                    run.sleep_until(end, now);
+                    run.sleep_until(part, end, now);
                     return Ok(Instant::now());
                 }
             }
-            if !self.run_event(sequence, run, tally)? {
+            if !self.run_event(part.first_sequence + done, run, part, tally)? {
                 return Ok(Instant::now());
             }
             let end = Instant::now();
             tally.count_event(end - now);
             tally.show(&self.gauge);
-            sequence += 1;
+            done = tally.events() - before;
             now = end;
         }
         Ok(now)
@@ -108,14 +126,20 @@ impl Worker {
 
     /// Runs one event. It is retried with new random values while the server asks for that and the run continues.
     /// Returns whether it was carried out.
-    fn run_event(&mut self, sequence: u64, run: &Run, tally: &mut Tally) -> Result<bool> {
+    fn run_event(
+        &mut self,
+        sequence: u64,
+        run: &Run,
+        part: &Part,
+        tally: &mut Tally,
+    ) -> Result<bool> {
         let mut attempt = 0;
         loop {
             self.client.write_event(sequence, attempt, &mut self.event);
             let Some(code) = self.send_event(tally)? else { return Ok(true) };
             tally.count_error(code);
             tally.show(&self.gauge);
-            if run.is_over(Instant::now()) {
+            if run.is_over(part, Instant::now()) {
                 return Ok(false);
             }
             attempt += 1;

@@ -38,7 +38,7 @@ pub use series::{Attachment, Series};
 pub use setup::{Preset, Setup};
 pub use slice::{
     CellId, ClientCounters, DeviceCounters, HostCounters, ServerCounters, Slice, SliceId,
-    SliceOutcome, TaskCounters, Trouble, WorkCounters,
+    SliceOutcome, TaskCounters, Trouble, Turn, WorkCounters,
 };
 pub use study::{
     AuditClass, AuditFinding, Block, CpuPlacement, Experiment, Host, Instance, PlannedCell, Run,

@@ -1,4 +1,4 @@
-//! One uninterrupted measurement and everything counted during it.
+//! A system's part of a round, and everything counted during it.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,33 @@ impl WorkCounters {
     #[must_use]
     pub fn error_count(&self) -> u64 {
         self.errors.iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// A turn: the system had the machine and its clients worked, first in a warm part that is discarded, then in a measured
+/// part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u64; 4]", into = "[u64; 4]")]
+pub struct Turn {
+    /// Work of the measured part: what the test's [`Unit`] counts, queries or events.
+    pub units: u64,
+    /// Time of the measured part that the unit divides by, nanoseconds: wall time, or the sum of the events' latencies.
+    pub ns: u64,
+    /// Work of the warm part, in the same unit.
+    pub warm_units: u64,
+    /// Wall time of the warm part, nanoseconds.
+    pub warm_ns: u64,
+}
+
+impl From<[u64; 4]> for Turn {
+    fn from([units, ns, warm_units, warm_ns]: [u64; 4]) -> Self {
+        Self { units, ns, warm_units, warm_ns }
+    }
+}
+
+impl From<Turn> for [u64; 4] {
+    fn from(turn: Turn) -> Self {
+        [turn.units, turn.ns, turn.warm_units, turn.warm_ns]
     }
 }
 
@@ -162,7 +189,9 @@ pub enum SliceOutcome {
     Failed(String),
 }
 
-/// One system, one cell, one uninterrupted measurement.
+/// One system, one cell, one round: measured in one turn, or in several that alternate with those of the other systems.
+///
+/// The counters of client, server and machine cover the whole turns; [`Slice::work`] covers their measured parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slice {
     /// Index into [`crate::StudyRecord::systems`].
@@ -183,8 +212,10 @@ pub struct Slice {
     pub outcome: SliceOutcome,
     /// Why it is troubled; empty when good.
     pub trouble: Vec<Trouble>,
-    /// The clients' counters.
+    /// The clients' counters of the measured parts.
     pub work: WorkCounters,
+    /// Its turns, in order. Empty where it has one, and its counters cover the measured part only.
+    pub turns: Vec<Turn>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
     /// The server's counters; `None` if they were not read, such as those of a server on another machine.
@@ -216,11 +247,31 @@ impl Slice {
     /// Operations of all clients in the measured part.
     #[must_use]
     pub fn ops(&self) -> f64 {
+        let units = match self.cell.test.unit {
+            Unit::ThousandRows => self.work.events,
+            Unit::Query => self.work.queries(),
+        };
+        units as f64 * self.ops_per_unit()
+    }
+
+    /// Operations of all clients while the counters of client, server and machine ran.
+    #[must_use]
+    pub fn counted_ops(&self) -> f64 {
+        let warm: u64 = self.turns.iter().map(|turn| turn.warm_units).sum();
+        self.ops() + warm as f64 * self.ops_per_unit()
+    }
+
+    /// Wall time for which clients worked while the counters of client, server and machine ran, nanoseconds.
+    #[must_use]
+    pub fn counted_ns(&self) -> u64 {
+        let warm: u64 = self.turns.iter().map(|turn| turn.warm_ns).sum();
+        self.work.elapsed_ns.saturating_add(warm)
+    }
+
+    fn ops_per_unit(&self) -> f64 {
         match self.cell.test.unit {
-            Unit::ThousandRows => {
-                self.work.events as f64 * f64::from(self.cell.setup.rows) / 1000.0
-            }
-            Unit::Query => self.work.queries() as f64,
+            Unit::ThousandRows => f64::from(self.cell.setup.rows) / 1000.0,
+            Unit::Query => 1.0,
         }
     }
 }
@@ -257,6 +308,7 @@ mod tests {
             outcome: SliceOutcome::Good,
             trouble: Vec::new(),
             work,
+            turns: Vec::new(),
             client: None,
             server: None,
             host: None,

@@ -116,14 +116,27 @@ pub struct System {
 pub struct PlannedCell {
     /// The cell.
     pub id: CellId,
-    /// Warm-up of each slice, which is discarded, milliseconds. Write tests: part of the events, see `events`.
+    /// Warm part of each turn, which is discarded, milliseconds. Write tests: part of the events, see `events`.
     pub warm_ms: u32,
+    /// Measured part of each turn, milliseconds. A slice that is not longer has one turn.
+    pub turn_ms: u32,
     /// Measured part of each slice, milliseconds. It bounds reads; the calibration of writes aims at it.
     pub slice_ms: u32,
     /// Events of a write slice, the same for all systems; `None` for reads, and for writes before the calibration.
     pub events: Option<u64>,
     /// CPUs of clients and server.
     pub placement: CpuPlacement,
+}
+
+impl PlannedCell {
+    /// Turns of each system in a round: an even number, so that they can be balanced, or one.
+    #[must_use]
+    pub fn turns(&self) -> u32 {
+        match self.slice_ms / self.turn_ms.max(1) {
+            0 | 1 => 1,
+            turns => turns.next_multiple_of(2),
+        }
+    }
 }
 
 /// The question of a study, fixed before the first measurement.

@@ -19,6 +19,10 @@ pub(crate) struct Effort {
     pub(crate) slice_ms: u32,
     /// The time that a slice of a write aims at; events bound it.
     pub(crate) write_slice_ms: u32,
+    /// Measured part of a turn of reads and of writes.
+    pub(crate) turn_ms: u32,
+    pub(crate) write_turn_ms: u32,
+    /// Warm part of a turn at most.
     pub(crate) warm_ms: u32,
     pub(crate) twin: bool,
     pub(crate) experiment: Experiment,
@@ -27,9 +31,11 @@ pub(crate) struct Effort {
 /// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, cpus);
-    for (option, seconds) in
-        [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
-    {
+    for (option, seconds) in [
+        ("--slice", request.slice_s),
+        ("--write-slice", request.write_slice_s),
+        ("--turn", request.turn_s),
+    ] {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > f64::from(SLICE_MS) / 1000.0) {
             let why = "a slice lasts at most a day".to_owned();
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
@@ -68,9 +74,11 @@ pub fn longest_slice_s(budget_s: f64) -> f64 {
 
 fn refuse_slices_beyond(budget_s: f64, request: &Request) -> Result<(), Error> {
     let longest_s = longest_slice_s(budget_s);
-    for (option, seconds) in
-        [("--slice", request.slice_s), ("--write-slice", request.write_slice_s)]
-    {
+    for (option, seconds) in [
+        ("--slice", request.slice_s),
+        ("--write-slice", request.write_slice_s),
+        ("--turn", request.turn_s),
+    ] {
         if let Some(seconds) = seconds.filter(|seconds| *seconds > longest_s) {
             let why = "it is longer than the budget of the whole study".to_owned();
             return Err(Error::OutOfRange { option, value: duration_text(seconds), why });
@@ -87,16 +95,24 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
         budget_s: 600.0,
         blocks: 6,
         rounds: 400,
-        slice_ms: 50,
-        write_slice_ms: 100,
+        slice_ms: 200,
+        write_slice_ms: 200,
+        turn_ms: 5,
+        write_turn_ms: 25,
         warm_ms: 10,
         twin: false,
         experiment: Experiment::Interleaved,
     };
     match preset {
-        Preset::Smoke => {
-            Effort { rows: 10_000, budget_s: 60.0, blocks: 2, rounds: 2, warm_ms: 5, ..quick }
-        }
+        Preset::Smoke => Effort {
+            rows: 10_000,
+            budget_s: 60.0,
+            blocks: 2,
+            rounds: 2,
+            slice_ms: 50,
+            write_slice_ms: 100,
+            ..quick
+        },
         Preset::Quick => quick,
         Preset::Standard => Effort {
             clients: if cpus > 1 { vec![1, cpus] } else { vec![1] },
@@ -104,8 +120,8 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
             rows: 1_000_000,
             budget_s: 3600.0,
             blocks: 8,
-            slice_ms: 100,
-            write_slice_ms: 200,
+            slice_ms: 400,
+            write_slice_ms: 400,
             warm_ms: 20,
             twin: true,
             ..quick
@@ -118,6 +134,8 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
             rounds: 1,
             slice_ms: 600_000,
             write_slice_ms: 1_800_000,
+            turn_ms: u32::MAX,
+            write_turn_ms: u32::MAX,
             warm_ms: 5000,
             experiment: Experiment::Sequential,
             ..quick

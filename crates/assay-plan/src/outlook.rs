@@ -17,6 +17,9 @@ const BLOCKS_MIN: u32 = 2;
 /// was measured.
 const OVERHEAD_MS: f64 = 8.0;
 
+/// Milliseconds of a turn in addition to them.
+const TURN_OVERHEAD_MS: f64 = 0.3;
+
 /// Assumed time to start an instance, in addition to copying and reading its data at the assumed rate, until one was
 /// started.
 const START_S: f64 = 0.5;
@@ -45,7 +48,9 @@ pub struct Needs {
 /// Seconds that a round of a cell takes, all systems together.
 #[must_use]
 pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
-    systems as f64 * (f64::from(cell.warm_ms + cell.slice_ms) + OVERHEAD_MS) / 1000.0
+    let turns = f64::from(cell.turns());
+    let warm_ms = turns * (f64::from(cell.warm_ms) + TURN_OVERHEAD_MS);
+    systems as f64 * (warm_ms + f64::from(cell.slice_ms) + OVERHEAD_MS) / 1000.0
 }
 
 /// Seconds to start the instances of a block: those of all systems, for each data set, fresh and aged.

@@ -245,6 +245,9 @@ fn sequential_s(cells: &[PlannedCell], systems: usize) -> f64 {
     once / 1000.0 * systems as f64
 }
 
+/// The warm part of a turn is this part of its measured part, or shorter.
+const WARM_PART: u32 = 5;
+
 fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) -> PlannedCell {
     let as_read =
         effort.experiment == Experiment::Sequential && test.planning.is_timed_as_published;
@@ -257,10 +260,17 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         (false, Experiment::Sequential) => effort.slice_ms,
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
+    let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;
+    let slice_ms = asked_s.map_or(preset_ms, ms);
+    let preset_turn_ms = if is_write { effort.write_turn_ms } else { effort.turn_ms };
+    // Who asks for long slices asks for long turns, unless they say otherwise.
+    let turn_ms = request.turn_s.map(ms).or(asked_s.map(ms)).unwrap_or(preset_turn_ms);
+    let turn_ms = turn_ms.clamp(1, slice_ms.max(1));
     PlannedCell {
         id: CellId { test, setup },
-        warm_ms: effort.warm_ms,
-        slice_ms: asked_s.map_or(preset_ms, |seconds| (seconds * 1000.0).ceil() as u32),
+        warm_ms: turn_ms.div_ceil(WARM_PART).min(effort.warm_ms),
+        turn_ms,
+        slice_ms,
         events: None,
         placement: request.placement.unwrap_or(match effort.experiment {
             Experiment::Interleaved => default_placement(test, setup),

@@ -52,6 +52,9 @@ pub struct Request {
     /// Measured part of every slice of a write, seconds, instead of `slice_s` and the preset's.
     #[serde(serialize_with = "duration", rename = "write-slice")]
     pub write_slice_s: Option<f64>,
+    /// Measured part of every turn, seconds, instead of the preset's.
+    #[serde(serialize_with = "duration", rename = "turn")]
+    pub turn_s: Option<f64>,
     /// Blocks, instead of the preset's.
     pub blocks: Option<u32>,
     /// Rounds of a cell in a block at most, instead of the preset's.

@@ -90,10 +90,14 @@ impl Machine {
                 Some(())
             })?;
         }
-        if let Some(device) = &self.device {
-            reading.device = device.read(buffer, "device counters", parse_device)?;
-        }
+        reading.device = self.read_device(buffer)?;
         Ok(reading)
+    }
+
+    /// Counters of the device that holds the data, if it is known.
+    pub(crate) fn read_device(&self, buffer: &mut Buffer) -> Result<Option<DeviceCounters>, Error> {
+        let device = self.device.as_ref();
+        Ok(device.map(|it| it.read(buffer, "device counters", parse_device)).transpose()?.flatten())
     }
 }
 

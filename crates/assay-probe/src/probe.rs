@@ -155,6 +155,13 @@ impl Probe {
             cpus: self.cpus,
         })
     }
+    /// Counters of the block device that holds the data, if it is known. Cheaper than a snapshot.
+    ///
+    /// # Errors
+    /// The kernel's file cannot be read or understood.
+    pub fn device(&mut self) -> Result<Option<DeviceCounters>, Error> {
+        self.machine.read_device(&mut self.buffer)
+    }
 }
 
 impl Snapshot {
@@ -176,13 +183,12 @@ impl Snapshot {
             let server_ns = server.connections.cpu_ns + server.background.cpu_ns;
             busy_ns.saturating_sub(own_ns + server_ns)
         });
-        let devices = now.device.as_ref().zip(then.device.as_ref());
         let host = HostCounters {
             busy_ns,
             steal_ns: now.steal_ns.saturating_sub(then.steal_ns),
             context_switches: now.context_switches.saturating_sub(then.context_switches),
             other_ns,
-            device: devices.map(|(later, earlier)| device_difference(later, earlier)),
+            device: device_used(now.device, then.device),
         };
         Usage {
             client: ClientCounters { tasks: tasks(&self.clients, &earlier.clients) },
@@ -198,13 +204,18 @@ impl Snapshot {
     }
 }
 
-fn device_difference(later: &DeviceCounters, earlier: &DeviceCounters) -> DeviceCounters {
-    DeviceCounters {
+/// The activity of a device between two readings of its counters; `None` where one is missing.
+#[must_use]
+pub fn device_used(
+    later: Option<DeviceCounters>,
+    earlier: Option<DeviceCounters>,
+) -> Option<DeviceCounters> {
+    later.zip(earlier).map(|(later, earlier)| DeviceCounters {
         reads: later.reads.saturating_sub(earlier.reads),
         read_kb: later.read_kb.saturating_sub(earlier.read_kb),
         writes: later.writes.saturating_sub(earlier.writes),
         write_kb: later.write_kb.saturating_sub(earlier.write_kb),
-    }
+    })
 }
 
 fn server_difference(

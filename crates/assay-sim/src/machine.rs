@@ -342,7 +342,8 @@ impl Machine {
         let noise = self.scenario.truth.slice_sd * self.noise.normal();
         let rate = RATE * (self.scenario.change(system, cell) + shift + noise).exp();
         let elapsed_ns = (OPS as f64 / rate * 1e9) as u64;
-        self.used_s += f64::from(planned.warm_ms + planned.slice_ms) / 1000.0 + OVERHEAD_S;
+        self.used_s +=
+            f64::from(planned.turns() * planned.warm_ms + planned.slice_ms) / 1000.0 + OVERHEAD_S;
         let mut slice = Slice {
             system,
             cell: planned.id,
@@ -353,6 +354,7 @@ impl Machine {
             started_ms: (self.used_s * 1000.0) as i64,
             outcome: SliceOutcome::Good,
             trouble: Vec::new(),
+            turns: Vec::new(),
             work: WorkCounters {
                 events: OPS,
                 read: OPS,

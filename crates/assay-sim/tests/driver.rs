@@ -376,16 +376,18 @@ fn slices_that_are_not_those_of_the_round_end_the_study() {
         !matches!(driver.next(), ControlFlow::Break(End::WrongOutcome(_)))
     };
     let failed = |sample| Sample { fitness: Fitness::Failed, ..sample };
-    let (first, second) = (samples[0], samples[1]);
-    assert!(is_right(vec![first, second]));
-    assert!(is_right(vec![first, failed(second)]));
-    assert!(is_right(vec![failed(first)]));
+    let (first, second) = (|| samples[0].clone(), || samples[1].clone());
+    assert!(is_right(vec![first(), second()]));
+    assert!(is_right(vec![first(), failed(second())]));
+    assert!(is_right(vec![failed(first())]));
+    assert!(is_right(vec![failed(second())]));
     assert!(!is_right(vec![]));
-    assert!(!is_right(vec![first]));
-    assert!(!is_right(vec![second, first]));
-    assert!(!is_right(vec![failed(first), second]));
-    assert!(!is_right(vec![first, second, second]));
-    assert!(!is_right(vec![first, Sample { round: first.round + 1, ..second }]));
+    assert!(!is_right(vec![first()]));
+    assert!(!is_right(vec![second(), first()]));
+    assert!(!is_right(vec![first(), second(), second()]));
+    let of_next = |sample: Sample| Sample { round: sample.round + 1, ..sample };
+    assert!(!is_right(vec![first(), of_next(second())]));
+    assert!(!is_right(vec![failed(of_next(first()))]));
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Interleaved {
 
     /// Takes a slice in, measured just now or by an earlier run.
     fn add(&mut self, cell: usize, current: Option<u32>, sample: &Sample) {
-        self.samples.add(*sample);
+        self.samples.add(sample);
         if Some(sample.block) == current {
             self.taken.entry(cell).or_default().add(sample.round, sample.fitness);
         }
@@ -404,15 +404,16 @@ impl Interleaved {
     fn measured(&mut self, asked: &Action, samples: &[Sample], seconds: f64) -> bool {
         let &Action::Round { cell, block, round, ref order } = asked else { return false };
         let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return false };
-        let first_failed = samples.iter().position(|sample| sample.fitness == Fitness::Failed);
-        let has_failed = first_failed.is_some();
-        // A failed slice ends the round.
-        let wanted = first_failed.map_or(order.len(), |failed| failed + 1);
-        let found = samples.iter().map(|it| (it.system, it.cell, it.block, it.round));
-        if !found.eq(order.iter().take(wanted).map(|&system| (system, id, block, round))) {
+        let has = |fitness| samples.iter().any(|sample| sample.fitness == fitness);
+        let has_failed = has(Fitness::Failed);
+        let is_of_round = |it: &Sample| {
+            (it.cell, it.block, it.round) == (id, block, round) && order.contains(&it.system)
+        };
+        // A failed slice ends the round, which may then lack others.
+        let is_whole = has_failed || samples.iter().map(|it| it.system).eq(order.iter().copied());
+        if !is_whole || !samples.iter().all(is_of_round) {
             return false;
         }
-        let has = |fitness| samples.iter().any(|sample| sample.fitness == fitness);
         samples.iter().for_each(|sample| self.add(cell, Some(block), sample));
         self.budget.round_took(cell, seconds, !has_failed && !has(Fitness::Mistimed));
         if has_failed {
@@ -442,8 +443,16 @@ impl Interleaved {
     fn recorded_failure(&mut self, cell: usize, system: usize, block: u32, round: u32) {
         let Some(id) = self.study.cells.get(cell).map(|planned| planned.id) else { return };
         let fitness = Fitness::Failed;
-        let failed =
-            Sample { system, cell: id, block, round, fitness, rate: None, cpu_per_op: None };
+        let failed = Sample {
+            system,
+            cell: id,
+            block,
+            round,
+            fitness,
+            rate: None,
+            cpu_per_op: None,
+            twos: Vec::new(),
+        };
         self.add(cell, Some(block), &failed);
     }
 

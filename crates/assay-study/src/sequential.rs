@@ -77,7 +77,7 @@ impl Sequential {
         self.left.pop_front();
         match (asked, outcome) {
             (&Action::Once { cell, system, .. }, Outcome::Measured { samples, .. }) => {
-                let [sample] = samples[..] else { return false };
+                let [sample] = samples.as_slice() else { return false };
                 if sample.system != system {
                     return false;
                 }
@@ -143,6 +143,7 @@ impl Sequential {
                 let cell = PlannedCell {
                     id: CellId { test, setup: Setup { clients, tables, rows } },
                     warm_ms: 0,
+                    turn_ms: seconds.saturating_mul(1000),
                     slice_ms: seconds.saturating_mul(1000),
                     events: None,
                     ..planned.first()?.clone()

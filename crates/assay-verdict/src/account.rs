@@ -83,7 +83,7 @@ pub(crate) fn operations(slice: &Slice) -> f64 {
 pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     let server = slice.server.as_ref()?;
     let cpu = server.connections.cpu_ns + server.background.cpu_ns;
-    let ops = operations(slice);
+    let ops = slice.counted_ops();
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn per_op<'a>(
     placement: CpuPlacement,
 ) -> Option<PerOp> {
     let slices: Vec<&Slice> = slices.collect();
-    let ops: f64 = slices.iter().map(|slice| operations(slice)).sum();
+    let ops: f64 = slices.iter().map(|slice| slice.counted_ops()).sum();
     if ops <= 0.0 {
         return None;
     }
@@ -102,7 +102,7 @@ pub(crate) fn per_op<'a>(
         slices.iter().map(|slice| counter(slice)).sum::<Option<f64>>().map(|sum| sum / ops)
     };
     let time_us =
-        per_op(&|s| Some(f64::from(s.cell.setup.clients.max(1)) * s.work.elapsed_ns as f64 / 1e3))?;
+        per_op(&|s| Some(f64::from(s.cell.setup.clients.max(1)) * s.counted_ns() as f64 / 1e3))?;
     let client_cpu_us = per_op(&|s| Some(s.client.as_ref()?.tasks.cpu_ns as f64 / 1e3));
     let of_server = |counter: fn(&ServerCounters) -> Option<u64>, unit: f64| {
         per_op(&|s| Some(counter(s.server.as_ref()?)? as f64 / unit))

@@ -29,7 +29,8 @@ pub(crate) struct Reduced {
     pub(crate) blocks: Vec<(u32, f64)>,
     /// The part of the variance of the mean over blocks that the spread within blocks explains. It is a lower bound.
     within: Option<f64>,
-    values: usize,
+    /// Rounds in all blocks.
+    rounds: usize,
 }
 
 /// A logarithm with its standard error.
@@ -44,19 +45,19 @@ pub(crate) struct Effect {
 }
 
 impl Reduced {
-    /// From blocks in order: number, centre, and number of values behind the centre. `None` without blocks.
-    pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre, usize)>) -> Option<Self> {
-        let (mut centres, mut values) = (Vec::new(), 0);
+    /// From blocks in order: number and centre. `None` without blocks.
+    pub(crate) fn new(blocks: impl Iterator<Item = (u32, Centre)>) -> Option<Self> {
+        let (mut centres, mut rounds) = (Vec::new(), 0);
         let (mut variance, mut variances) = (0.0, 0_u32);
-        for (block, centre, count) in blocks {
+        for (block, centre) in blocks {
             centres.push((block, centre.value));
             variance += centre.variance.unwrap_or(0.0);
             variances += u32::from(centre.variance.is_some());
-            values += count;
+            rounds += centre.rounds;
         }
         let within =
             (variances > 0).then(|| variance / f64::from(variances) / centres.len() as f64);
-        (!centres.is_empty()).then_some(Self { blocks: centres, within, values })
+        (!centres.is_empty()).then_some(Self { blocks: centres, within, rounds })
     }
 
     fn centres(&self) -> Vec<f64> {
@@ -118,7 +119,7 @@ fn effect(reduced: &Reduced, shared: &Shared) -> Option<Effect> {
         }
         (Some(own), None) => (own / count, reduced.degrees()),
         (None, None) => {
-            (reduced.within? + BLOCK_SD * BLOCK_SD, (reduced.values.saturating_sub(1)) as f64)
+            (reduced.within? + BLOCK_SD * BLOCK_SD, (reduced.rounds.saturating_sub(1)) as f64)
         }
     };
     let within = reduced.within.unwrap_or(0.0);

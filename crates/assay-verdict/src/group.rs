@@ -159,14 +159,18 @@ fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robust::centre;
+    use crate::robust::{Value, centre};
+
+    fn values(value: f64) -> [Value; 4] {
+        [0, 1, 2, 3].map(|round| Value { round, value })
+    }
 
     /// The interval of the median over tests with these logarithms, one for each block.
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
         let reduced: Vec<Reduced> = tests
             .iter()
-            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&mut [*log; 4]).unwrap())))
-            .map(|blocks| Reduced::new(blocks.map(|(block, it)| (block, it, 4))).unwrap())
+            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&mut values(*log)).unwrap())))
+            .map(|blocks| Reduced::new(blocks).unwrap())
             .collect();
         let members: Vec<Member> = reduced
             .iter()

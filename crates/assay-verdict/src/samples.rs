@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, Slice, SliceOutcome, Study, StudyRecord, System, Trouble, Verdict};
+use assay_model::{
+    CellId, Slice, SliceOutcome, Study, StudyRecord, System, Trouble, Turn, Verdict,
+};
 
 use crate::account::server_cpu_per_op;
 use crate::effect::{Effect, Reduced, estimate};
-use crate::robust::{Centre, centre};
+use crate::robust::{Centre, Value, centre};
 use crate::rules::{Decision, Rules};
 
 /// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell
@@ -31,7 +33,7 @@ pub enum Fitness {
 }
 
 /// The judged figures of one slice, no matter who measured it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
     /// Index into the systems.
     pub system: usize,
@@ -47,6 +49,9 @@ pub struct Sample {
     pub rate: Option<f64>,
     /// Server CPU per operation, nanoseconds; `None` if it was not measured.
     pub cpu_per_op: Option<f64>,
+    /// Logarithm of the rate in every two turns, of which one is early in the order of systems and one late; empty for
+    /// a slice of one turn.
+    pub twos: Vec<f64>,
 }
 
 impl Sample {
@@ -67,8 +72,17 @@ impl Sample {
             fitness,
             rate: slice.ops_per_second(),
             cpu_per_op: server_cpu_per_op(slice),
+            twos: twos(&slice.turns),
         }
     }
+}
+
+fn twos(turns: &[Turn]) -> Vec<f64> {
+    let rate = |two: &[Turn]| {
+        let sum = |count: fn(&Turn) -> u64| two.iter().map(|it| count(it) as f64).sum::<f64>();
+        (sum(|turn| turn.units) / sum(|turn| turn.ns)).ln()
+    };
+    if turns.len() > 1 { turns.chunks(2).map(rate).collect() } else { Vec::new() }
 }
 
 /// One quantity in all cells and systems, estimated together. Cells are in the study's order, and each of them has all
@@ -125,13 +139,15 @@ struct BlockSamples {
     /// The samples that may be judged. From the last decision on they are sorted by round and system; later ones follow
     /// in the order in which they came.
     figures: Vec<Figures>,
+    /// Logarithms of rates in every two turns, those of one sample one after the other.
+    twos: Vec<f64>,
     has_changed: bool,
     /// Rounds in which all systems have a sample.
     complete: u32,
     /// Complete rounds without machine trouble.
     quiet: u32,
-    /// Each system that has a relative rate here: the centre of its logarithms, and the number of rounds behind it.
-    centres: Vec<(usize, Centre, usize)>,
+    /// Each system that has a relative rate here, and the centre of its logarithms.
+    centres: Vec<(usize, Centre)>,
 }
 
 /// The figures of one sample. An unknown figure is NaN.
@@ -142,6 +158,8 @@ struct Figures {
     is_good: bool,
     rate: f64,
     cpu_per_op: f64,
+    /// Its part of [`BlockSamples::twos`].
+    twos: (u32, u32),
 }
 
 /// The samples of one round.
@@ -174,17 +192,17 @@ impl Samples {
     #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
         let mut samples = Self::new(&record.study, &record.systems);
-        record.slices.iter().for_each(|slice| samples.add(Sample::of(slice)));
+        record.slices.iter().for_each(|slice| samples.add(&Sample::of(slice)));
         samples
     }
 
     /// Adds a sample. Those of unplanned cells and unknown systems are left out.
-    pub fn add(&mut self, sample: Sample) {
+    pub fn add(&mut self, sample: &Sample) {
         let index = self.indices.get(&sample.cell);
         let Some(cell) = index.and_then(|&index| self.cells.get_mut(index)) else { return };
         if sample.system < self.systems {
             self.rules.see(sample.block);
-            cell.add(&sample);
+            cell.add(sample);
         }
     }
 
@@ -286,7 +304,7 @@ impl CellSamples {
             Fitness::Mistimed => {}
             Fitness::Good | Fitness::Troubled => {
                 let block = self.blocks.entry(sample.block).or_default();
-                block.figures.push(Figures::of(sample));
+                block.add(sample);
                 block.has_changed = true;
                 self.has_changed = true;
             }
@@ -323,7 +341,7 @@ impl CellSamples {
     fn reduced(&self, system: usize) -> Option<Reduced> {
         Reduced::new(self.blocks.iter().filter_map(|(number, block)| {
             let index = block.centres.binary_search_by_key(&system, |it| it.0).ok()?;
-            block.centres.get(index).map(|&(_, centre, values)| (*number, centre, values))
+            block.centres.get(index).map(|&(_, centre)| (*number, centre))
         }))
     }
 
@@ -331,13 +349,38 @@ impl CellSamples {
     fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
         let mut values = Vec::new();
         Reduced::new(self.blocks.iter().filter_map(|(number, block)| {
-            block.values(self.is_disturbed, &quantity, &mut values);
-            centre(&mut values).map(|centre| (*number, centre, values.len()))
+            let one = |round: &Round, found: &mut dyn FnMut(f64)| {
+                quantity(round).into_iter().for_each(found);
+            };
+            block.values(self.is_disturbed, one, &mut values);
+            centre(&mut values).map(|centre| (*number, centre))
         }))
     }
 }
 
 impl BlockSamples {
+    fn add(&mut self, sample: &Sample) {
+        let first = self.twos.len() as u32;
+        self.twos.extend(&sample.twos);
+        self.figures.push(Figures::of(sample, (first, self.twos.len() as u32)));
+    }
+
+    /// Rates in every two turns of a sample.
+    fn twos(&self, figures: &Figures) -> &[f64] {
+        let (first, end) = figures.twos;
+        self.twos.get(first as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Logarithms of the ratio of the rates of two systems in a round: of every two turns, or of the whole where they did
+    /// not alternate.
+    fn ratios(&self, one: &Figures, base: &Figures, found: &mut dyn FnMut(f64)) {
+        let (twos, of_base) = (self.twos(one), self.twos(base));
+        if twos.is_empty() || twos.len() != of_base.len() {
+            return found((one.rate / base.rate).ln());
+        }
+        twos.iter().zip(of_base).for_each(|(one, base)| found(one - base));
+    }
+
     /// Sorts the samples and counts the rounds. A later sample of the same round and system replaces an earlier one.
     fn sort(&mut self, systems: usize) {
         let key = |figures: &Figures| (figures.round, figures.system);
@@ -359,37 +402,46 @@ impl BlockSamples {
     }
 
     /// Computes the centres anew. `ratios` is room to work in.
-    fn update(&mut self, systems: usize, base: usize, is_disturbed: bool, ratios: &mut Vec<f64>) {
+    fn update(&mut self, systems: usize, base: usize, is_disturbed: bool, ratios: &mut Vec<Value>) {
         let mut centres = std::mem::take(&mut self.centres);
         centres.clear();
         for system in (0..systems).filter(|&system| system != base) {
-            let ratio =
-                |round: &Round| Some((round.judged(system)?.rate / round.judged(base)?.rate).ln());
-            self.values(is_disturbed, &ratio, ratios);
-            centres.extend(centre(ratios).map(|centre| (system, centre, ratios.len())));
+            let of_round = |round: &Round, found: &mut dyn FnMut(f64)| {
+                if let Some((one, base)) = round.judged(system).zip(round.judged(base)) {
+                    self.ratios(one, base, found);
+                }
+            };
+            self.values(is_disturbed, of_round, ratios);
+            centres.extend(centre(ratios).map(|centre| (system, centre)));
         }
         self.centres = centres;
         self.has_changed = false;
     }
 
-    /// A quantity of the rounds, in order: only what is judged, and finite.
+    /// Quantities of the rounds, in order: only what is judged, and finite.
     fn values(
         &self,
         is_disturbed: bool,
-        quantity: &impl Fn(&Round) -> Option<f64>,
-        values: &mut Vec<f64>,
+        quantities: impl Fn(&Round, &mut dyn FnMut(f64)),
+        values: &mut Vec<Value>,
     ) {
         values.clear();
-        let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
-        let found = rounds.filter_map(|figures| quantity(&Round { figures, is_disturbed }));
-        values.extend(found.filter(|value| value.is_finite()));
+        for figures in self.figures.chunk_by(|one, next| one.round == next.round) {
+            let number = figures.first().map_or(0, |it| it.round);
+            quantities(&Round { figures, is_disturbed }, &mut |value| {
+                if value.is_finite() {
+                    values.push(Value { round: number, value });
+                }
+            });
+        }
     }
 }
 
 impl Figures {
-    fn of(sample: &Sample) -> Self {
+    fn of(sample: &Sample, twos: (u32, u32)) -> Self {
         Self {
             round: sample.round,
+            twos,
             system: sample.system as u32,
             is_good: sample.fitness == Fitness::Good,
             rate: sample.rate.unwrap_or(f64::NAN),

@@ -65,6 +65,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 started_ms: 1_795_000_000_000,
                 outcome: SliceOutcome::Good,
                 trouble: Vec::new(),
+                turns: Vec::new(),
                 work: session.run(0, Bound::Events(50)).unwrap(),
                 client: None,
                 server: None,

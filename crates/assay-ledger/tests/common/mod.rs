@@ -9,6 +9,7 @@ use assay_ledger::Ledger;
 use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES};
 use assay_model::*;
 use assay_workloads::all_tests;
+use proptest::array;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -118,14 +119,15 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
     let trouble =
         vec(select(vec![Trouble::Steal, Trouble::OtherProcess, Trouble::ClockJump]), 0..3);
     let turn = (0..1000_u32, 0..20_000_u32, 0..100_u32).prop_map(<[u32; 3]>::from);
+    let turns = vec(array::uniform4(0..1_000_000_000_u64).prop_map(Turn::from), 0..4);
     let place = (0..systems, select(cells), 0..runs, turn, moment());
     let counters = (option::of(tasks()), option::of(server()), option::of(machine()));
-    (place, outcome, trouble, work(), counters).prop_map(
+    (place, outcome, trouble, (work(), turns), counters).prop_map(
         |(
             (system, cell, run, [block, round, position], started_ms),
             outcome,
             trouble,
-            work,
+            (work, turns),
             (tasks, server, host),
         )| {
             Slice {
@@ -139,6 +141,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 outcome,
                 trouble,
                 work,
+                turns,
                 client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,
@@ -228,11 +231,12 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
     let test = select(all_tests().to_vec());
-    let lengths = (0..=SLICE_MS, 0..=SLICE_MS);
+    let lengths = (0..=SLICE_MS, 0..=SLICE_MS, 0..=SLICE_MS);
     (test, setup(), lengths, option::of(count()), placement).prop_map(
-        |(test, setup, (warm_ms, slice_ms), events, placement)| PlannedCell {
+        |(test, setup, (warm_ms, turn_ms, slice_ms), events, placement)| PlannedCell {
             id: CellId { test, setup },
             warm_ms,
+            turn_ms,
             slice_ms,
             events: events.filter(|_| test.class == Class::Write),
             placement,

@@ -87,6 +87,7 @@ fn reads_every_key() {
         seed: 7,
         slice_s: Some(0.1),
         write_slice_s: Some(0.2),
+        turn_s: None,
         blocks: Some(6),
         rounds: Some(400),
     };
@@ -272,14 +273,14 @@ prop_compose! {
             prop::sample::select(vec![StatementMode::Prepared, StatementMode::Text]),
         ),
         tests in prop::collection::vec(prop::sample::select(vec!["scan", "p*", "*-{si,pk}"]), 0..3),
-        durations in (duration(), duration(), duration()),
+        durations in (duration(), duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
         let (preset, set, placement, id_key, statements) = words;
-        let (budget_s, slice_s, write_slice_s) = durations;
+        let (budget_s, slice_s, write_slice_s, turn_s) = durations;
         let repeats = preset != Preset::Published;
         Request {
             systems,
@@ -294,6 +295,7 @@ prop_compose! {
             budget_s,
             slice_s,
             write_slice_s,
+            turn_s,
             threshold: percent.map(|hundredths| f64::from(hundredths) / 100.0 / 100.0),
             twin,
             seed,

@@ -22,6 +22,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
         .map(|test| PlannedCell {
             id: CellId { test, setup },
             warm_ms: 10,
+            turn_ms: 50,
             slice_ms: 50,
             events: None,
             placement: CpuPlacement::OneCpu,
@@ -104,6 +105,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         started_ms: 1_795_000_000_000,
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
+        turns: Vec::new(),
         work: WorkCounters {
             events: (qps * 0.05) as u64,
             read: (qps * 0.05) as u64,

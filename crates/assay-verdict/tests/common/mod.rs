@@ -90,6 +90,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
         started_ms: 0,
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
+        turns: Vec::new(),
         work: Default::default(),
         client: None,
         server: None,
@@ -115,6 +116,7 @@ fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     let cells = tests_of(TestSet::Set32).into_iter().map(|test| PlannedCell {
         id: CellId { test, setup },
         warm_ms: 10,
+        turn_ms: 50,
         slice_ms: 50,
         events: None,
         placement: CpuPlacement::OneCpu,

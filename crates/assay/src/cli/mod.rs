@@ -151,6 +151,12 @@ pub(crate) struct Compare {
     #[arg(allow_hyphen_values = true)]
     write_slice: Option<f64>,
 
+    /// Measured part of every turn: slices are measured in turns of the systems [default: by preset and test, or
+    /// `--slice` if that is given]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
+    #[arg(allow_hyphen_values = true)]
+    turn: Option<f64>,
+
     /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
@@ -432,6 +438,7 @@ impl Compare {
             seed: self.seed,
             slice_s: self.slice,
             write_slice_s: self.write_slice,
+            turn_s: self.turn,
             blocks: self.blocks,
             rounds: self.rounds,
         }

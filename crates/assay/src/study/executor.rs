@@ -14,7 +14,7 @@ use super::recorder::Recorder;
 use super::trust;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
-    Clients, Environment, Instance, LocalSite, Participant, Templates, Turn, failed_slice, tables,
+    Clients, Environment, Instance, LocalSite, Participant, Slot, Templates, failed_slice, tables,
 };
 
 /// Interval between two checks whether the user asked to stop.
@@ -265,8 +265,8 @@ impl Executor for StudyExecutor<'_, '_> {
             }
             Action::Disconnect => self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {
-                let turn = Turn { system, block, round, position: 0 };
-                self.record(failed_slice(self.cell(cell)?.id, turn, why))?;
+                let slot = Slot { system, block, round, position: 0 };
+                self.record(failed_slice(self.cell(cell)?.id, slot, why))?;
             }
             Action::Note { system, what } => self.note(system, what)?,
             Action::Warm { system, cell } => self.warm(system, &cell)?,

@@ -3,12 +3,15 @@
 use std::time::Instant as Clock;
 
 use anyhow::{Context, Result};
-use assay_model::{PlannedCell, Slice, SliceOutcome};
+use assay_model::{Class, PlannedCell, Slice};
+use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
 
 use super::executor::StudyExecutor;
-use crate::systems::{Clients, Turn, connect_clients, failed_slice};
+use crate::systems::{
+    Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out,
+};
 
 impl StudyExecutor<'_, '_> {
     /// The clients of every system.
@@ -66,7 +69,7 @@ impl StudyExecutor<'_, '_> {
         rate.and_then(|rate| frozen.map(|()| rate))
     }
 
-    /// One slice of every system.
+    /// One slice of every system, in turns.
     pub(super) fn round(
         &mut self,
         cell: usize,
@@ -76,39 +79,113 @@ impl StudyExecutor<'_, '_> {
     ) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
-        let seconds = f64::from(planned.slice_ms) / 1000.0;
-        let mut samples = Vec::with_capacity(order.len());
-        for (position, &system) in order.iter().enumerate() {
-            let turn = Turn { system, block, round, position: position as u32 };
-            let interrupt = &self.env.interrupt;
-            let slice = interrupt.finish(seconds, || self.turn(&planned, turn))??;
-            samples.push(Sample::of(&slice));
-            let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
-            self.record(slice)?;
-            if has_failed {
-                break;
-            }
-        }
+        let seconds = f64::from(planned.slice_ms) / 1000.0 * order.len() as f64;
+        let slots = order.iter().zip(0..);
+        let slots: Vec<Slot> =
+            slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
+        let interrupt = &self.env.interrupt;
+        let slices = interrupt.finish(seconds, || self.turns(cell, &planned, &slots))??;
+        let samples = slices.iter().map(Sample::of).collect();
+        slices.into_iter().try_for_each(|slice| self.record(slice))?;
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    /// One slice of one system, for which its server wakes up.
-    fn turn(&mut self, cell: &PlannedCell, turn: Turn) -> Result<Slice> {
-        let server = self.servers.get_mut(&turn.system).context("its server is not running")?;
-        let clients =
-            self.clients.get_mut(&turn.system).context("its clients are not connected")?;
-        let mut slice = match server.thaw() {
-            Ok(()) => clients.measure(cell, turn),
-            Err(error) => failed_slice(cell.id, turn, error.to_string()),
-        };
-        // If the server has ended, its error is added to what its clients reported.
-        if let Err(error) = server.freeze() {
-            slice.outcome = SliceOutcome::Failed(match slice.outcome {
-                SliceOutcome::Failed(why) => format!("{why}; {error}"),
-                _ => error.to_string(),
-            });
+    /// The slices of a round; if a turn fails, the slice of its system alone.
+    fn turns(&mut self, cell: usize, planned: &PlannedCell, slots: &[Slot]) -> Result<Vec<Slice>> {
+        // Nothing happens in a server that waits for reads. Waking all its threads and stopping them again takes as long
+        // as dozens of queries.
+        let freezes = planned.turns() == 1 || planned.id.test.class == Class::Write;
+        let mut open = Vec::with_capacity(slots.len());
+        for slot in slots {
+            let clients = self.clients.get_mut(&slot.system).context("it has no clients")?;
+            open.push((slot.system, clients.begin(planned, *slot)?));
         }
-        Ok(slice)
+        let failed = match self.alternate(cell, planned, &mut open, freezes) {
+            Ok(()) => None,
+            Err((system, error)) => slots.iter().find(|it| it.system == system).zip(Some(error)),
+        };
+        if let Some((slot, error)) = failed {
+            for server in self.servers.values_mut() {
+                // A server that has ended has failed its turn, or says so in its next one.
+                drop(server.freeze());
+            }
+            return Ok(vec![failed_slice(planned.id, *slot, format!("{error:#}"))]);
+        }
+        let mut usages = Vec::with_capacity(open.len());
+        for (system, open) in &open {
+            let clients = self.clients.get_mut(system).context("it has no clients")?;
+            usages.push(clients.usage(open)?);
+        }
+        share_out(&mut usages);
+        let ended = open.into_iter().zip(usages).map(|((system, open), usage)| {
+            self.clients.get_mut(&system).context("it has no clients")?.end(open, usage)
+        });
+        ended.collect()
+    }
+
+    /// The turns of a round: the systems in random order, then in the reverse order, and so on.
+    fn alternate(
+        &mut self,
+        cell: usize,
+        planned: &PlannedCell,
+        open: &mut [(usize, OpenSlice)],
+        freezes: bool,
+    ) -> Result<(), (usize, anyhow::Error)> {
+        let seed = self.recorder.study().seed;
+        let turns = planned.turns();
+        let slot = open.first().map(|(_, open)| open.slot());
+        let (block, round) = slot.map_or((0, 0), |slot| (slot.block, slot.round));
+        if !freezes {
+            self.each_server(open, Instance::thaw)?;
+        }
+        for turn in 0..turns {
+            let number = round.wrapping_mul(turns).wrapping_add(turn);
+            for index in round_order(seed, block, cell, number, open.len()) {
+                let Some((system, open)) = open.get_mut(index) else { continue };
+                let done = self.turn(planned, *system, open, turn, freezes);
+                done.map_err(|error| (*system, error))?;
+            }
+        }
+        if !freezes {
+            self.each_server(open, Instance::freeze)?;
+        }
+        Ok(())
+    }
+
+    fn each_server(
+        &mut self,
+        open: &[(usize, OpenSlice)],
+        change: impl Fn(&mut Instance) -> Result<(), assay_servers::Error>,
+    ) -> Result<(), (usize, anyhow::Error)> {
+        for (system, _) in open {
+            let server = self.server(*system).map_err(|error| (*system, error))?;
+            change(server).map_err(|error| (*system, error.into()))?;
+        }
+        Ok(())
+    }
+
+    /// One turn of one system.
+    fn turn(
+        &mut self,
+        cell: &PlannedCell,
+        system: usize,
+        open: &mut OpenSlice,
+        turn: u32,
+        freezes: bool,
+    ) -> Result<()> {
+        let server = self.servers.get_mut(&system).context("its server is not running")?;
+        let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
+        if !freezes {
+            return clients.turn(cell, open, turn);
+        }
+        server.thaw()?;
+        let measured = clients.turn(cell, open, turn);
+        match (measured, server.freeze()) {
+            (measured, Ok(())) => measured,
+            (Ok(()), Err(error)) => Err(error.into()),
+            // The server has ended: its error is added to what its clients reported.
+            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error}")),
+        }
     }
 
     /// Closes the connections while the servers can notice it.
@@ -134,12 +211,12 @@ impl StudyExecutor<'_, '_> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
         self.tell_standing(&format!("{}, {}", self.name(system), planned.id.test));
-        let turn = Turn { system, block: 0, round: 0, position: system as u32 };
+        let slot = Slot { system, block: 0, round: 0, position: system as u32 };
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
-            Ok(mut clients) => clients.measure(&planned, turn),
-            Err(error) => failed_slice(planned.id, turn, format!("{error:#}")),
+            Ok(mut clients) => clients.measure(&planned, slot),
+            Err(error) => failed_slice(planned.id, slot, format!("{error:#}")),
         })?;
         let samples = vec![Sample::of(&slice)];
         if is_recorded {

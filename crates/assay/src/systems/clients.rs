@@ -1,21 +1,22 @@
-//! A system's clients and counters in one cell, and one slice: warm-up, counters, measured part, counters.
+//! A system's clients and counters in one cell, and one slice: counters, turns of a warm-up and a measured part, counters.
 
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_load::{Bound, Session, Work};
+use assay_load::{Bound, Session, Stretch, TurnWork, Work};
 use assay_model::{
-    CellId, CpuPlacement, PlannedCell, Slice, SliceOutcome, Study, System, WorkCounters,
+    CellId, CpuPlacement, DeviceCounters, HostCounters, PlannedCell, Slice, SliceOutcome, Study,
+    System, Turn, Unit, WorkCounters,
 };
-use assay_probe::{Probe, ProbeConfig, WatchedServer};
+use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
 
 use super::instance::Instance;
 use super::site::LocalSite;
 use crate::clock::now_ms;
 
-/// A system's turn in a round: the time in which one slice is measured.
+/// The place of a slice in a study.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct Slot {
     pub(crate) system: usize,
     pub(crate) block: u32,
     pub(crate) round: u32,
@@ -28,6 +29,22 @@ pub(crate) struct Clients {
     probe: Probe,
 }
 
+/// A slice in progress.
+pub(crate) struct OpenSlice {
+    slice: Slice,
+    before: Snapshot,
+    /// Activity of the device during the turns; none where it is not known.
+    device: Option<DeviceCounters>,
+}
+
+impl OpenSlice {
+    /// Where it stands in the study.
+    pub(crate) fn slot(&self) -> Slot {
+        let Slice { system, block, round, position, .. } = self.slice;
+        Slot { system, block, round, position }
+    }
+}
+
 /// Bits of a sequence number that count the events of a slice. The bits above count rounds, clients and blocks.
 const SLICE_BITS: u32 = 28;
 /// Bits that count the rounds of a cell in a block.
@@ -35,18 +52,15 @@ const ROUND_BITS: u32 = 15;
 /// Bits that hold a client count.
 const CLIENTS_BITS: u32 = 11;
 
-/// Where the measured part begins. All systems get the same work, however far they came in the warm-up.
-const MEASURED_PART: u64 = 1 << (SLICE_BITS - 1);
-
 /// Sequence number at which events outside of blocks begin, above those of the last block.
 pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
 
 /// First sequence number of a slice. No slice of a test repeats the events of another, whatever its client count is.
 /// Otherwise its deletes would find nothing, and its updates would change nothing.
-fn first_sequence(cell: CellId, turn: Turn) -> u64 {
-    let block = u64::from(turn.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
+fn first_sequence(cell: CellId, slot: Slot) -> u64 {
+    let block = u64::from(slot.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
     let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
-    block | clients | u64::from(turn.round) << SLICE_BITS
+    block | clients | u64::from(slot.round) << SLICE_BITS
 }
 
 /// Sequence number at which the events for sizing the slices of a cell begin.
@@ -83,40 +97,84 @@ pub(crate) fn connect_clients(
     Ok(Clients { session, probe })
 }
 
-/// Bounds of the warm-up and the measured part of a slice: time for reads, events for writes.
-fn bounds(cell: &PlannedCell) -> (Bound, Bound) {
-    match cell.events {
+/// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the same
+/// event, however far their other parts came.
+fn stretches(cell: &PlannedCell, first: u64, turn: u32) -> [Stretch; 2] {
+    let turns = u64::from(cell.turns());
+    let (warm, measured) = match cell.events {
         Some(events) => {
-            let warm = events * u64::from(cell.warm_ms) / u64::from(cell.slice_ms.max(1));
             let clients = u64::from(cell.id.setup.clients);
-            (Bound::Events(warm.max(clients)), Bound::Events(events))
+            let of_turn = events.div_ceil(turns).max(clients);
+            let warm = of_turn * u64::from(cell.warm_ms) / u64::from(cell.turn_ms.max(1));
+            (Bound::Events(warm.max(clients)), Bound::Events(of_turn))
         }
         None => (
             Bound::Time(Duration::from_millis(u64::from(cell.warm_ms))),
-            Bound::Time(Duration::from_millis(u64::from(cell.slice_ms))),
+            Bound::Time(Duration::from_millis(u64::from(cell.slice_ms)) / turns as u32),
         ),
+    };
+    let of_part = (1 << SLICE_BITS) / (2 * turns);
+    let first = first + u64::from(turn) * 2 * of_part;
+    [
+        Stretch { first_sequence: first, bound: warm },
+        Stretch { first_sequence: first + of_part, bound: measured },
+    ]
+}
+
+/// The figures of a turn.
+fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let warm_ns = ns(work.warm_elapsed);
+    match unit {
+        Unit::Query => Turn {
+            units: work.measured.queries(),
+            ns: ns(work.elapsed),
+            warm_units: work.warm.queries(),
+            warm_ns,
+        },
+        Unit::ThousandRows => Turn {
+            units: work.measured.events,
+            ns: work.measured.event_ns_sum,
+            warm_units: work.warm.events,
+            warm_ns,
+        },
+    }
+}
+
+/// Subtracts what the servers of the other systems used in the same round from what others used.
+pub(crate) fn share_out(usages: &mut [Usage]) {
+    let used: Vec<Option<u64>> = usages
+        .iter()
+        .map(|usage| usage.server.map(|it| it.connections.cpu_ns + it.background.cpu_ns))
+        .collect();
+    for (mine, usage) in usages.iter_mut().enumerate() {
+        let others = used.iter().enumerate().filter(|(other, _)| *other != mine);
+        let others: Option<u64> = others.map(|(_, used)| *used).sum();
+        let other_ns = usage.host.other_ns.zip(others);
+        usage.host.other_ns = other_ns.map(|(other_ns, used)| other_ns.saturating_sub(used));
     }
 }
 
 /// A slice that was cut off before anything was measured.
-pub(crate) fn failed_slice(cell: CellId, turn: Turn, why: String) -> Slice {
-    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, turn) }
+pub(crate) fn failed_slice(cell: CellId, slot: Slot, why: String) -> Slice {
+    Slice { outcome: SliceOutcome::Failed(why), ..unmeasured(cell, slot) }
 }
 
 /// A slice without any measurement yet.
-fn unmeasured(cell: CellId, turn: Turn) -> Slice {
+fn unmeasured(cell: CellId, slot: Slot) -> Slice {
     Slice {
-        system: turn.system,
+        system: slot.system,
         cell,
         // The recorder sets it.
         run: 0,
-        block: turn.block,
-        round: turn.round,
-        position: turn.position,
+        block: slot.block,
+        round: slot.round,
+        position: slot.position,
         started_ms: now_ms(),
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
         work: WorkCounters::default(),
+        turns: Vec::new(),
         client: None,
         server: None,
         host: None,
@@ -138,30 +196,68 @@ impl Clients {
         Ok(())
     }
 
-    /// Measures one slice on a server that is not frozen. If something goes wrong, the slice has failed.
-    pub(crate) fn measure(&mut self, cell: &PlannedCell, turn: Turn) -> Slice {
-        let mut slice = unmeasured(cell.id, turn);
-        if let Err(error) = self.fill(cell, turn, &mut slice) {
-            slice.outcome = SliceOutcome::Failed(format!("{error:#}"));
-        }
-        slice
+    /// Measures a slice of one turn on a server that is not frozen.
+    pub(crate) fn measure(&mut self, cell: &PlannedCell, slot: Slot) -> Slice {
+        let whole = PlannedCell { turn_ms: cell.slice_ms, ..cell.clone() };
+        let mut measure = || -> Result<Slice> {
+            let mut open = self.begin(&whole, slot)?;
+            self.turn(&whole, &mut open, 0)?;
+            let usage = self.usage(&open)?;
+            self.end(open, usage)
+        };
+        measure().unwrap_or_else(|error| failed_slice(cell.id, slot, format!("{error:#}")))
     }
 
-    fn fill(&mut self, cell: &PlannedCell, turn: Turn, slice: &mut Slice) -> Result<()> {
-        let (warm, measured) = bounds(cell);
-        let sequence = first_sequence(cell.id, turn);
-        self.session.run(sequence, warm)?;
+    /// Begins a slice.
+    pub(crate) fn begin(&mut self, cell: &PlannedCell, slot: Slot) -> Result<OpenSlice> {
+        let slice = unmeasured(cell.id, slot);
         let before = self.probe.snapshot()?;
-        let work = self.session.run(sequence + MEASURED_PART, measured);
-        let usage = self.probe.snapshot()?.since(&before);
+        Ok(OpenSlice {
+            slice,
+            before,
+            device: self.probe.device()?.map(|_| DeviceCounters::default()),
+        })
+    }
+
+    /// Measures a turn of a slice on a server that is not frozen.
+    pub(crate) fn turn(
+        &mut self,
+        cell: &PlannedCell,
+        open: &mut OpenSlice,
+        turn: u32,
+    ) -> Result<()> {
+        let first = first_sequence(cell.id, open.slot());
+        let [warm, measured] = stretches(cell, first, turn);
+        let OpenSlice { slice, device, .. } = open;
+        let before = self.probe.device()?;
+        let work = self.session.turn(Some(warm), measured)?;
+        slice.turns.push(turn_of(&work, cell.id.test.unit));
+        let used = device_used(self.probe.device()?, before);
+        *device = device.zip(used).map(|(all, one)| DeviceCounters {
+            reads: all.reads + one.reads,
+            read_kb: all.read_kb + one.read_kb,
+            writes: all.writes + one.writes,
+            write_kb: all.write_kb + one.write_kb,
+        });
+        Ok(())
+    }
+
+    /// What was used since a slice began.
+    pub(crate) fn usage(&mut self, open: &OpenSlice) -> Result<Usage> {
+        Ok(self.probe.snapshot()?.since(&open.before))
+    }
+
+    /// Ends a slice, given what was used meanwhile.
+    pub(crate) fn end(&mut self, open: OpenSlice, usage: Usage) -> Result<Slice> {
+        let OpenSlice { mut slice, device, .. } = open;
         slice.trouble = usage.trouble();
         if !slice.trouble.is_empty() {
             slice.outcome = SliceOutcome::Troubled;
         }
-        (slice.client, slice.host) = (Some(usage.client), Some(usage.host));
-        slice.server = usage.server;
-        slice.work = work?;
-        Ok(())
+        (slice.client, slice.server) = (Some(usage.client), usage.server);
+        slice.host = Some(HostCounters { device, ..usage.host });
+        slice.work = self.session.take_work()?;
+        Ok(slice)
     }
 }
 
@@ -181,8 +277,8 @@ mod tests {
             for clients in [1, 2, 1024] {
                 for round in [0, 1, 20_000] {
                     let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
-                    let turn = Turn { system: 0, block, round, position: 0 };
-                    assert!(firsts.insert(first_sequence(cell, turn)));
+                    let slot = Slot { system: 0, block, round, position: 0 };
+                    assert!(firsts.insert(first_sequence(cell, slot)));
                 }
             }
         }

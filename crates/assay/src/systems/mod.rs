@@ -10,7 +10,9 @@ mod participant;
 mod site;
 mod template;
 
-pub(crate) use self::clients::{Clients, Turn, connect_clients, failed_slice};
+pub(crate) use self::clients::{
+    Clients, OpenSlice, Slot, connect_clients, failed_slice, share_out,
+};
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};
 pub(crate) use self::inspect::{Questions, data_fact, facts};

@@ -1,0 +1,10 @@
+-- Version 5: systems alternate in turns shorter than a slice.
+
+-- JSON: [[units, ns, warm units, warm ns], ...] of each turn, in order. A unit is a query, or an event of a test whose
+-- operations are rows; ns is the wall time of the measured part, or for such a test the sum of the events' latencies;
+-- warm ns is wall time. [] in older ledgers: one turn, and all counters are those of its measured part.
+ALTER TABLE slice ADD COLUMN turns TEXT NOT NULL DEFAULT '[]';
+
+-- Measured part of a turn, milliseconds. Slices of older ledgers have one turn.
+ALTER TABLE cell ADD COLUMN turn_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE cell SET turn_ms = slice_ms;
