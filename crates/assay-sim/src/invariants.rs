@@ -70,7 +70,7 @@ fn true_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
             Verdict::Faster => change > 0.0,
             Verdict::Slower => change < 0.0,
             Verdict::Same => change == 0.0,
-            Verdict::Undecided | Verdict::Failed => true,
+            Verdict::Uneven | Verdict::Undecided | Verdict::Failed => true,
         };
         if !is_true {
             let test = cell.test;

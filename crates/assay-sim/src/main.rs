@@ -46,8 +46,14 @@ fn main() -> Result<()> {
     for part in parts {
         all.add(&part?);
     }
-    let names =
-        [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Undecided, Verdict::Failed];
+    let names = [
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::Same,
+        Verdict::Uneven,
+        Verdict::Undecided,
+        Verdict::Failed,
+    ];
     let verdicts = names.map(|name| format!("{} {name:?}", all.verdicts[name as usize]));
     println!(
         "{} studies in {:.1} s: {} runs, {} slices; {}",

@@ -450,6 +450,7 @@ impl Interleaved {
             round,
             fitness,
             rate: None,
+            seconds: 0.0,
             cpu_per_op: None,
             twos: Vec::new(),
         };

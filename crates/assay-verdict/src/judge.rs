@@ -7,7 +7,8 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, per_op};
-use crate::samples::{Fitness, Quantity, Sample, Samples};
+use crate::samples::{Decided, Fitness, Quantity, Sample, Samples};
+use crate::uneven::Surplus;
 use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
 
 impl Quantity {
@@ -19,6 +20,12 @@ impl Quantity {
             (None, None) => None,
         }
     }
+
+    /// The ratio of totals.
+    fn total(&self, index: usize, surplus: &[Option<Surplus>]) -> Option<Estimate> {
+        let effect = self.effects.get(index)?.as_ref()?;
+        Some(effect.with(surplus.get(index)?.as_ref()?).shown())
+    }
 }
 
 /// Judges everything a record holds, finished or not.
@@ -26,8 +33,8 @@ impl Quantity {
 pub fn judge(record: &StudyRecord) -> Judgement {
     let mut samples = Samples::of(record);
     let base = samples.base();
-    let (rqps, decisions) = samples.decide();
-    let (cpu, cpu_decisions) = samples.relative_cpu();
+    let Decided { rates: rqps, rate_decisions: decisions, surplus, cpu, cpu_decisions } =
+        samples.decide();
     let qps = samples.rates();
     let slices = judged_slices(record, &samples);
     let counts = counts(record);
@@ -42,6 +49,9 @@ pub fn judge(record: &StudyRecord) -> Judgement {
         described.is_disturbed = samples.is_disturbed(cell.id);
         described.qps = qps.shown(index);
         described.rqps = rqps.shown(index);
+        described.total = rqps.total(index, &surplus);
+        described.beyond_threshold = decision.beyond;
+        described.bound = decision.bound;
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
@@ -152,6 +162,9 @@ fn described(
         qps: None,
         rqps: None,
         verdict: Verdict::Undecided,
+        beyond_threshold: None,
+        bound: None,
+        total: None,
         cpu_ratio: None,
         cpu_verdict: None,
         is_disturbed: false,
@@ -179,6 +192,7 @@ fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> 
         slower: count(Verdict::Slower),
         faster: count(Verdict::Faster),
         same: count(Verdict::Same),
+        uneven: count(Verdict::Uneven),
         undecided: count(Verdict::Undecided),
         failed: count(Verdict::Failed),
         median,

@@ -3,6 +3,7 @@
 //! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
 
 mod account;
+mod cell;
 mod effect;
 mod group;
 mod judge;
@@ -12,18 +13,20 @@ mod rules;
 mod samples;
 mod sequential;
 mod special;
+mod uneven;
 mod why;
 
 use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
+pub use cell::QUIET_SHARE;
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
-pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
-pub use sequential::{ALPHA, benjamini_hochberg, look_level};
+pub use samples::{Fitness, Sample, Samples};
+pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +54,14 @@ pub struct CellJudgement {
     pub rqps: Option<Estimate>,
     /// Verdict on `rqps`. The base is `same` as itself.
     pub verdict: Verdict,
+    /// Confidence that the change exceeds the threshold in the direction of the estimate, from 0 to 1; `None` for the
+    /// base and without the blocks that a verdict needs.
+    pub beyond_threshold: Option<f64>,
+    /// The largest relative change, either way, that the interval at the level of the last look contains; `None` for
+    /// the base and without the blocks that a verdict needs.
+    pub bound: Option<f64>,
+    /// Relative QPS of the totals: all operations by all the time, stalls included. `rqps` is that of usual turns.
+    pub total: Option<Estimate>,
     /// Server CPU per operation, background threads included, divided by that of the base.
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
@@ -113,6 +124,11 @@ pub enum Doubt {
     Smoke,
     /// The estimate lies where "same" and a change meet, so that more measuring hardly helps.
     AtThreshold,
+    /// The totals differ from the usual ratio by more than the threshold, but that may be chance.
+    PerhapsUneven {
+        /// Relative QPS of the totals.
+        total: f64,
+    },
     /// The interval is too wide.
     Wide {
         /// About how many times the measuring would narrow it enough, if the estimate is right.
@@ -159,6 +175,8 @@ pub struct SystemSummary {
     pub faster: u32,
     /// Cells with the verdict same.
     pub same: u32,
+    /// Cells with the verdict uneven.
+    pub uneven: u32,
     /// Cells with the verdict undecided.
     pub undecided: u32,
     /// Cells with the verdict failed.
@@ -174,7 +192,7 @@ impl SystemSummary {
     /// The number of cells, whatever their verdict.
     #[must_use]
     pub fn cells(&self) -> u32 {
-        self.slower + self.faster + self.same + self.undecided + self.failed
+        self.slower + self.faster + self.same + self.uneven + self.undecided + self.failed
     }
 }
 
