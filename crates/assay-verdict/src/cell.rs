@@ -6,7 +6,7 @@ use assay_model::CellId;
 
 use crate::effect::Reduced;
 use crate::robust::{Value, centres};
-use crate::samples::{Fitness, Sample};
+use crate::sample::{Fitness, Sample};
 use crate::uneven::{Surplus, Totals, surplus};
 
 /// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell

@@ -3,25 +3,16 @@
 use std::collections::BTreeMap;
 
 use assay_model::Estimate;
-use statrs::distribution::{Continuous, ContinuousCDF, Normal, StudentsT};
 
 use crate::moderate::{CELLS_MIN, Prior, fit_prior};
 use crate::robust::{Centres, mean, variance};
 use crate::sequential::ALPHA;
+use crate::student::{is_of_use, two_sided, upper_quantile, upper_tail};
 use crate::uneven::Surplus;
 
 /// Standard deviation between fresh instances that is assumed when no cell has a second block. Three blocks of eight
 /// tests of MariaDB 10.11 and 11.8 differed by 0.003 to 0.006.
 pub const BLOCK_SD: f64 = 0.006;
-
-/// The smallest tail probability for which a quantile is computed. No distribution of measurements is known so far out,
-/// so nothing is called at a lower level.
-const TAIL_MIN: f64 = 1e-30;
-
-/// Whether anything can be called at a two-sided level.
-pub(crate) fn is_of_use(alpha: f64) -> bool {
-    alpha / 2.0 >= TAIL_MIN
-}
 
 /// The blocks of a cell and system, reduced to the values that the estimation needs.
 #[derive(Debug, Clone)]
@@ -252,7 +243,11 @@ impl Effect {
     /// [of use](is_of_use).
     pub(crate) fn half_width(&self, alpha: f64) -> f64 {
         // Without spread, too.
-        if is_of_use(alpha) { self.critical(alpha / 2.0) * self.se } else { f64::INFINITY }
+        if is_of_use(alpha) {
+            upper_quantile(alpha / 2.0, self.df) * self.se
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// Whether differences between fresh instances, rather than the noise of slices, dominate its uncertainty.
@@ -276,7 +271,7 @@ impl Effect {
         let least = if self.log < 0.0 { -(-threshold).ln_1p() } else { threshold.ln_1p() };
         let distance = self.log.abs() - least;
         match self.se {
-            se if se > 0.0 => 1.0 - self.tail(distance / se),
+            se if se > 0.0 => 1.0 - upper_tail(distance / se, self.df),
             _ => f64::from(u8::from(distance > 0.0)),
         }
     }
@@ -290,72 +285,8 @@ impl Effect {
     /// also exceed `threshold`. The change is an increase; a decrease needs no more.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {
         let least = self.half_width(alpha).max(threshold.ln_1p());
-        (least + self.critical(1.0 - power) * self.se).exp_m1()
+        (least + upper_quantile(1.0 - power, self.df) * self.se).exp_m1()
     }
-
-    /// Upper-tail probability.
-    fn tail(&self, t: f64) -> f64 {
-        upper_tail(t, self.df)
-    }
-
-    /// Upper-tail quantile; infinite below [`TAIL_MIN`].
-    fn critical(&self, tail: f64) -> f64 {
-        if tail < TAIL_MIN {
-            return f64::INFINITY;
-        }
-        match StudentsT::new(0.0, 1.0, self.df) {
-            Ok(student) if self.df.is_finite() && tail <= 0.5 => upper_quantile(&student, tail),
-            Ok(student) if self.df.is_finite() => -upper_quantile(&student, 1.0 - tail),
-            _ => -Normal::standard().inverse_cdf(tail),
-        }
-    }
-}
-
-/// Two-sided p-value of a logarithm of 0, given an estimate of it, the standard error and its degrees of freedom.
-pub(crate) fn two_sided(log: f64, se: f64, df: f64) -> f64 {
-    if se <= 0.0 {
-        return if log == 0.0 { 1.0 } else { 0.0 };
-    }
-    2.0 * upper_tail((log / se).abs(), df)
-}
-
-/// Probability that Student's t, with these degrees of freedom, exceeds `t`.
-fn upper_tail(t: f64, df: f64) -> f64 {
-    match StudentsT::new(0.0, 1.0, df) {
-        Ok(student) if df.is_finite() => student.sf(t),
-        _ => Normal::standard().sf(t),
-    }
-}
-
-/// Maximum number of steps to a quantile. Ten are usual.
-const STEPS_MAX: u32 = 200;
-
-/// The quantile above which the part `tail` lies, at most one half. It uses Newton's method on logarithms within
-/// bounds: the library's own inverse fails or does not end if the tail is small.
-fn upper_quantile(student: &StudentsT, tail: f64) -> f64 {
-    let (mut low, mut high) = (0.0_f64, f64::INFINITY);
-    let mut at = -Normal::standard().inverse_cdf(tail);
-    for _ in 0..STEPS_MAX {
-        let found = student.sf(at);
-        if found > tail {
-            low = at
-        } else {
-            high = at
-        }
-        let newton = at * ((found / tail).ln() * found / (at * student.pdf(at))).exp();
-        let next = if newton > low && newton < high {
-            newton
-        } else if high.is_finite() {
-            0.5 * (low + high)
-        } else {
-            2.0 * at.max(1.0)
-        };
-        if (next - at).abs() <= 4.0 * f64::EPSILON * at {
-            return next;
-        }
-        at = next;
-    }
-    at
 }
 
 #[cfg(test)]
@@ -376,7 +307,7 @@ pub(crate) mod tests {
             (5.0, 0.5, 0.0),
             (5.0, 0.8, -0.919_543_8),
         ] {
-            let found = effect(0.0, 1.0, df).critical(tail);
+            let found = upper_quantile(tail, df);
             assert!((found - quantile).abs() < 1e-6, "{df} {tail}: {found}");
         }
     }
@@ -394,7 +325,7 @@ pub(crate) mod tests {
                 assert!(half >= before, "{df} {alpha}: {half} {before}");
                 assert_eq!(half.is_finite(), is_of_use(alpha), "{df} {alpha}");
                 if half.is_finite() {
-                    let tail = effect.tail(half / effect.se);
+                    let tail = upper_tail(half / effect.se, df);
                     assert!((2.0 * tail / alpha - 1.0).abs() < 1e-6, "{df} {alpha}: {tail}");
                 }
                 before = half;
@@ -412,7 +343,7 @@ pub(crate) mod tests {
                 let effect = effect(0.0, se, 12.0);
                 let change = effect.detectable(ALPHA, 0.8, threshold);
                 let least = effect.half_width(ALPHA).max(-(-threshold).ln_1p());
-                let downwards = -(-(least + effect.critical(0.2) * se)).exp_m1();
+                let downwards = -(-(least + upper_quantile(0.2, 12.0) * se)).exp_m1();
                 assert!(downwards <= change, "{se} {threshold}: {downwards} {change}");
             }
         }

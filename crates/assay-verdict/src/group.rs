@@ -163,9 +163,8 @@ mod tests {
 
     /// Blocks with these logarithms, each the same in four rounds.
     fn reduced(logs: &[f64]) -> Reduced {
-        let value = |(block, &value): (u32, &f64)| {
-            [0, 1, 2, 3].map(|round| Value { block, round, value })
-        };
+        let value =
+            |(block, &value): (u32, &f64)| [0, 1, 2, 3].map(|round| Value { block, round, value });
         Reduced::new(&centres(&(0..).zip(logs).flat_map(value).collect::<Vec<_>>()).unwrap())
     }
 

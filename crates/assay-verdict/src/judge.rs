@@ -7,7 +7,8 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, per_op};
-use crate::samples::{Decided, Fitness, Quantity, Sample, Samples};
+use crate::sample::{Fitness, Sample};
+use crate::samples::{Decided, Quantity, Samples};
 use crate::uneven::Surplus;
 use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
 

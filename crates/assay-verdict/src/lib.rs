@@ -10,9 +10,11 @@ mod judge;
 mod moderate;
 mod robust;
 mod rules;
+mod sample;
 mod samples;
 mod sequential;
 mod special;
+mod student;
 mod uneven;
 mod why;
 
@@ -25,7 +27,8 @@ pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
-pub use samples::{Fitness, Sample, Samples};
+pub use sample::{Fitness, Sample};
+pub use samples::Samples;
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 
 /// The results of a study.

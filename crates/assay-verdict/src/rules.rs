@@ -3,8 +3,9 @@
 use assay_model::{Preset, Study, Verdict};
 
 use crate::Doubt;
-use crate::effect::{Effect, is_of_use};
+use crate::effect::Effect;
 use crate::sequential::{ALPHA, benjamini_hochberg, levels, shares};
+use crate::student::is_of_use;
 use crate::uneven::Surplus;
 
 /// Blocks that a verdict needs, unless the study is planned with fewer. With fewer blocks, the largest claims would be

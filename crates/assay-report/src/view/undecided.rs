@@ -65,8 +65,8 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
              `--threshold` does"
         ),
         Reason::PerhapsUneven => format!(
-            "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, perhaps by \
-             chance: measure longer (`--budget`)"
+            "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, perhaps \
+             by chance: measure longer (`--budget`)"
         ),
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",
