@@ -72,8 +72,8 @@ pub enum Action {
         /// Number of events.
         events: u64,
     },
-    /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice that
-    /// fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
+    /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice
+    /// that fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
     Round {
         /// The cell.
         cell: usize,

@@ -371,8 +371,8 @@ impl BlockSamples {
         self.twos.get(first as usize..end as usize).unwrap_or_default()
     }
 
-    /// Logarithms of the ratio of the rates of two systems in a round: of every two turns, or of the whole where they did
-    /// not alternate.
+    /// Logarithms of the ratio of the rates of two systems in a round: of every two turns, or of the whole where they
+    /// did not alternate.
     fn ratios(&self, one: &Figures, base: &Figures, found: &mut dyn FnMut(f64)) {
         let (twos, of_base) = (self.twos(one), self.twos(base));
         if twos.is_empty() || twos.len() != of_base.len() {
