@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    /// The spending function with the error 0.05 has the bounds 4.3326, 2.9631, 2.3590 and 2.0141 (R's package ldbounds:
+    /// With the error 0.05, the bounds are 4.3326, 2.9631, 2.3590 and 2.0141 (R's package ldbounds:
     /// `ldbounds(c(1, 2, 3, 4) / 4, iuse = c(1, 1), alpha = c(.025, .025))`). With 0.045, all are further out.
     #[test]
     fn bounds_of_four_looks() {
