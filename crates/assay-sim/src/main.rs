@@ -82,8 +82,8 @@ fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> 
             slices: ended.record.slices.len() as u64,
             ..Totals::default()
         };
-        for (_, system, verdict) in Samples::of(&ended.record).verdicts() {
-            one.verdicts[verdict as usize] += u64::from(system > 0);
+        for standing in Samples::of(&ended.record).standings() {
+            one.verdicts[standing.verdict as usize] += u64::from(standing.system > 0);
         }
         totals.add(&one);
     }

@@ -36,6 +36,8 @@ pub(crate) struct Effect {
     pub(crate) blocks: u32,
     /// The part of the squared standard error that the spread within blocks explains.
     within: f64,
+    /// Rounds in all blocks.
+    rounds: usize,
 }
 
 impl Reduced {
@@ -195,6 +197,7 @@ fn effect(reduced: &Reduced, class: &Class, shared: &Shared) -> Option<Effect> {
         df,
         blocks: count as u32,
         within: weighted.within,
+        rounds: reduced.rounds,
     })
 }
 
@@ -203,7 +206,14 @@ fn alone(reduced: &Reduced) -> Option<Effect> {
     let within = *reduced.within.first().filter(|_| reduced.is_spread_known)?;
     let df = reduced.rounds.saturating_sub(1) as f64;
     let se = (within + BLOCK_SD * BLOCK_SD).sqrt();
-    (df > 0.0 && se.is_finite()).then_some(Effect { log: reduced.log(), se, df, blocks: 1, within })
+    (df > 0.0 && se.is_finite()).then_some(Effect {
+        log: reduced.log(),
+        se,
+        df,
+        blocks: 1,
+        within,
+        rounds: reduced.rounds,
+    })
 }
 
 impl Shared {
@@ -255,6 +265,21 @@ impl Effect {
         self.within < 0.5 * self.se * self.se
     }
 
+    /// Further rounds after which the half-width of the interval of level 1 − `alpha` is `room`, if the study comes to
+    /// have `blocks` blocks; infinite if no number of rounds suffices.
+    pub(crate) fn rounds_to(&self, room: f64, alpha: f64, blocks: u32) -> f64 {
+        let critical = upper_quantile(alpha / 2.0, self.df);
+        let blocks = f64::from(blocks.max(self.blocks));
+        let between = (self.se * self.se - self.within).max(0.0) * f64::from(self.blocks) / blocks;
+        let allowed = (room / critical).powi(2) - between;
+        let rounds = self.rounds as f64;
+        if allowed > 0.0 {
+            (rounds * self.within / allowed - rounds).max(0.0)
+        } else {
+            f64::INFINITY
+        }
+    }
+
     /// The logarithm with a surplus, taken as independent of it.
     pub(crate) fn with(&self, surplus: &Surplus) -> Self {
         let (own, other) = (self.se * self.se, surplus.se * surplus.se);
@@ -294,7 +319,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn effect(log: f64, se: f64, df: f64) -> Effect {
-        Effect { log, se, df, blocks: 4, within: 0.0 }
+        Effect { log, se, df, blocks: 4, within: 0.0, rounds: 40 }
     }
 
     #[test]

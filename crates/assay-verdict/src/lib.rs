@@ -28,7 +28,7 @@ pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
-pub use samples::Samples;
+pub use samples::{Samples, Standing};
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 
 /// The results of a study.

@@ -45,6 +45,8 @@ pub(crate) struct Decision {
     pub(crate) bound: Option<f64>,
     /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
+    /// Further rounds after which it would be decided, if the estimate is right; infinite if rounds do not help.
+    pub(crate) rounds_to_go: Option<f64>,
 }
 
 impl Decision {
@@ -54,6 +56,7 @@ impl Decision {
         beyond: None,
         bound: None,
         doubt: None,
+        rounds_to_go: None,
     };
 }
 
@@ -146,6 +149,7 @@ impl Rules {
             bound: Some((1.0 - wide.low).max(wide.high - 1.0))
                 .filter(|it| is_ready && it.is_finite()),
             doubt: Some(self.doubt(effect, strict)),
+            rounds_to_go: Some(self.rounds_to_go(effect, share)),
         }
     }
 
@@ -195,6 +199,29 @@ impl Rules {
         }
     }
 
+    /// The largest half-width with which an effect would be called, or would be called the same; and whether it is a
+    /// change that would be called.
+    fn room(&self, effect: &Effect) -> (f64, bool) {
+        let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
+        if effect.log < low || effect.log > high {
+            (effect.log.abs(), true)
+        } else {
+            ((effect.log - low).min(high - effect.log), false)
+        }
+    }
+
+    /// Rounds that are needed until the last planned look. At the threshold, no number of them decides.
+    fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
+        let level = self.levels.get(self.planned as usize - 1).copied().unwrap_or(ALPHA);
+        let (room, is_change) = self.room(effect);
+        let level = if is_change { level * share } else { level };
+        if room < NEAR * self.threshold.ln_1p() {
+            f64::INFINITY
+        } else {
+            effect.rounds_to(room, level, self.planned)
+        }
+    }
+
     /// Why an effect is undecided, given the level at which a change of it would be called.
     fn doubt(&self, effect: &Effect, strict: f64) -> Doubt {
         if self.smoke {
@@ -203,14 +230,9 @@ impl Rules {
         if effect.blocks < self.blocks_min {
             return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
-        let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
-        // The half-width must stay within this room for the effect to be called, or to be called the same.
-        let (half, room) = if effect.log < low || effect.log > high {
-            (effect.half_width(strict), effect.log.abs())
-        } else {
-            let room = (effect.log - low).min(high - effect.log);
-            (effect.half_width(self.level(effect)), room)
-        };
+        let high = self.threshold.ln_1p();
+        let (room, is_change) = self.room(effect);
+        let half = effect.half_width(if is_change { strict } else { self.level(effect) });
         // An estimate says where the change lies only once the half-width of its interval is no larger than the
         // threshold.
         if room < NEAR * high && half <= high {

@@ -34,6 +34,22 @@ pub struct Samples {
     rules: Rules,
 }
 
+/// What is known of a system in a cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// The cell.
+    pub cell: CellId,
+    /// Index into the systems.
+    pub system: usize,
+    /// The verdict so far.
+    pub verdict: Verdict,
+    /// Whether further blocks should go there, because it is not decided.
+    pub is_open: bool,
+    /// Further rounds after which it would be decided, if the estimate is right; infinite if rounds alone never decide
+    /// it, `None` without an estimate.
+    pub rounds_to_go: Option<f64>,
+}
+
 /// The judgement on the samples of a study. All lists have the cells in the study's order, and in each cell the systems
 /// in theirs.
 pub(crate) struct Decided {
@@ -83,25 +99,19 @@ impl Samples {
         }
     }
 
-    /// The verdict on every cell and system: cells in the study's order, in each the systems in theirs.
+    /// What is known of every cell and system: cells in the study's order, in each the systems in theirs.
     #[must_use]
-    pub fn verdicts(&mut self) -> Vec<(CellId, usize, Verdict)> {
-        let decided = self.decide();
-        let keys = self.keys().map(|(cell, system)| (cell.id, system));
-        let decisions = keys.zip(decided.rate_decisions);
-        decisions.map(|((cell, system), it)| (cell, system, it.verdict)).collect()
-    }
-
-    /// The cells in which some system is not decided yet, in the study's order: where further blocks should go.
-    #[must_use]
-    pub fn open_cells(&self, verdicts: &[(CellId, usize, Verdict)]) -> Vec<CellId> {
-        let counts = |system: usize| self.counts.get(system).copied().unwrap_or(false);
-        let is_open = |&&(_, system, verdict): &&(CellId, usize, Verdict)| {
-            verdict == Verdict::Undecided && counts(system)
+    pub fn standings(&mut self) -> Vec<Standing> {
+        let decisions = self.decide().rate_decisions;
+        let standing = |((cell, system), it): ((&CellSamples, usize), Decision)| Standing {
+            cell: cell.id,
+            system,
+            verdict: it.verdict,
+            is_open: it.verdict == Verdict::Undecided
+                && self.counts.get(system).copied().unwrap_or(false),
+            rounds_to_go: it.rounds_to_go,
         };
-        let mut open: Vec<CellId> = verdicts.iter().filter(is_open).map(|it| it.0).collect();
-        open.dedup();
-        open
+        self.keys().zip(decisions).map(standing).collect()
     }
 
     /// Estimates of the relative rates and of the server's CPU per operation, and what is decided on each.
