@@ -37,8 +37,8 @@ pub(crate) struct Reduced {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effect {
     pub(crate) log: f64,
-    se: f64,
-    df: f64,
+    pub(crate) se: f64,
+    pub(crate) df: f64,
     pub(crate) blocks: u32,
     /// The part of the squared standard error that the spread within blocks explains.
     within: f64,
@@ -190,7 +190,7 @@ impl Effect {
     }
 
     /// Upper-tail probability.
-    fn tail(&self, t: f64) -> f64 {
+    pub(crate) fn tail(&self, t: f64) -> f64 {
         match StudentsT::new(0.0, 1.0, self.df) {
             Ok(student) if self.df.is_finite() => student.sf(t),
             _ => Normal::standard().sf(t),

@@ -8,11 +8,14 @@ use assay_model::{
 
 use crate::account::{latency, operations, per_op};
 use crate::samples::{Fitness, Quantity, Sample, Samples};
-use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
+use crate::{
+    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, steps,
+    why,
+};
 
 impl Quantity {
     /// The estimate with its interval. A single measurement has no interval, because its uncertainty is unknown.
-    fn shown(&self, index: usize) -> Option<Estimate> {
+    pub(crate) fn shown(&self, index: usize) -> Option<Estimate> {
         match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
             (None, Some(reduced)) => Some(Estimate::without_interval(reduced.log().exp())),
@@ -54,6 +57,12 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             doubt => doubt,
         };
         described.verdict = decision.verdict;
+        let effect = rqps.effects.get(index).and_then(Option::as_ref);
+        let effect = effect.filter(|_| decision.verdict != Verdict::Failed);
+        described.beyond_threshold = effect.and_then(|it| samples.rules().beyond_threshold(it));
+        described.bound = effect
+            .filter(|_| decision.verdict == Verdict::Same)
+            .map(|effect| samples.rules().bound(effect));
         cells.push(described);
     }
     why::explain(&mut cells, base);
@@ -65,7 +74,9 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             summary(&cells, system, median)
         })
         .collect();
-    Judgement { cells, groups, systems }
+    let (steps, lines) = steps::steps(record, &samples, &cells);
+    let crossovers = crossover::crossovers(record, &cells);
+    Judgement { cells, groups, systems, steps, lines, crossovers }
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.
@@ -164,6 +175,8 @@ fn described(
         failure: counts.failure.clone(),
         latency: latency(slices()),
         per_op: per_op(slices(), planned.placement),
+        beyond_threshold: None,
+        bound: None,
         detectable: None,
         doubt: None,
         why: None,

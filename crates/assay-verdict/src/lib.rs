@@ -3,6 +3,7 @@
 //! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
 
 mod account;
+mod crossover;
 mod effect;
 mod group;
 mod judge;
@@ -12,11 +13,13 @@ mod rules;
 mod samples;
 mod sequential;
 mod special;
+mod steps;
 mod why;
 
 use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
+pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
@@ -24,6 +27,7 @@ pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
 pub use sequential::{ALPHA, benjamini_hochberg, look_level};
+pub use steps::{LineSummary, MainStep, Step};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +38,13 @@ pub struct Judgement {
     pub groups: Vec<GroupSummary>,
     /// One per system other than the base.
     pub systems: Vec<SystemSummary>,
+    /// One per cell and step of a line of versions, in this order. A line that has no step but that from the base to
+    /// another system is left out, because the cells compare these two.
+    pub steps: Vec<Step>,
+    /// One per cell and line of three or more versions, in this order.
+    pub lines: Vec<LineSummary>,
+    /// The client counts between which a system changes from faster to slower, or back; by test.
+    pub crossovers: Vec<Crossover>,
 }
 
 /// The result for one system in one cell.
@@ -55,6 +66,11 @@ pub struct CellJudgement {
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
+    /// The confidence that the change of `rqps` exceeds the threshold in the direction of its estimate. `None` for the
+    /// base, after a failure, and with fewer blocks than a verdict needs.
+    pub beyond_threshold: Option<f64>,
+    /// The largest relative change of `rqps` that agrees with the verdict same; `None` for other verdicts and the base.
+    pub bound: Option<f64>,
     /// Slices of this system that the verdict uses.
     pub slices: u32,
     /// Slices in machine trouble. The verdict uses them only if the cell is disturbed.

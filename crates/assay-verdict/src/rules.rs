@@ -116,6 +116,23 @@ impl Rules {
         decisions
     }
 
+    /// The confidence that a change exceeds the threshold in the direction of its estimate; `None` with fewer blocks than
+    /// a verdict needs.
+    pub(crate) fn beyond_threshold(&self, effect: &Effect) -> Option<f64> {
+        let beyond = if effect.log < 0.0 {
+            1.0 - effect.above((-self.threshold).ln_1p())
+        } else {
+            effect.above(self.threshold.ln_1p())
+        };
+        (effect.blocks >= self.blocks_min).then_some(beyond)
+    }
+
+    /// The largest relative change that the interval at the level of this look contains.
+    pub(crate) fn bound(&self, effect: &Effect) -> f64 {
+        let interval = effect.interval(self.level(effect));
+        (interval.low - 1.0).abs().max((interval.high - 1.0).abs())
+    }
+
     fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
         let wide = effect.interval(self.level(effect));
         let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);

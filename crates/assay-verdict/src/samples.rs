@@ -93,7 +93,7 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    fn new(reduced: Vec<Option<Reduced>>, systems: usize) -> Self {
+    pub(crate) fn new(reduced: Vec<Option<Reduced>>, systems: usize) -> Self {
         let mut effects = vec![None; reduced.len()];
         for system in 0..systems {
             let cells: Vec<_> = reduced.iter().skip(system).step_by(systems).collect();
@@ -259,6 +259,25 @@ impl Samples {
         (cpu, decisions)
     }
 
+    /// Estimates of the rate of the second system of each pair divided by that of the first: cells in the study's order,
+    /// each of them with all pairs in theirs.
+    pub(crate) fn relative_rates(&self, pairs: &[(usize, usize)]) -> Quantity {
+        let of_cell =
+            |cell| pairs.iter().map(move |&(from, to)| CellSamples::relative(cell, to, from));
+        Quantity::new(self.cells.iter().flat_map(of_cell).collect(), pairs.len())
+    }
+
+    /// How verdicts are reached.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// Whether a system was cut off in the cell.
+    pub(crate) fn has_failed(&self, cell: CellId, system: usize) -> bool {
+        let index = self.indices.get(&cell);
+        index.and_then(|&index| self.cells.get(index)).is_some_and(|cell| cell.has_failed(system))
+    }
+
     /// Estimates of operations per second.
     pub(crate) fn rates(&self) -> Quantity {
         let rate = |(cell, system): (&CellSamples, usize)| {
@@ -345,6 +364,15 @@ impl CellSamples {
         }))
     }
 
+    /// The rate of a system relative to another, as of the last decision.
+    fn relative(&self, system: usize, reference: usize) -> Option<Reduced> {
+        let mut ratios = Vec::new();
+        Reduced::new(self.blocks.iter().filter_map(|(number, block)| {
+            block.relative(system, reference, self.is_disturbed, &mut ratios);
+            centre(&mut ratios).map(|centre| (*number, centre))
+        }))
+    }
+
     /// A quantity of every round reduced to blocks, as of the last decision.
     fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
         let mut values = Vec::new();
@@ -406,16 +434,27 @@ impl BlockSamples {
         let mut centres = std::mem::take(&mut self.centres);
         centres.clear();
         for system in (0..systems).filter(|&system| system != base) {
-            let of_round = |round: &Round, found: &mut dyn FnMut(f64)| {
-                if let Some((one, base)) = round.judged(system).zip(round.judged(base)) {
-                    self.ratios(one, base, found);
-                }
-            };
-            self.values(is_disturbed, of_round, ratios);
+            self.relative(system, base, is_disturbed, ratios);
             centres.extend(centre(ratios).map(|centre| (system, centre)));
         }
         self.centres = centres;
         self.has_changed = false;
+    }
+
+    /// Logarithms of the rate of a system relative to another, of all rounds.
+    fn relative(
+        &self,
+        system: usize,
+        reference: usize,
+        is_disturbed: bool,
+        ratios: &mut Vec<Value>,
+    ) {
+        let of_round = |round: &Round, found: &mut dyn FnMut(f64)| {
+            if let Some((one, other)) = round.judged(system).zip(round.judged(reference)) {
+                self.ratios(one, other, found);
+            }
+        };
+        self.values(is_disturbed, of_round, ratios);
     }
 
     /// Quantities of the rounds, in order: only what is judged, and finite.
