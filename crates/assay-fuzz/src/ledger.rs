@@ -97,6 +97,7 @@ fn replay(record: &StudyRecord) {
                 round,
                 fitness: Fitness::Good,
                 rate,
+                seconds: 0.1,
                 cpu_per_op,
                 twos: Vec::new(),
             }

@@ -8,3 +8,7 @@ ALTER TABLE slice ADD COLUMN turns TEXT NOT NULL DEFAULT '[]';
 -- Measured part of a turn, milliseconds. Slices of older ledgers have one turn.
 ALTER TABLE cell ADD COLUMN turn_ms INTEGER NOT NULL DEFAULT 0;
 UPDATE cell SET turn_ms = slice_ms;
+
+-- JSON: the number of good rounds that each cell of the block should get, in the order of `cells`. NULL in older ledgers:
+-- `rounds` for all of them. `rounds` is now the largest.
+ALTER TABLE block ADD COLUMN cell_rounds TEXT;

@@ -9,8 +9,8 @@ use assay_model::limits::{
     SYSTEMS, TABLES,
 };
 use assay_model::{
-    Attachment, Block, Class, DataSet, Definition, Distribution, Instance, PlannedCell, Series,
-    Setup, Slice, Study, StudyEvent, System,
+    Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Instance, PlannedCell,
+    Series, Setup, Slice, Study, StudyEvent, System,
 };
 
 use crate::histogram;
@@ -141,8 +141,10 @@ impl Bounded for Definition {
 impl Bounded for Block {
     fn check(&self) -> Result<(), String> {
         within("number", self.number, &BLOCK_NUMBERS)?;
-        within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
-        let mut cells = self.cells.clone();
+        for cell in &self.cells {
+            within("cell_rounds", cell.rounds, &(1..=*ROUNDS.end()))?;
+        }
+        let mut cells: Vec<CellId> = self.cells.iter().map(|cell| cell.id).collect();
         cells.sort_unstable();
         cells.dedup();
         if cells.len() < self.cells.len() {

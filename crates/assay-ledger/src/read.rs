@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, DataSet, Instance, PlannedCell, Slice, SliceOutcome,
-    Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
+    AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, Instance, PlannedCell, Slice,
+    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
 };
 use rusqlite::Connection;
 
@@ -235,16 +235,25 @@ fn read_blocks(
     study: &Study,
     runs: &RunIds,
 ) -> Result<Vec<Block>, Problem> {
-    let sql = "SELECT number, run, rounds, cells FROM block WHERE study = ? ORDER BY number";
+    let sql =
+        "SELECT number, run, rounds, cells, cell_rounds FROM block WHERE study = ? ORDER BY number";
     rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("block", "number", row);
         let numbers: Vec<usize> = fields.json("cells")?;
-        let cell = |number: &usize| study.cells.get(*number).map(|cell| cell.id);
-        let cells: Option<Vec<_>> = numbers.iter().map(cell).collect();
+        let rounds: Vec<u32> = match fields.get::<Option<String>>("cell_rounds")? {
+            Some(_) => fields.json("cell_rounds")?,
+            None => vec![fields.get("rounds")?; numbers.len()],
+        };
+        if rounds.len() != numbers.len() {
+            return Err(fields.wrong("`cells` and `cell_rounds` are not equally many"));
+        }
+        let cell = |(number, rounds): (&usize, u32)| {
+            study.cells.get(*number).map(|cell| BlockCell { id: cell.id, rounds })
+        };
+        let cells: Option<Vec<_>> = numbers.iter().zip(rounds).map(cell).collect();
         fields.checked(Block {
             number: fields.get("number")?,
             run: fields.run(runs)?,
-            rounds: fields.get("rounds")?,
             cells: cells.ok_or_else(|| fields.wrong("`cells` has one that is not planned"))?,
         })
     })

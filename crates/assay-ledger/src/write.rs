@@ -220,16 +220,18 @@ fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), 
     let numbers: Vec<i64> = block
         .cells
         .iter()
-        .map(|cell| cell_number(connection, study, *cell))
+        .map(|cell| cell_number(connection, study, cell.id))
         .collect::<Result<_, _>>()?;
+    let rounds: Vec<u32> = block.cells.iter().map(|cell| cell.rounds).collect();
     connection.execute(
-        "INSERT INTO block (study, number, run, rounds, cells) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO block (study, number, run, rounds, cells, cell_rounds) VALUES (?, ?, ?, ?, ?, ?)",
         params![
             study,
             block.number,
             runs::id(connection, study, block.run)?,
-            block.rounds,
-            json(&numbers)?
+            rounds.iter().max().unwrap_or(&0),
+            json(&numbers)?,
+            json(&rounds)?,
         ],
     )?;
     Ok(())

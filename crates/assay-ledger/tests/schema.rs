@@ -74,6 +74,8 @@ fn a_ledger_of_version_1_is_migrated() {
     let ledger = Ledger::open(&path).unwrap();
     assert_eq!(ledger.read("old").unwrap(), read);
     assert_eq!(read.elapsed_s(), 2.5);
+    let [cell] = read.study.cells.as_slice() else { panic!("{:?}", read.study.cells) };
+    assert_eq!((cell.slice_ms, cell.turns()), (50, 1));
     assert_eq!(read.study.experiment, Experiment::Interleaved);
     assert_eq!(ledger.settings("old").unwrap().len(), 1);
     drop(ledger);
@@ -189,7 +191,7 @@ fn a_newer_version_is_named() {
     for opened in [Ledger::open(&path), Ledger::open_read_only(&path)] {
         let error = opened.unwrap_err();
         assert!(
-            error.to_string().ends_with("schema version 99, and this assay knows 4"),
+            error.to_string().ends_with("schema version 99, and this assay knows 5"),
             "{error}"
         );
         assert_eq!(error.hints(), ["read it with the assay that wrote it, or a newer one"]);

@@ -37,7 +37,10 @@ pub enum Verdict {
     Slower,
     /// The whole interval lies within the threshold around 1.
     Same,
-    /// The evidence does not suffice for any of the three.
+    /// The usual ratio and the ratio of totals differ by more than the threshold: one system stalls at times, and the
+    /// other one does not, or does so less.
+    Uneven,
+    /// The evidence does not suffice for any of these.
     Undecided,
     /// The cell could not be measured.
     Failed,
@@ -51,6 +54,7 @@ impl Verdict {
             Self::Faster => "faster",
             Self::Slower => "slower",
             Self::Same => "same",
+            Self::Uneven => "uneven",
             Self::Undecided => "undecided",
             Self::Failed => "failed",
         }

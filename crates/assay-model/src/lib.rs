@@ -41,8 +41,8 @@ pub use slice::{
     SliceOutcome, TaskCounters, Trouble, Turn, WorkCounters,
 };
 pub use study::{
-    AuditClass, AuditFinding, Block, CpuPlacement, Experiment, Host, Instance, PlannedCell, Run,
-    Study, StudyEvent, StudyRecord, StudySummary, System,
+    AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
+    PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use system::{Engine, Origin, Product, SystemSpec};
 pub use test::{

@@ -67,8 +67,8 @@ impl WorkCounters {
     }
 }
 
-/// A turn: the system had the machine and its clients worked, first in a warm part that is discarded, then in a measured
-/// part.
+/// A turn: the system had the machine and its clients worked, first in a warm part that is discarded, then in a
+/// measured part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 4]", into = "[u64; 4]")]
 pub struct Turn {

@@ -204,10 +204,17 @@ pub struct Block {
     pub number: u32,
     /// Index into [`StudyRecord::runs`]: the run in which it began.
     pub run: usize,
-    /// Number of good rounds that every cell should get.
-    pub rounds: u32,
     /// The cells that take part, in order.
-    pub cells: Vec<CellId>,
+    pub cells: Vec<BlockCell>,
+}
+
+/// A cell's part of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct BlockCell {
+    /// The cell.
+    pub id: CellId,
+    /// The number of good rounds that it should get.
+    pub rounds: u32,
 }
 
 /// A period on one machine in which a study was measured: the first one, and another for each time it was resumed.

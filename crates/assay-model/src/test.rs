@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::Script;
 
 /// Whether a test changes data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// Leaves the data as it was; slices are bounded by time.

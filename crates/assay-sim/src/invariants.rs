@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{CellId, Slice, SliceOutcome, StudyRecord, Verdict};
+use assay_model::{BlockCell, CellId, Slice, SliceOutcome, StudyRecord, Verdict};
 use assay_study::Executor as _;
-use assay_verdict::{Samples, judge};
+use assay_verdict::{Samples, Standing, judge};
 
 use crate::Machine;
 
@@ -14,21 +14,18 @@ const SLACK_S: f64 = 120.0;
 /// The largest noise with which no verdict may be wrong: standard deviation of the logarithm of a rate.
 const QUIET_SD: f64 = 0.001;
 
-/// Verdicts by cell and system.
-type Verdicts = [(CellId, usize, Verdict)];
-
 /// Checks a study that has ended.
 pub(crate) fn check(machine: &Machine) -> Result<(), String> {
     let record = machine.record();
     if machine.scenario().is_sequential() {
         return each_slice_once(record);
     }
-    let mut samples = Samples::of(record);
-    let verdicts = samples.verdicts();
-    same_verdicts(machine, &verdicts)?;
-    true_verdicts(machine, &verdicts)?;
+    let standings = Samples::of(record).standings();
+    same_verdicts(machine, &standings)?;
+    true_verdicts(machine, &standings)?;
     complete_blocks(machine)?;
-    no_early_end(machine, &samples.open_cells(&verdicts))
+    let open: Vec<CellId> = standings.iter().filter(|it| it.is_open).map(|it| it.cell).collect();
+    no_early_end(machine, &open)
 }
 
 fn is_failed(slice: &Slice) -> bool {
@@ -46,10 +43,11 @@ fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
 }
 
 /// A study is judged as it was decided.
-fn same_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
+fn same_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
     if machine.scenario().has_costly_checks() {
         let judged = judge(machine.record()).cells;
-        if !judged.iter().map(|it| (it.cell, it.system, it.verdict)).eq(verdicts.iter().copied()) {
+        let decided = standings.iter().map(|it| (it.cell, it.system, it.verdict));
+        if !judged.iter().map(|it| (it.cell, it.system, it.verdict)).eq(decided) {
             return Err("the judgement and the decisions give different verdicts".to_owned());
         }
     }
@@ -57,20 +55,20 @@ fn same_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
 }
 
 /// No verdict contradicts the truth if there is next to no noise.
-fn true_verdicts(machine: &Machine, verdicts: &Verdicts) -> Result<(), String> {
+fn true_verdicts(machine: &Machine, standings: &[Standing]) -> Result<(), String> {
     let scenario = machine.scenario();
     if scenario.truth.slice_sd > QUIET_SD {
         return Ok(());
     }
     let cells = machine.record().study.cells.iter().enumerate();
     let indices: BTreeMap<CellId, usize> = cells.map(|(index, cell)| (cell.id, index)).collect();
-    for &(cell, system, verdict) in verdicts {
+    for &Standing { cell, system, verdict, .. } in standings {
         let change = indices.get(&cell).map_or(0.0, |&index| scenario.change(system, index));
         let is_true = match verdict {
             Verdict::Faster => change > 0.0,
             Verdict::Slower => change < 0.0,
             Verdict::Same => change == 0.0,
-            Verdict::Undecided | Verdict::Failed => true,
+            Verdict::Uneven | Verdict::Undecided | Verdict::Failed => true,
         };
         if !is_true {
             let test = cell.test;
@@ -91,13 +89,16 @@ fn complete_blocks(machine: &Machine) -> Result<(), String> {
         *round.or_default() += usize::from(slice.outcome == SliceOutcome::Good);
     }
     for block in record.blocks.iter().filter(|it| !machine.left_out().contains(&it.number)) {
-        for cell in block.cells.iter().filter(|cell| !failed.contains(cell)) {
-            let Some(taken) = rounds.get(&(block.number, *cell)) else {
+        for &BlockCell { id: cell, rounds: wanted } in &block.cells {
+            if failed.contains(&cell) {
+                continue;
+            }
+            let Some(taken) = rounds.get(&(block.number, cell)) else {
                 return Err(format!("block {} lacks {}", block.number, cell.test));
             };
             let good = taken.values().filter(|good| **good == record.systems.len()).count();
             let most = taken.keys().next_back().map_or(0, |last| last + 1);
-            let wanted = if cell.test.planning.uses_up_rows { 2 } else { block.rounds };
+            let wanted = if cell.test.planning.uses_up_rows { 2 } else { wanted };
             let is_complete = good >= wanted as usize || most.next_multiple_of(2) >= 2 * wanted;
             let is_enough = cell.test.planning.uses_up_rows && most >= 2;
             if !is_complete && !is_enough {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent, StudyRecord,
-    Trouble, Verdict, WorkCounters,
+    Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
+    StudyRecord, Trouble, Verdict, WorkCounters,
 };
 use assay_study::{Action, Executor, Outcome, Phase, Shard};
 use assay_verdict::{Sample, Samples};
@@ -213,9 +213,11 @@ impl Machine {
             self.ensure(is_new, "begins a block twice")?;
             let study = &self.record().study;
             self.ensure(block.number < study.blocks, "begins a block that is not planned")?;
-            let is_fitting = (2..=study.rounds.max(2)).contains(&block.rounds);
+            let fits = |cell: &BlockCell| (2..=study.rounds.max(2)).contains(&cell.rounds);
+            let is_fitting = block.cells.iter().all(fits);
             self.ensure(is_fitting && !block.cells.is_empty(), "plans an odd block")?;
-            self.ensure_decided(&block.cells, so_far)?;
+            let cells: Vec<CellId> = block.cells.iter().map(|cell| cell.id).collect();
+            self.ensure_decided(&cells, so_far)?;
             self.commit()?;
             self.scenario.record.blocks.push(block.clone());
         }
@@ -229,15 +231,16 @@ impl Machine {
         if record.blocks.is_empty() || !self.scenario.has_costly_checks() {
             return Ok(());
         }
-        let mut samples = Samples::of(record);
-        let verdicts = samples.verdicts();
+        let standings = Samples::of(record).standings();
         let is_compared =
             |system: usize| record.systems.get(system).is_some_and(|it| !it.is_base && !it.is_twin);
-        let compared = verdicts.iter().filter(|it| is_compared(it.1)).map(|it| &it.2);
+        let compared = standings.iter().filter(|it| is_compared(it.system)).map(|it| &it.verdict);
         self.ensure(compared.eq(so_far), "decides otherwise than its record")?;
-        let failed =
-            |cell: &CellId| verdicts.iter().any(|it| it.0 == *cell && it.2 == Verdict::Failed);
-        let mut open = samples.open_cells(&verdicts).into_iter().filter(|cell| !failed(cell));
+        let failed = |cell: &CellId| {
+            standings.iter().any(|it| it.cell == *cell && it.verdict == Verdict::Failed)
+        };
+        let open = standings.iter().filter(|it| it.is_open).map(|it| it.cell);
+        let mut open = open.filter(|cell| !failed(cell));
         self.ensure(open.all(|cell| cells.contains(&cell)), "leaves out a cell that is open")
     }
 
@@ -483,10 +486,13 @@ impl Machine {
                 return self.once(cell, system, is_recorded);
             }
             Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
-            Action::Begin { block, rounds, cells, is_recorded, so_far } => {
-                let cells = cells.into_iter().map(|cell| Ok(self.cell(cell)?.id));
+            Action::Begin { block, cells, is_recorded, so_far } => {
+                let cells = cells.into_iter().map(|(cell, rounds)| {
+                    let id = self.cell(cell)?.id;
+                    Ok(BlockCell { id, rounds })
+                });
                 let cells = cells.collect::<Result<_, Strike>>()?;
-                let block = Block { number: block, run: 0, rounds, cells };
+                let block = Block { number: block, run: 0, cells };
                 self.begin(block, is_recorded, &so_far)?;
             }
             Action::Disconnect => self.connected = None,

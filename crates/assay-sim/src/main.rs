@@ -46,8 +46,14 @@ fn main() -> Result<()> {
     for part in parts {
         all.add(&part?);
     }
-    let names =
-        [Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Undecided, Verdict::Failed];
+    let names = [
+        Verdict::Faster,
+        Verdict::Slower,
+        Verdict::Same,
+        Verdict::Uneven,
+        Verdict::Undecided,
+        Verdict::Failed,
+    ];
     let verdicts = names.map(|name| format!("{} {name:?}", all.verdicts[name as usize]));
     println!(
         "{} studies in {:.1} s: {} runs, {} slices; {}",
@@ -76,8 +82,8 @@ fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> 
             slices: ended.record.slices.len() as u64,
             ..Totals::default()
         };
-        for (_, system, verdict) in Samples::of(&ended.record).verdicts() {
-            one.verdicts[verdict as usize] += u64::from(system > 0);
+        for standing in Samples::of(&ended.record).standings() {
+            one.verdicts[standing.verdict as usize] += u64::from(standing.system > 0);
         }
         totals.add(&one);
     }

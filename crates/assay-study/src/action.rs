@@ -30,10 +30,8 @@ pub enum Action {
     Begin {
         /// Number of the block.
         block: u32,
-        /// Good rounds wanted of every cell.
-        rounds: u32,
-        /// The cells that take part, in order.
-        cells: Vec<usize>,
+        /// The cells that take part, in order, each with the number of good rounds wanted.
+        cells: Vec<(usize, u32)>,
         /// Whether an earlier run began the block, so that the ledger already has it.
         is_recorded: bool,
         /// The verdicts so far on the systems that are compared with the base.
@@ -72,8 +70,8 @@ pub enum Action {
         /// Number of events.
         events: u64,
     },
-    /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice that
-    /// fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
+    /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice
+    /// that fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
     Round {
         /// The cell.
         cell: usize,

@@ -63,30 +63,105 @@ impl Budget {
         self.began_s = None;
     }
 
-    /// Rounds of each of `cells` that the next block has time for; `None` if no further block fits.
+    /// The rounds of each cell that the next block has time for, in the order of the wishes; `None` if no further block
+    /// fits.
     pub(crate) fn rounds(
         &self,
         study: &Study,
-        cells: &[usize],
+        wishes: &[(usize, Wish)],
         blocks: BlocksLeft,
         used_s: f64,
-    ) -> Option<u32> {
-        if cells.is_empty() || blocks.left == 0 {
+    ) -> Option<Vec<(usize, u32)>> {
+        if wishes.is_empty() || blocks.left == 0 {
             return None;
         }
-        let once_s: f64 = cells.iter().filter_map(|&cell| self.round_s.get(cell)).sum();
+        let round_s = |cell: &usize| self.round_s.get(*cell).copied().unwrap_or(0.0);
+        let once_s: f64 = wishes.iter().map(|(cell, _)| round_s(cell)).sum();
         let left_s = study.budget_s - used_s;
         // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let fitting = (left_s / least_s).max(0.0) as u32;
         let blocks_left = blocks.left.min(fitting).max(1);
         let share_s = left_s / f64::from(blocks_left) - self.start_s;
-        let affordable = (share_s / once_s) as u32 / 2 * 2;
+        let equal = share_s / once_s;
         // The first blocks run even when the budget is too small: a study without a verdict helps nobody.
         let must_run = blocks.done < BLOCKS_MUST.min(study.blocks);
-        if affordable < ROUNDS_MIN && !must_run {
+        if equal < f64::from(ROUNDS_MIN) && !must_run {
             return None;
         }
-        Some(affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)))
+        let wanted = |wish: Wish| wish.rounds(equal, blocks_left);
+        // What cells need beyond the least shares out the time beyond the least.
+        let beyond = |wish: Wish| (wanted(wish) - f64::from(ROUNDS_MIN)).max(0.0);
+        let beyond_s: f64 = wishes.iter().map(|(cell, wish)| round_s(cell) * beyond(*wish)).sum();
+        let free_s = (share_s - f64::from(ROUNDS_MIN) * once_s).max(0.0);
+        let part = if beyond_s > free_s { free_s / beyond_s } else { 1.0 };
+        let most = study.rounds.max(ROUNDS_MIN);
+        let rounds = |wish: Wish| {
+            let affordable = f64::from(ROUNDS_MIN) + part * beyond(wish);
+            (affordable as u32 / ROUNDS_MIN * ROUNDS_MIN).clamp(ROUNDS_MIN, most)
+        };
+        Some(wishes.iter().map(|&(cell, wish)| (cell, rounds(wish))).collect())
+    }
+}
+
+/// What a cell needs of the blocks to come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Wish {
+    /// It takes part only because the writes of other cells must find its writes.
+    Nothing,
+    /// More blocks rather than more rounds.
+    Blocks,
+    /// This many rounds in all of these blocks together.
+    Rounds(f64),
+    /// Too little was measured to say.
+    Unknown,
+}
+
+/// Blocks after which it is known how much measurements vary.
+const BLOCKS_KNOWN: u32 = 2;
+
+/// Rounds of a cell in a block that are always enough to recognise what is unusual.
+const ROUNDS_ROBUST: f64 = 6.0;
+
+/// A cell gets at most this many times its equal share, because its estimate may be wrong.
+const SHARE_MAX: f64 = 3.0;
+
+/// Estimates of what is needed may be too small.
+const MARGIN: f64 = 1.3;
+
+impl Wish {
+    /// The wish of a cell that is not decided after so many blocks.
+    pub(crate) fn of(blocks: u32, rounds_to_go: Option<f64>) -> Self {
+        match rounds_to_go {
+            _ if blocks < BLOCKS_KNOWN => Self::Unknown,
+            Some(rounds) if rounds.is_finite() => Self::Rounds(rounds),
+            Some(_) => Self::Blocks,
+            None => Self::Unknown,
+        }
+    }
+
+    /// The wish of a cell in which two systems have these.
+    pub(crate) fn larger(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Rounds(one), Self::Rounds(other)) => Self::Rounds(one.max(other)),
+            (rounds @ Self::Rounds(_), _) | (_, rounds @ Self::Rounds(_)) => rounds,
+            (Self::Blocks, _) | (_, Self::Blocks) => Self::Blocks,
+            (Self::Nothing, Self::Nothing) => Self::Nothing,
+        }
+    }
+
+    /// Rounds in the next block, if equal shares were `equal` rounds.
+    fn rounds(self, equal: f64, blocks_left: u32) -> f64 {
+        // After the last block, time that is left is of no use.
+        let least = if blocks_left > 1 { equal.min(ROUNDS_ROBUST) } else { equal };
+        match self {
+            Self::Nothing => 0.0,
+            Self::Blocks => least,
+            Self::Unknown => equal,
+            Self::Rounds(rounds) => {
+                (MARGIN * rounds / f64::from(blocks_left)).min(SHARE_MAX * equal).max(least)
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use assay_model::{Block, CellId, Class, EventKind, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
-use crate::budget::{BlocksLeft, Budget};
+use crate::budget::{BlocksLeft, Budget, Wish};
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, rounds_for, write_events};
@@ -55,8 +55,8 @@ enum State {
 #[derive(Debug, Clone)]
 struct BlockState {
     number: u32,
-    /// Good rounds wanted of every cell.
-    rounds: u32,
+    /// Good rounds wanted of each cell.
+    rounds: BTreeMap<usize, u32>,
     /// Phases that are still to come, with their cells.
     phases: VecDeque<(Phase, Vec<usize>)>,
     phase: PhaseState,
@@ -188,8 +188,10 @@ impl Interleaved {
             (&Action::Calibrate { cell, events }, Outcome::Done) => {
                 self.calibrated(cell, events, used_s);
             }
-            (&Action::Begin { block, rounds, ref cells, .. }, Outcome::Done) => {
-                self.enter_phase(block, rounds, phases(&self.study, cells), used_s);
+            (&Action::Begin { block, ref cells, .. }, Outcome::Done) => {
+                let indices: Vec<usize> = cells.iter().map(|(cell, _)| *cell).collect();
+                let rounds = cells.iter().copied().collect();
+                self.enter_phase(block, rounds, phases(&self.study, &indices), used_s);
             }
             (Action::StartAll { .. }, Outcome::Done) => self.enter_cell(),
             (Action::StartAll { .. }, Outcome::Failed { system, why }) => {
@@ -251,7 +253,7 @@ impl Interleaved {
             return self.calibrate_from(cell + 1, used_s);
         };
         // How many rounds a cell may take can depend on its events.
-        let left = self.rounds_left(cell, block.rounds);
+        let left = self.rounds_left(cell, &block.rounds);
         self.pending_done();
         let state = self.phase_mut().and_then(|phase| phase.cell.as_mut());
         if let Some((state, left)) = state.filter(|state| state.cell == cell).zip(left) {
@@ -272,75 +274,82 @@ impl Interleaved {
         self.budget.between_blocks(used_s);
         let begin = if let Some(begun) = self.begun.take() {
             self.budget.resume_block();
-            let takes_part: BTreeSet<CellId> = begun.cells.iter().copied().collect();
-            let cells = self.cells().filter(|(_, id)| takes_part.contains(id));
-            let cells = cells.map(|(cell, _)| cell).collect();
-            Some((begun.number, begun.rounds, cells, true))
+            let rounds: BTreeMap<CellId, u32> =
+                begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
+            let cells = self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?)));
+            Some((begun.number, cells.collect(), true))
         } else {
-            self.next_block(used_s).map(|(block, rounds, cells)| (block, rounds, cells, false))
+            self.next_block(used_s).map(|(block, cells)| (block, cells, false))
         };
         self.state = match begin {
-            Some((block, rounds, cells, is_recorded)) => {
+            Some((block, cells, is_recorded)) => {
                 let so_far = self.so_far.clone();
-                State::Next(Action::Begin { block, rounds, cells, is_recorded, so_far })
+                State::Next(Action::Begin { block, cells, is_recorded, so_far })
             }
             None if self.is_unfinished => State::Ended(End::Unfinished),
             None => State::Ended(End::Complete),
         };
     }
 
-    /// The number, rounds and cells of the next block. There is none beyond those that were planned, so its number is
-    /// one that a ledger takes.
-    fn next_block(&mut self, used_s: f64) -> Option<(u32, u32, Vec<usize>)> {
-        let cells = self.open_cells();
+    /// The number of the next block, and its cells with their rounds. There is none beyond those that were planned, so
+    /// its number is one that a ledger takes.
+    fn next_block(&mut self, used_s: f64) -> Option<(u32, Vec<(usize, u32)>)> {
+        let wishes = self.wishes();
         let mut left = (self.blocks_done..self.study.blocks).filter(|block| self.shard.has(*block));
         let number = left.next()?;
         let blocks = BlocksLeft {
             done: (0..number).filter(|block| self.shard.has(*block)).count() as u32,
             left: 1 + left.count() as u32,
         };
-        let rounds = self.budget.rounds(&self.study, &cells, blocks, used_s)?;
+        let cells = self.budget.rounds(&self.study, &wishes, blocks, used_s)?;
         self.blocks_done = number.saturating_add(1);
         self.taken.clear();
-        Some((number, rounds, cells))
+        Some((number, cells))
     }
 
-    /// The cells that take part in the next block, in order.
-    fn open_cells(&mut self) -> Vec<usize> {
-        let undecided: BTreeSet<CellId> = if self.blocks_done == 0 {
-            self.cells().map(|(_, id)| id).collect()
+    /// The cells that take part in the next block, in order, and what each of them needs.
+    fn wishes(&mut self) -> Vec<(usize, Wish)> {
+        let mut open: BTreeMap<CellId, Wish> = BTreeMap::new();
+        if self.blocks_done == 0 {
+            open.extend(self.cells().map(|(_, id)| (id, Wish::Unknown)));
         } else {
-            let verdicts = self.samples.verdicts();
-            let compared = verdicts.iter().filter(|it| self.is_compared.get(it.1) == Some(&true));
-            self.so_far = compared.map(|(_, _, verdict)| *verdict).collect();
-            self.samples.open_cells(&verdicts).into_iter().collect()
-        };
+            let standings = self.samples.standings();
+            let compared =
+                standings.iter().filter(|it| self.is_compared.get(it.system) == Some(&true));
+            self.so_far = compared.map(|it| it.verdict).collect();
+            for standing in standings.iter().filter(|it| it.is_open) {
+                let wish = Wish::of(self.blocks_done, standing.rounds_to_go);
+                let known = open.entry(standing.cell).or_insert(wish);
+                *known = known.larger(wish);
+            }
+        }
         let is_open =
-            |&(cell, id): &(usize, CellId)| undecided.contains(&id) && !self.closed.contains(&cell);
+            |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.closed.contains(&cell);
         // A write test must find the data as the writes before it leave them, so all on the same instances go on
         // while one is open.
         let is_write = |id: CellId| id.test.class == Class::Write;
-        let open = self.cells().filter(is_open).map(|(_, id)| id);
-        let writing: BTreeSet<Phase> = open.filter(|id| is_write(*id)).map(Phase::of).collect();
+        let writes = self.cells().filter(is_open).map(|(_, id)| id).filter(|id| is_write(*id));
+        let writing: BTreeSet<Phase> = writes.map(Phase::of).collect();
         let takes_part = |it: &(usize, CellId)| {
             let (cell, id) = *it;
             let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
             is_open(it) || (is_of_writes && !self.closed.contains(&cell))
         };
-        self.cells().filter(takes_part).map(|(cell, _)| cell).collect()
+        let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(Wish::Nothing));
+        self.cells().filter(takes_part).map(wish).collect()
     }
 
     /// Enters the next phase of a block that has something left to measure, or leaves the block.
     fn enter_phase(
         &mut self,
         number: u32,
-        rounds: u32,
+        rounds: BTreeMap<usize, u32>,
         mut phases: VecDeque<(Phase, Vec<usize>)>,
         used_s: f64,
     ) {
         while let Some((phase, cells)) = phases.pop_front() {
             let is_left = |cell: &usize| {
-                let left = self.rounds_left(*cell, rounds);
+                let left = self.rounds_left(*cell, &rounds);
                 !self.closed.contains(cell) && !left.is_none_or(RoundsLeft::are_none)
             };
             let cells: VecDeque<usize> = cells.into_iter().filter(is_left).collect();
@@ -357,7 +366,7 @@ impl Interleaved {
 
     fn leave_phase(&mut self, used_s: f64) {
         if let State::InBlock(block) = &mut self.state {
-            let (number, rounds) = (block.number, block.rounds);
+            let (number, rounds) = (block.number, std::mem::take(&mut block.rounds));
             let phases = std::mem::take(&mut block.phases);
             self.enter_phase(number, rounds, phases, used_s);
         }
@@ -367,7 +376,7 @@ impl Interleaved {
     fn enter_cell(&mut self) {
         let State::InBlock(block) = &self.state else { return };
         let next = block.phase.cells.front().and_then(|&cell| {
-            let left = self.rounds_left(cell, block.rounds)?;
+            let left = self.rounds_left(cell, &block.rounds)?;
             Some(CellState { cell, left, is_connected: false })
         });
         if let Some(phase) = self.phase_mut() {
@@ -376,7 +385,8 @@ impl Interleaved {
         }
     }
 
-    fn rounds_left(&self, cell: usize, affordable: u32) -> Option<RoundsLeft> {
+    fn rounds_left(&self, cell: usize, rounds: &BTreeMap<usize, u32>) -> Option<RoundsLeft> {
+        let affordable = *rounds.get(&cell)?;
         let (wanted, most) = rounds_for(&self.study, self.study.cells.get(cell)?, affordable);
         let taken = self.taken.get(&cell);
         Some(RoundsLeft {
@@ -450,6 +460,7 @@ impl Interleaved {
             round,
             fitness,
             rate: None,
+            seconds: 0.0,
             cpu_per_op: None,
             twos: Vec::new(),
         };

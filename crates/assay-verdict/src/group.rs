@@ -159,19 +159,18 @@ fn resampled(member: &Reduced, drawn: &[u32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robust::{Value, centre};
+    use crate::robust::{Value, centres};
 
-    fn values(value: f64) -> [Value; 4] {
-        [0, 1, 2, 3].map(|round| Value { round, value })
+    /// Blocks with these logarithms, each the same in four rounds.
+    fn reduced(logs: &[f64]) -> Reduced {
+        let value =
+            |(block, &value): (u32, &f64)| [0, 1, 2, 3].map(|round| Value { block, round, value });
+        Reduced::new(&centres(&(0..).zip(logs).flat_map(value).collect::<Vec<_>>()).unwrap())
     }
 
     /// The interval of the median over tests with these logarithms, one for each block.
     fn interval(tests: &[&[f64]]) -> Option<Estimate> {
-        let reduced: Vec<Reduced> = tests
-            .iter()
-            .map(|blocks| (0..).zip(blocks.iter().map(|log| centre(&mut values(*log)).unwrap())))
-            .map(|blocks| Reduced::new(blocks).unwrap())
-            .collect();
+        let reduced: Vec<Reduced> = tests.iter().map(|blocks| reduced(blocks)).collect();
         let members: Vec<Member> = reduced
             .iter()
             .map(|reduced| Member {

@@ -7,7 +7,9 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, per_op};
-use crate::samples::{Fitness, Quantity, Sample, Samples};
+use crate::sample::{Fitness, Sample};
+use crate::samples::{Decided, Quantity, Samples};
+use crate::uneven::Surplus;
 use crate::{
     CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, steps,
     why,
@@ -22,6 +24,12 @@ impl Quantity {
             (None, None) => None,
         }
     }
+
+    /// The ratio of totals.
+    fn total(&self, index: usize, surplus: &[Option<Surplus>]) -> Option<Estimate> {
+        let effect = self.effects.get(index)?.as_ref()?;
+        Some(effect.with(surplus.get(index)?.as_ref()?).shown())
+    }
 }
 
 /// Judges everything a record holds, finished or not.
@@ -29,8 +37,8 @@ impl Quantity {
 pub fn judge(record: &StudyRecord) -> Judgement {
     let mut samples = Samples::of(record);
     let base = samples.base();
-    let (rqps, decisions) = samples.decide();
-    let (cpu, cpu_decisions) = samples.relative_cpu();
+    let Decided { rates: rqps, rate_decisions: decisions, surplus, cpu, cpu_decisions } =
+        samples.decide();
     let qps = samples.rates();
     let slices = judged_slices(record, &samples);
     let counts = counts(record);
@@ -45,6 +53,9 @@ pub fn judge(record: &StudyRecord) -> Judgement {
         described.is_disturbed = samples.is_disturbed(cell.id);
         described.qps = qps.shown(index);
         described.rqps = rqps.shown(index);
+        described.total = rqps.total(index, &surplus);
+        described.beyond_threshold = decision.beyond;
+        described.bound = decision.bound;
         described.cpu_ratio = cpu.shown(index);
         let cpu_effect = cpu.effects.get(index).and_then(Option::as_ref);
         described.cpu_verdict =
@@ -57,12 +68,6 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             doubt => doubt,
         };
         described.verdict = decision.verdict;
-        let effect = rqps.effects.get(index).and_then(Option::as_ref);
-        let effect = effect.filter(|_| decision.verdict != Verdict::Failed);
-        described.beyond_threshold = effect.and_then(|it| samples.rules().beyond_threshold(it));
-        described.bound = effect
-            .filter(|_| decision.verdict == Verdict::Same)
-            .map(|effect| samples.rules().bound(effect));
         cells.push(described);
     }
     why::explain(&mut cells, base);
@@ -163,6 +168,9 @@ fn described(
         qps: None,
         rqps: None,
         verdict: Verdict::Undecided,
+        beyond_threshold: None,
+        bound: None,
+        total: None,
         cpu_ratio: None,
         cpu_verdict: None,
         is_disturbed: false,
@@ -175,8 +183,6 @@ fn described(
         failure: counts.failure.clone(),
         latency: latency(slices()),
         per_op: per_op(slices(), planned.placement),
-        beyond_threshold: None,
-        bound: None,
         detectable: None,
         doubt: None,
         why: None,
@@ -192,6 +198,7 @@ fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> 
         slower: count(Verdict::Slower),
         faster: count(Verdict::Faster),
         same: count(Verdict::Same),
+        uneven: count(Verdict::Uneven),
         undecided: count(Verdict::Undecided),
         failed: count(Verdict::Failed),
         median,

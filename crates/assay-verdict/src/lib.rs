@@ -3,6 +3,7 @@
 //! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
 
 mod account;
+mod cell;
 mod crossover;
 mod effect;
 mod group;
@@ -10,23 +11,28 @@ mod judge;
 mod moderate;
 mod robust;
 mod rules;
+mod sample;
 mod samples;
 mod sequential;
 mod special;
 mod steps;
+mod student;
+mod uneven;
 mod why;
 
 use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
+pub use cell::QUIET_SHARE;
 pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
 pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
-pub use samples::{Fitness, QUIET_SHARE, Sample, Samples};
-pub use sequential::{ALPHA, benjamini_hochberg, look_level};
+pub use sample::{Fitness, Sample};
+pub use samples::{Samples, Standing};
+pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 pub use steps::{LineSummary, MainStep, Step};
 
 /// The results of a study.
@@ -62,15 +68,18 @@ pub struct CellJudgement {
     pub rqps: Option<Estimate>,
     /// Verdict on `rqps`. The base is `same` as itself.
     pub verdict: Verdict,
+    /// Confidence that the change exceeds the threshold in the direction of the estimate, from 0 to 1; `None` for the
+    /// base and without the blocks that a verdict needs.
+    pub beyond_threshold: Option<f64>,
+    /// The largest relative change, either way, that the interval at the level of the last look contains; `None` for
+    /// the base and without the blocks that a verdict needs.
+    pub bound: Option<f64>,
+    /// Relative QPS of the totals: all operations by all the time, stalls included. `rqps` is that of usual turns.
+    pub total: Option<Estimate>,
     /// Server CPU per operation, background threads included, divided by that of the base.
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
-    /// The confidence that the change of `rqps` exceeds the threshold in the direction of its estimate. `None` for the
-    /// base, after a failure, and with fewer blocks than a verdict needs.
-    pub beyond_threshold: Option<f64>,
-    /// The largest relative change of `rqps` that agrees with the verdict same; `None` for other verdicts and the base.
-    pub bound: Option<f64>,
     /// Slices of this system that the verdict uses.
     pub slices: u32,
     /// Slices in machine trouble. The verdict uses them only if the cell is disturbed.
@@ -129,6 +138,11 @@ pub enum Doubt {
     Smoke,
     /// The estimate lies where "same" and a change meet, so that more measuring hardly helps.
     AtThreshold,
+    /// The totals differ from the usual ratio by more than the threshold, but that may be chance.
+    PerhapsUneven {
+        /// Relative QPS of the totals.
+        total: f64,
+    },
     /// The interval is too wide.
     Wide {
         /// About how many times the measuring would narrow it enough, if the estimate is right.
@@ -175,6 +189,8 @@ pub struct SystemSummary {
     pub faster: u32,
     /// Cells with the verdict same.
     pub same: u32,
+    /// Cells with the verdict uneven.
+    pub uneven: u32,
     /// Cells with the verdict undecided.
     pub undecided: u32,
     /// Cells with the verdict failed.
@@ -190,7 +206,7 @@ impl SystemSummary {
     /// The number of cells, whatever their verdict.
     #[must_use]
     pub fn cells(&self) -> u32 {
-        self.slower + self.faster + self.same + self.undecided + self.failed
+        self.slower + self.faster + self.same + self.uneven + self.undecided + self.failed
     }
 }
 

@@ -6,7 +6,7 @@ use crate::robust::{mean, median};
 use crate::special::{trigamma, trigamma_inverse};
 
 /// Fewest variances from which a common prior can be learnt.
-const CELLS_MIN: usize = 3;
+pub(crate) const CELLS_MIN: usize = 3;
 
 /// Variances below this part of their median are raised to it: a variance of zero says nothing.
 const VARIANCE_FLOOR: f64 = 1e-5;

@@ -1,51 +1,151 @@
-//! The centre of a block: robust against the spikes of a shared machine.
+//! Centres of blocks: robust against the spikes of a shared machine.
 
-/// Part of the values cut off at either end before averaging.
+/// Part of the values of a cell at either end that are pulled in to the limit of the others.
 pub const TRIM: f64 = 0.1;
 
-/// A robust centre and the variance of that centre.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Centre {
-    pub(crate) value: f64,
-    /// Winsorised variance of the trimmed mean; `None` for a single round.
-    pub(crate) variance: Option<f64>,
-    /// Rounds that the values come from.
-    pub(crate) rounds: usize,
-}
+/// A block with fewer values has no middle of its own from which the search for its centre could begin.
+const MEDIAN_MIN: usize = 10;
 
-/// A value and the round that it comes from.
+/// Limits are computed anew from better centres this often. The second time changes hardly anything.
+const PASSES: u32 = 3;
+
+/// Steps to a centre (Newton's method). Five are usual.
+const STEPS_MAX: u32 = 30;
+
+/// A value, and the block and round that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Value {
+    pub(crate) block: u32,
     pub(crate) round: u32,
     pub(crate) value: f64,
 }
 
-/// The mean without the lowest and highest [`TRIM`] of the values, and its variance; `None` without values. Sorts the
-/// values and pulls the outer ones in.
+/// The robust centre of a block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Centre {
+    pub(crate) block: u32,
+    pub(crate) value: f64,
+    /// The number of values in the block.
+    pub(crate) count: f64,
+}
+
+/// The centres of the blocks of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Centres {
+    /// In the order of blocks.
+    pub(crate) blocks: Vec<Centre>,
+    /// The variance of a block's centre within the block, times its number of values; `None` without two rounds in
+    /// any block.
+    pub(crate) spread: Option<f64>,
+    /// Rounds in all blocks.
+    pub(crate) rounds: usize,
+    /// What each round adds to the deviation of its block's centre, in the order of the values.
+    pub(crate) influences: Vec<f64>,
+}
+
+/// The range of usual deviations from the centre of a block.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    lowest: f64,
+    highest: f64,
+}
+
+/// Centres of blocks (Huber's M-estimates); `None` without values. Values must come in the order of blocks and rounds.
+///
+/// A value further from the centre of its block than the limits counts as one at the limit. The limits leave out
+/// [`TRIM`] of the deviations at either end. They are those of all blocks together, because a block may have too few
+/// values to say what is usual.
 ///
 /// Values of one round depend on each other, and rounds do not. The variance is therefore that of the sums of rounds
-/// (the cluster-robust variance of a mean), after winsorising.
-pub(crate) fn centre(values: &mut [Value]) -> Option<Centre> {
-    values.sort_unstable_by(|one, other| one.value.total_cmp(&other.value));
-    let count = values.len();
-    let cut = (TRIM * count as f64) as usize;
-    let kept = values.get(cut..count - cut).filter(|kept| !kept.is_empty())?;
-    let sum: f64 = kept.iter().map(|it| it.value).sum();
-    let (share, value) = (kept.len() as f64, sum / kept.len() as f64);
-    let (lowest, highest) = (kept.first()?.value, kept.last()?.value);
-    values.iter_mut().for_each(|it| it.value = it.value.clamp(lowest, highest));
-    let middle = values.iter().map(|it| it.value).sum::<f64>() / count as f64;
-    values.sort_unstable_by(|one, other| {
-        one.round.cmp(&other.round).then(one.value.total_cmp(&other.value))
-    });
-    let (mut squares, mut rounds) = (0.0, 0);
-    for round in values.chunk_by(|one, next| one.round == next.round) {
-        squares += round.iter().map(|it| it.value - middle).sum::<f64>().powi(2);
-        rounds += 1;
+/// (the cluster-robust variance of a mean).
+pub(crate) fn centres(values: &[Value]) -> Option<Centres> {
+    let blocks = || values.chunk_by(|one, next| one.block == next.block);
+    let of_all = middle(values)?;
+    let start = |block: &[Value]| match block.len() < MEDIAN_MIN {
+        true => Some(of_all),
+        false => middle(block),
+    };
+    let mut found: Vec<f64> = blocks().filter_map(start).collect();
+    let mut limits = Limits::of(values, &found)?;
+    for _ in 0..PASSES {
+        found = blocks().zip(&found).map(|(block, from)| limits.centre(block, *from)).collect();
+        limits = Limits::of(values, &found)?;
     }
-    let correction = rounds as f64 / (rounds as f64 - 1.0);
-    let variance = (rounds > 1).then(|| squares * correction / (share * share));
-    Some(Centre { value, variance, rounds })
+    let (mut influences, mut squares, mut usual) = (Vec::new(), 0.0, 0_usize);
+    for (block, centre) in blocks().zip(&found) {
+        let count = block.len() as f64;
+        usual += block.iter().filter(|it| limits.contain(it.value - centre)).count();
+        let pulled_in = |it: &Value| limits.pull_in(it.value - centre);
+        let rest = block.iter().map(pulled_in).sum::<f64>() / count;
+        for round in block.chunk_by(|one, next| one.round == next.round) {
+            let sum: f64 = round.iter().map(|it| pulled_in(it) - rest).sum();
+            squares += sum * sum;
+            influences.push(sum / count);
+        }
+    }
+    let (count, rounds) = (values.len() as f64, influences.len());
+    let share = (usual as f64 / count).max(1.0 - 2.0 * TRIM);
+    influences.iter_mut().for_each(|influence| *influence /= share);
+    let free = rounds - found.len();
+    let correction = rounds as f64 / free as f64;
+    let centre = |(block, value): (&[Value], f64)| {
+        Some(Centre { block: block.first()?.block, value, count: block.len() as f64 })
+    };
+    Some(Centres {
+        spread: (free > 0).then(|| correction * squares / (count * share * share)),
+        blocks: blocks().zip(found).filter_map(centre).collect(),
+        rounds,
+        influences,
+    })
+}
+
+fn middle(values: &[Value]) -> Option<f64> {
+    median(&values.iter().map(|it| it.value).collect::<Vec<_>>())
+}
+
+impl Limits {
+    /// The limits of values in blocks with these centres.
+    fn of(values: &[Value], centres: &[f64]) -> Option<Self> {
+        let blocks = values.chunk_by(|one, next| one.block == next.block);
+        let deviations = |(block, centre): (&[Value], &f64)| {
+            block.iter().map(|it| it.value - centre).collect::<Vec<_>>()
+        };
+        let mut sorted: Vec<f64> = blocks.zip(centres).flat_map(deviations).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let cut = (TRIM * sorted.len() as f64) as usize;
+        if cut == 0 {
+            return Some(Self { lowest: f64::NEG_INFINITY, highest: f64::INFINITY });
+        }
+        let last = sorted.len().checked_sub(1 + cut)?;
+        Some(Self { lowest: *sorted.get(cut)?, highest: *sorted.get(last)? })
+    }
+
+    fn contain(self, deviation: f64) -> bool {
+        (self.lowest..=self.highest).contains(&deviation)
+    }
+
+    fn pull_in(self, deviation: f64) -> f64 {
+        deviation.max(self.lowest).min(self.highest)
+    }
+
+    /// The centre from which the pulled-in deviations of a block add up to zero.
+    fn centre(self, block: &[Value], from: f64) -> f64 {
+        let mut centre = from;
+        for _ in 0..STEPS_MAX {
+            let (mut sum, mut usual) = (0.0, 0_u32);
+            for value in block {
+                let deviation = value.value - centre;
+                sum += self.pull_in(deviation);
+                usual += u32::from(self.contain(deviation));
+            }
+            let step = sum / f64::from(if usual > 0 { usual } else { block.len() as u32 });
+            centre += step;
+            if step.abs() <= f64::EPSILON * centre.abs() {
+                break;
+            }
+        }
+        centre
+    }
 }
 
 pub(crate) fn mean(values: &[f64]) -> f64 {
@@ -72,37 +172,104 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use statrs::distribution::{ContinuousCDF, Normal};
+
     use super::*;
 
     fn each_of_a_round(values: &[f64]) -> Vec<Value> {
-        (0..).zip(values).map(|(round, &value)| Value { round, value }).collect()
+        (0..).zip(values).map(|(round, &value)| Value { block: 0, round, value }).collect()
+    }
+
+    fn centre(values: &[Value]) -> (f64, Option<f64>) {
+        let found = centres(values).unwrap();
+        assert_eq!(found.blocks.len(), 1);
+        let centre = found.blocks[0];
+        (centre.value, found.spread.map(|spread| spread / centre.count))
     }
 
     /// With one value in each round, it is the variance of the mean; equal values within rounds add nothing.
     #[test]
     fn values_of_a_round_count_as_one() {
-        let alone = centre(&mut each_of_a_round(&[1.0, 2.0, 6.0])).unwrap();
-        assert!((alone.variance.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{alone:?}");
-        let threefold = each_of_a_round(&[1.0, 2.0, 6.0]).repeat(3);
-        let threefold = centre(&mut threefold.clone()).unwrap();
-        assert!((threefold.variance.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{threefold:?}");
-        assert_eq!((alone.rounds, threefold.rounds), (3, 3));
-        let one_round = Value { round: 5, value: 1.0 };
-        assert_eq!(centre(&mut [one_round; 4]).unwrap().variance, None);
+        let (_, alone) = centre(&each_of_a_round(&[1.0, 2.0, 6.0]));
+        assert!((alone.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{alone:?}");
+        let threefold = each_of_a_round(&[1.0, 2.0, 6.0]);
+        let threefold: Vec<Value> = threefold.into_iter().flat_map(|it| [it; 3]).collect();
+        let (_, variance) = centre(&threefold);
+        assert!((variance.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{variance:?}");
+        let one_round = Value { block: 0, round: 5, value: 1.0 };
+        assert_eq!(centre(&[one_round; 4]), (1.0, None));
     }
 
     #[test]
-    fn spikes_are_cut_off() {
+    fn spikes_are_pulled_in() {
         let mut values = each_of_a_round(&[1.0; 20]);
         values[3].value = 100.0;
         values[7].value = -50.0;
-        assert_eq!(centre(&mut values).map(|it| it.value), Some(1.0));
+        assert!((centre(&values).0 - 1.0).abs() < 1e-9);
+    }
+
+    /// Four blocks of five values: none of them shows alone what is usual.
+    #[test]
+    fn limits_are_those_of_all_blocks_together() {
+        let values = |spike: f64| -> Vec<Value> {
+            let of = |index: u32| if index == 7 { spike } else { f64::from(index % 5) };
+            let value = |index| Value { block: index / 5, round: index % 5, value: of(index) };
+            (0..20).map(value).collect()
+        };
+        let (calm, spiked) = (centres(&values(2.0)).unwrap(), centres(&values(1e6)).unwrap());
+        for (calm, spiked) in calm.blocks.iter().zip(&spiked.blocks) {
+            assert!((calm.value - spiked.value).abs() < 1.0, "{calm:?} {spiked:?}");
+        }
+        assert!(spiked.spread.unwrap() < 4.0 * calm.spread.unwrap());
+    }
+
+    /// Normal noise: the variance of the centre is a little above that of the mean, and the claimed one is right.
+    #[test]
+    fn centres_vary_as_they_claim() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut normal = || Normal::standard().inverse_cdf(random.random_range(1e-12..1.0));
+        let (blocks, rounds, per_round) = (4, 20, 5);
+        let (mut true_squares, mut claimed) = (0.0, 0.0);
+        let studies = 500;
+        for _ in 0..studies {
+            let mut values = Vec::new();
+            for (block, round) in (0..blocks).flat_map(|it| (0..rounds).map(move |at| (it, at))) {
+                let of_round = 0.5 * normal();
+                values.extend((0..per_round).map(|_| of_round + normal()).map(|value| Value {
+                    block,
+                    round,
+                    value,
+                }));
+            }
+            let found = centres(&values).unwrap();
+            true_squares += found.blocks.iter().map(|it| it.value * it.value).sum::<f64>();
+            claimed += found.spread.unwrap() / f64::from(per_round * rounds) * f64::from(blocks);
+        }
+        let of_mean = (0.25 + 1.0 / f64::from(per_round)) / f64::from(rounds);
+        let each = true_squares / f64::from(studies * blocks);
+        assert!((0.95..1.15).contains(&(each / of_mean)), "{}", each / of_mean);
+        assert!((0.9..1.1).contains(&(claimed / true_squares)), "{}", claimed / true_squares);
     }
 
     #[test]
     fn few_values_are_all_used() {
-        assert_eq!(centre(&mut each_of_a_round(&[1.0, 2.0, 6.0])).map(|it| it.value), Some(3.0));
-        assert_eq!(centre(&mut []), None);
+        assert_eq!(centre(&each_of_a_round(&[1.0, 2.0, 6.0])).0, 3.0);
+        assert_eq!(centres(&[]), None);
+    }
+
+    /// A bad instance is not mistaken for spikes.
+    #[test]
+    fn blocks_far_from_each_other_keep_their_centres() {
+        let value = |index: u32| {
+            let (block, noise) = (index / 40, 0.01 * f64::from(index % 7));
+            Value { block, round: index % 40, value: f64::from(block) + noise }
+        };
+        let values: Vec<Value> = (0..160).map(value).collect();
+        for (block, centre) in (0..).zip(&centres(&values).unwrap().blocks) {
+            assert!((centre.value - f64::from(block) - 0.03).abs() < 0.01, "{centre:?}");
+        }
     }
 
     #[test]

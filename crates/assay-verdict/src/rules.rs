@@ -3,8 +3,10 @@
 use assay_model::{Preset, Study, Verdict};
 
 use crate::Doubt;
-use crate::effect::{Effect, is_of_use};
-use crate::sequential::{ALPHA, benjamini_hochberg, levels, look_level, shares};
+use crate::effect::Effect;
+use crate::sequential::{ALPHA, benjamini_hochberg, levels, shares};
+use crate::student::is_of_use;
+use crate::uneven::Surplus;
 
 /// Blocks that a verdict needs, unless the study is planned with fewer. With fewer blocks, the largest claims would be
 /// those with the least replication.
@@ -37,12 +39,25 @@ pub(crate) struct Decision {
     pub(crate) verdict: Verdict,
     /// Smallest relative change that would be called; `None` if nothing would be.
     pub(crate) detectable: Option<f64>,
+    /// Confidence that the change exceeds the threshold.
+    pub(crate) beyond: Option<f64>,
+    /// The largest change that the interval of this look contains.
+    pub(crate) bound: Option<f64>,
     /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
+    /// Further rounds after which it would be decided, if the estimate is right; infinite if rounds do not help.
+    pub(crate) rounds_to_go: Option<f64>,
 }
 
 impl Decision {
-    const NONE: Self = Self { verdict: Verdict::Undecided, detectable: None, doubt: None };
+    const NONE: Self = Self {
+        verdict: Verdict::Undecided,
+        detectable: None,
+        beyond: None,
+        bound: None,
+        doubt: None,
+        rounds_to_go: None,
+    };
 }
 
 /// How verdicts are reached in a study.
@@ -63,7 +78,7 @@ impl Rules {
         let planned = study.blocks.max(1);
         Self {
             planned,
-            levels: levels(planned),
+            levels: levels(planned, planned),
             blocks_min: BLOCKS_MIN.min(planned),
             threshold: threshold(study),
             smoke: study.preset == Preset::Smoke,
@@ -72,65 +87,100 @@ impl Rules {
 
     /// Takes note of a block, which may be beyond the plan.
     pub(crate) fn see(&mut self, block: u32) {
-        let looks = block.saturating_add(1).min(LOOKS_MAX);
-        for look in self.levels.len() as u32 + 1..=looks {
-            self.levels.push(look_level(look, self.planned));
+        let looks = block.saturating_add(1).min(self.planned.max(LOOKS_MAX));
+        if looks as usize > self.levels.len() {
+            self.levels = levels(looks, self.planned);
         }
     }
 
-    fn level(&self, effect: &Effect) -> f64 {
+    /// The level at which an effect is tested: that of the look at its last block.
+    pub(crate) fn level(&self, effect: &Effect) -> f64 {
         let look = effect.blocks.max(1) as usize - 1;
         self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
     }
 
-    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with.
+    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with, and 1 for a change
+    /// within the threshold, which is never called: the rate of false discoveries is that of the calls.
     fn spent_p_value(&self, effect: &Effect) -> f64 {
         let level = self.level(effect);
-        if is_of_use(level) { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
+        let is_callable = is_of_use(level) && self.is_beyond(effect.log);
+        if is_callable { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
-    /// Verdicts on ratios for which more is better, for all cells in order, and in each cell for all systems. The false
-    /// discovery rate is controlled within each system's cells.
-    pub(crate) fn decisions(&self, systems: usize, effects: &[Option<Effect>]) -> Vec<Decision> {
-        let mut decisions = vec![Decision::NONE; effects.len()];
-        for system in 0..systems {
-            let of_system = effects.iter().enumerate().skip(system).step_by(systems);
-            let judged: Vec<(usize, Effect)> =
-                of_system.filter_map(|(index, effect)| effect.map(|it| (index, it))).collect();
-            // A p-value is compared with the error that this look may spend.
-            let p_values: Vec<f64> =
-                judged.iter().map(|(_, effect)| self.spent_p_value(effect)).collect();
-            let changed = benjamini_hochberg(&p_values, ALPHA);
-            let shares = shares(&p_values, ALPHA);
-            for (((index, effect), changed), share) in judged.into_iter().zip(changed).zip(shares) {
-                let strict = self.level(&effect) * share;
-                decisions[index] = Decision {
-                    verdict: self.decide(&effect, changed),
-                    detectable: (effect.blocks >= self.blocks_min)
-                        .then(|| effect.detectable(strict, POWER, self.threshold))
-                        .filter(|change| change.is_finite()),
-                    doubt: Some(self.doubt(&effect, strict)),
-                };
+    /// Whether a change exceeds the threshold.
+    fn is_beyond(&self, log: f64) -> bool {
+        (log.exp() - 1.0).abs() > self.threshold
+    }
+
+    /// Verdicts on ratios for which more is better. The rate of false discoveries is controlled over all ratios of all
+    /// lists together.
+    pub(crate) fn decisions<const N: usize>(
+        &self,
+        family: [&[Option<Effect>]; N],
+    ) -> [Vec<Decision>; N] {
+        // A p-value is compared with the error that this look may spend.
+        let p_values: Vec<f64> = family
+            .iter()
+            .flat_map(|list| list.iter().flatten())
+            .map(|effect| self.spent_p_value(effect))
+            .collect();
+        let changed = benjamini_hochberg(&p_values, ALPHA);
+        let mut tested = changed.into_iter().zip(shares(&p_values, ALPHA));
+        family.map(|list| {
+            let decision = |effect: &Option<Effect>| match effect {
+                Some(effect) => tested.next().map_or(Decision::NONE, |(changed, share)| {
+                    self.decision(effect, changed, share)
+                }),
+                None => Decision::NONE,
+            };
+            list.iter().map(decision).collect()
+        })
+    }
+
+    fn decision(&self, effect: &Effect, changed: bool, share: f64) -> Decision {
+        let strict = self.level(effect) * share;
+        let is_ready = effect.blocks >= self.blocks_min;
+        let detectable = effect.detectable(strict, POWER, self.threshold);
+        let wide = effect.interval(self.level(effect));
+        Decision {
+            verdict: self.decide(effect, changed),
+            detectable: Some(detectable).filter(|change| is_ready && change.is_finite()),
+            beyond: is_ready.then(|| effect.beyond(self.threshold)),
+            bound: Some((1.0 - wide.low).max(wide.high - 1.0))
+                .filter(|it| is_ready && it.is_finite()),
+            doubt: Some(self.doubt(effect, strict)),
+            rounds_to_go: Some(self.rounds_to_go(effect, share)),
+        }
+    }
+
+    /// Takes back what totals contradict: a system that stalls at times is not the same, and not faster.
+    pub(crate) fn see_uneven(
+        &self,
+        decisions: &mut [Decision],
+        effects: &[Option<Effect>],
+        surplus: &[Option<Surplus>],
+    ) {
+        let judged = effects.iter().flatten().count().max(1) as f64;
+        for ((decision, effect), surplus) in decisions.iter_mut().zip(effects).zip(surplus) {
+            let Some((effect, surplus)) = effect.as_ref().zip(surplus.as_ref()) else { continue };
+            let total = effect.log + surplus.log;
+            let agrees = match decision.verdict {
+                Verdict::Faster => total > 0.0 && self.is_beyond(total),
+                Verdict::Slower => total < 0.0 && self.is_beyond(total),
+                _ => false,
+            };
+            let is_ready = effect.blocks >= self.blocks_min && !self.smoke;
+            if agrees || !is_ready || !self.is_beyond(surplus.log) {
+                continue;
+            }
+            // Bonferroni: one of all cells may look uneven by chance.
+            if surplus.p_value() < self.level(effect) / judged {
+                decision.verdict = Verdict::Uneven;
+            } else if decision.verdict == Verdict::Same {
+                decision.verdict = Verdict::Undecided;
+                decision.doubt = Some(Doubt::PerhapsUneven { total: total.exp() });
             }
         }
-        decisions
-    }
-
-    /// The confidence that a change exceeds the threshold in the direction of its estimate; `None` with fewer blocks than
-    /// a verdict needs.
-    pub(crate) fn beyond_threshold(&self, effect: &Effect) -> Option<f64> {
-        let beyond = if effect.log < 0.0 {
-            1.0 - effect.above((-self.threshold).ln_1p())
-        } else {
-            effect.above(self.threshold.ln_1p())
-        };
-        (effect.blocks >= self.blocks_min).then_some(beyond)
-    }
-
-    /// The largest relative change that the interval at the level of this look contains.
-    pub(crate) fn bound(&self, effect: &Effect) -> f64 {
-        let interval = effect.interval(self.level(effect));
-        (interval.low - 1.0).abs().max((interval.high - 1.0).abs())
     }
 
     fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
@@ -138,14 +188,37 @@ impl Rules {
         let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);
         if effect.blocks < self.blocks_min {
             Verdict::Undecided
-        } else if changed && wide.value > most {
+        } else if changed && effect.log > 0.0 {
             Verdict::Faster
-        } else if changed && wide.value < least {
+        } else if changed {
             Verdict::Slower
         } else if !self.smoke && wide.low >= least && wide.high <= most {
             Verdict::Same
         } else {
             Verdict::Undecided
+        }
+    }
+
+    /// The largest half-width with which an effect would be called, or would be called the same; and whether it is a
+    /// change that would be called.
+    fn room(&self, effect: &Effect) -> (f64, bool) {
+        let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
+        if effect.log < low || effect.log > high {
+            (effect.log.abs(), true)
+        } else {
+            ((effect.log - low).min(high - effect.log), false)
+        }
+    }
+
+    /// Rounds that are needed until the last planned look. At the threshold, no number of them decides.
+    fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
+        let level = self.levels.get(self.planned as usize - 1).copied().unwrap_or(ALPHA);
+        let (room, is_change) = self.room(effect);
+        let level = if is_change { level * share } else { level };
+        if room < NEAR * self.threshold.ln_1p() {
+            f64::INFINITY
+        } else {
+            effect.rounds_to(room, level, self.planned)
         }
     }
 
@@ -157,14 +230,9 @@ impl Rules {
         if effect.blocks < self.blocks_min {
             return Doubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
-        let (low, high) = ((-self.threshold).ln_1p(), self.threshold.ln_1p());
-        // The half-width must stay within this room for the effect to be called, or to be called the same.
-        let (half, room) = if effect.log < low || effect.log > high {
-            (effect.half_width(strict), effect.log.abs())
-        } else {
-            let room = (effect.log - low).min(high - effect.log);
-            (effect.half_width(self.level(effect)), room)
-        };
+        let high = self.threshold.ln_1p();
+        let (room, is_change) = self.room(effect);
+        let half = effect.half_width(if is_change { strict } else { self.level(effect) });
         // An estimate says where the change lies only once the half-width of its interval is no larger than the
         // threshold.
         if room < NEAR * high && half <= high {
@@ -192,7 +260,7 @@ mod tests {
         let decided = |level, log| {
             // An effect without any spread, as if all slices were equal.
             let effects = [Some(effect(log, 0.0, 3.0))];
-            rules(level).decisions(1, &effects)[0]
+            rules(level).decisions([&effects])[0][0]
         };
         for (log, verdict) in
             [(0.5, Verdict::Faster), (-0.5, Verdict::Slower), (0.0, Verdict::Same)]

@@ -69,10 +69,8 @@ pub(crate) fn steps(
 ) -> (Vec<Step>, Vec<LineSummary>) {
     let lines = lines(&record.systems, samples.base());
     let pairs = pairs(&lines, samples.base());
-    let rates = samples.relative_rates(&pairs);
-    // All pairs of all cells are one family.
-    let decisions = samples.rules().decisions(1, &rates.effects);
-    let compared = Compared { samples, cells, pairs, rates, decisions };
+    let (rates, decisions) = samples.compare(&pairs);
+    let compared = Compared { base: samples.base(), cells, pairs, rates, decisions };
     let (mut steps, mut summaries) = (Vec::new(), Vec::new());
     for (number, planned) in record.study.cells.iter().enumerate() {
         for line in &lines {
@@ -129,7 +127,7 @@ fn pairs(lines: &[Vec<usize>], base: usize) -> Vec<(usize, usize)> {
 
 /// Pairs of systems, compared in every cell.
 struct Compared<'a> {
-    samples: &'a Samples,
+    base: usize,
     /// The judged cells, in which all systems are compared with the base.
     cells: &'a [CellJudgement],
     pairs: Vec<(usize, usize)>,
@@ -142,28 +140,26 @@ impl Compared<'_> {
     fn step(&self, number: usize, cell: CellId, from: usize, to: usize) -> (Step, Option<Effect>) {
         let pair = self.pairs.iter().position(|pair| *pair == (from, to));
         let index = pair.map(|pair| number * self.pairs.len() + pair);
+        let decision = index.and_then(|index| self.decisions.get(index));
+        let called = decision.map_or(Verdict::Undecided, |it| it.verdict);
         let effect = index.and_then(|index| *self.rates.effects.get(index)?);
-        let called = index.and_then(|index| Some(self.decisions.get(index)?.verdict));
-        let has_failed = [from, to].iter().any(|&system| self.samples.has_failed(cell, system));
-        let of_base = self.cells.iter().find(|judged| {
-            from == self.samples.base() && (judged.cell, judged.system) == (cell, to)
-        });
+        let effect = effect.filter(|_| called != Verdict::Failed);
+        let of_base = self
+            .cells
+            .iter()
+            .find(|judged| from == self.base && (judged.cell, judged.system) == (cell, to));
         let (ratio, verdict) = match of_base {
             Some(judged) => (judged.rqps, judged.verdict),
-            None => (
-                index.and_then(|index| self.rates.shown(index)),
-                if has_failed { Verdict::Failed } else { called.unwrap_or(Verdict::Undecided) },
-            ),
+            None => (index.and_then(|index| self.rates.shown(index)), called),
         };
-        let effect = effect.filter(|_| !has_failed);
         let step = Step {
             cell,
             from,
             to,
             ratio,
             verdict,
-            beyond_threshold: effect.and_then(|it| self.samples.rules().beyond_threshold(&it)),
-            is_change: is_called(verdict) && called == Some(verdict),
+            beyond_threshold: decision.and_then(|it| it.beyond).filter(|_| effect.is_some()),
+            is_change: is_called(verdict) && called == verdict,
         };
         (step, effect)
     }
@@ -197,7 +193,8 @@ fn main_step(whole: &Step, steps: &[(Step, Option<Effect>)]) -> Option<MainStep>
     let others = measured.iter().enumerate().filter(|(other, _)| *other != position);
     let doubts = others.map(|(other, (_, smaller))| {
         let ahead = effect.minus(smaller, other.abs_diff(position) == 1);
-        if effect.log < 0.0 { ahead.above(0.0) } else { 1.0 - ahead.above(0.0) }
+        let certain = ahead.beyond(0.0);
+        if (ahead.log < 0.0) == (effect.log < 0.0) { 1.0 - certain } else { certain }
     });
     Some(MainStep {
         from: main.from,
@@ -208,15 +205,6 @@ fn main_step(whole: &Step, steps: &[(Step, Option<Effect>)]) -> Option<MainStep>
 }
 
 impl Effect {
-    /// The confidence that the true logarithm lies above `bound`: one minus the p-value of the contrary.
-    pub(crate) fn above(&self, bound: f64) -> f64 {
-        let distance = self.log - bound;
-        match self.se {
-            se if se > 0.0 => 1.0 - self.tail(distance / se),
-            _ => f64::from(u8::from(distance > 0.0)),
-        }
-    }
-
     /// The difference from another step of the same line. Neighbours share a system, whose error enters the two with
     /// opposite signs. Its variance is at most that of either step, so the variance of the difference is not
     /// underestimated.
@@ -303,18 +291,5 @@ mod tests {
         assert_eq!(main(&logs, &[Undecided, Undecided], Slower), None);
         assert_eq!(main(&logs, &[Slower, Undecided], Same), None);
         assert_eq!(main(&logs, &[Faster, Undecided], Slower), None);
-    }
-
-    /// Values by Simpson's rule on the density.
-    #[test]
-    fn confidence_is_that_of_students_t() {
-        for (effect, bound, confidence) in [
-            (effect(0.03, 0.01, 7.0), 0.01, 0.957_190_35),
-            (effect(0.0, 0.02, 3.0), -0.03, 0.884_708_07),
-            (effect(0.02, 0.0, 3.0), 0.01, 1.0),
-            (effect(0.02, 0.0, 3.0), 0.03, 0.0),
-        ] {
-            assert!((effect.above(bound) - confidence).abs() < 1e-6, "{}", effect.above(bound));
-        }
     }
 }

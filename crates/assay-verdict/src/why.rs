@@ -10,10 +10,14 @@ const CHANGED: f64 = 0.10;
 /// Fewer reads per operation than this count as none: the data is cached.
 const CACHED_READS: f64 = 0.01;
 
-/// Explains every cell that is faster or slower. A cell comes with all systems, in their order.
+/// Explains every cell that is faster, slower or uneven. A cell comes with all systems, in their order.
 pub(crate) fn explain(cells: &mut [CellJudgement], base: usize) {
     for index in 0..cells.len() {
         let one = &cells[index];
+        if one.verdict == Verdict::Uneven {
+            cells[index].why = stalls(one);
+            continue;
+        }
         if !matches!(one.verdict, Verdict::Faster | Verdict::Slower) {
             continue;
         }
@@ -21,6 +25,17 @@ pub(crate) fn explain(cells: &mut [CellJudgement], base: usize) {
         let pair = of_base.and_then(|c| c.per_op).zip(one.per_op);
         cells[index].why = pair.and_then(|(before, after)| sentence(&before, &after));
     }
+}
+
+/// Says which of the systems stalls.
+fn stalls(cell: &CellJudgement) -> Option<String> {
+    let (usual, total) = cell.rqps.zip(cell.total)?;
+    let which = if total.value < usual.value { "this system" } else { "the base" };
+    Some(format!(
+        "{which} stalls at times: usual turns have a relative QPS of {:.2}, all work by all time one of {:.2} \
+         [{:.2}, {:.2}]",
+        usual.value, total.value, total.low, total.high
+    ))
 }
 
 fn sentence(before: &PerOp, after: &PerOp) -> Option<String> {

@@ -33,9 +33,8 @@ fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
 }
 
 fn open_cells(record: &StudyRecord) -> Vec<CellId> {
-    let mut samples = Samples::of(record);
-    let verdicts = samples.verdicts();
-    samples.open_cells(&verdicts)
+    let open = Samples::of(record).standings().into_iter().filter(|it| it.is_open);
+    open.map(|it| it.cell).collect()
 }
 
 #[test]

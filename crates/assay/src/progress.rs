@@ -39,6 +39,7 @@ pub(crate) struct Tally {
     slower: u32,
     faster: u32,
     same: u32,
+    uneven: u32,
     open: u32,
     failed: u32,
 }
@@ -52,6 +53,7 @@ impl Tally {
                 Verdict::Slower => &mut tally.slower,
                 Verdict::Faster => &mut tally.faster,
                 Verdict::Same => &mut tally.same,
+                Verdict::Uneven => &mut tally.uneven,
                 Verdict::Undecided => &mut tally.open,
                 Verdict::Failed => &mut tally.failed,
             } += 1;
@@ -71,6 +73,7 @@ impl Tally {
             ("▼", self.slower, "slower", AnsiColor::Red.on_default()),
             ("▲", self.faster, "faster", AnsiColor::Green.on_default()),
             ("=", self.same, "same", Style::new()),
+            ("≠", self.uneven, "uneven", AnsiColor::Yellow.on_default()),
             ("?", self.open, "open", Style::new().dimmed()),
             ("✗", self.failed, "failed", AnsiColor::Red.on_default()),
         ];

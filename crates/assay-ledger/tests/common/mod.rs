@@ -369,8 +369,9 @@ fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
         .zip(blocks)
         .map(|(number, (rounds, all))| {
             let take = if *all { study.cells.len() } else { 1 };
-            let cells = study.cells.iter().take(take).map(|cell| cell.id).collect();
-            Block { number, run: 0, rounds: *rounds, cells }
+            let cells = (*rounds..).zip(study.cells.iter().take(take));
+            let cells = cells.map(|(rounds, cell)| BlockCell { id: cell.id, rounds }).collect();
+            Block { number, run: 0, cells }
         })
         .collect()
 }

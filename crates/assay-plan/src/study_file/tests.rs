@@ -20,6 +20,7 @@ statements = "text"
 id-key = "secondary"
 slice = "100ms"
 write-slice = "200ms"
+turn = "10ms"
 blocks = 6
 rounds = 400
 compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
@@ -87,7 +88,7 @@ fn reads_every_key() {
         seed: 7,
         slice_s: Some(0.1),
         write_slice_s: Some(0.2),
-        turn_s: None,
+        turn_s: Some(0.01),
         blocks: Some(6),
         rounds: Some(400),
     };
@@ -139,6 +140,7 @@ statements = "text"
 id-key = "secondary"
 slice = "100ms"
 write-slice = "200ms"
+turn = "10ms"
 blocks = 6
 rounds = 400
 source = "maven"

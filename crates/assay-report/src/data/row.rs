@@ -7,6 +7,7 @@ use assay_verdict::{CellJudgement, PerOp};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
+use crate::view::tests::{beyond_threshold, same_within};
 use crate::view::undecided::why;
 
 /// A finite number, or null. Whole numbers stay exact.
@@ -143,8 +144,8 @@ impl<'a> CellRow<'a> {
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),
-            beyond_threshold: Number(judged.beyond_threshold),
-            same_within: Number(judged.bound),
+            beyond_threshold: Number(beyond_threshold(judged)),
+            same_within: Number(same_within(judged)),
             why: why(record, judged),
         }
     }

@@ -16,8 +16,14 @@ pub(crate) struct Filters<'a> {
 }
 
 /// The verdicts in the order in which their column is sorted.
-const VERDICTS: [Verdict; 5] =
-    [Verdict::Slower, Verdict::Faster, Verdict::Same, Verdict::Undecided, Verdict::Failed];
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Slower,
+    Verdict::Faster,
+    Verdict::Uneven,
+    Verdict::Same,
+    Verdict::Undecided,
+    Verdict::Failed,
+];
 
 impl<'a> Filters<'a> {
     pub(crate) fn new(report: &'a Report<'a>) -> Self {

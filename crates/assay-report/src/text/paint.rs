@@ -9,10 +9,11 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Phrases that are coloured wherever they stand.
-const PHRASES: [(&str, Style); 7] = [
+const PHRASES: [(&str, Style); 8] = [
     ("▲ faster", GREEN),
     ("▼ slower", RED),
     ("✗ failed", RED),
+    ("≠ uneven", YELLOW),
     ("? undecided", YELLOW),
     ("= same", DIM),
     ("suspicious:", YELLOW),

@@ -74,11 +74,12 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     }
 }
 
-fn counts(summary: &SystemSummary) -> [(Verdict, u32); 5] {
+fn counts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
     [
         (Verdict::Slower, summary.slower),
         (Verdict::Same, summary.same),
         (Verdict::Faster, summary.faster),
+        (Verdict::Uneven, summary.uneven),
         (Verdict::Undecided, summary.undecided),
         (Verdict::Failed, summary.failed),
     ]
@@ -127,6 +128,7 @@ fn sentence_below_name(base: &str, summary: &SystemSummary) -> String {
         Verdict::Slower => "Slower than",
         Verdict::Faster => "Faster than",
         Verdict::Same => "The same as",
+        Verdict::Uneven => "Uneven against",
         Verdict::Undecided => "Undecided against",
         Verdict::Failed => "Failed against",
     };

@@ -2,6 +2,7 @@
 
 use assay_verdict::CellJudgement;
 
+use super::tests::{beyond_threshold, same_within};
 use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
 
 /// A figure of a system in one test.
@@ -139,9 +140,9 @@ impl Figure {
             Self::Errors => thousands(cell.errors as f64),
             Self::Detectable => cell.detectable.map_or_else(|| NONE.to_owned(), share),
             Self::BeyondThreshold => {
-                cell.beyond_threshold.map_or_else(|| NONE.to_owned(), confidence)
+                beyond_threshold(cell).map_or_else(|| NONE.to_owned(), confidence)
             }
-            Self::SameWithin => cell.bound.map_or_else(|| NONE.to_owned(), within),
+            Self::SameWithin => same_within(cell).map_or_else(|| NONE.to_owned(), within),
             _ => figure(self.quantity(cell)),
         }
     }

@@ -150,13 +150,23 @@ fn measured<'a>(study: &'a JudgedStudy<'a>, cell: &'a CellJudgement) -> Measured
         qps: Rate(cell.qps),
         rqps: Ratio(cell.rqps),
         cpu_ratio: Ratio(cell.cpu_ratio),
-        beyond_threshold: cell.beyond_threshold.map(confidence),
-        bound: cell.bound.map(within),
+        beyond_threshold: beyond_threshold(cell).map(confidence),
+        bound: same_within(cell).map(within),
         cpu_change: cell
             .cpu_verdict
             .filter(|verdict| matches!(verdict, Verdict::Slower | Verdict::Faster)),
         notes: why.into_iter().chain(trouble::of_cell(cell)).collect(),
     }
+}
+
+/// The confidence that the change of a cell exceeds the threshold.
+pub(crate) fn beyond_threshold(cell: &CellJudgement) -> Option<f64> {
+    cell.beyond_threshold.filter(|_| cell.verdict != Verdict::Failed)
+}
+
+/// The bound that the verdict same comes with.
+pub(crate) fn same_within(cell: &CellJudgement) -> Option<f64> {
+    cell.bound.filter(|_| cell.verdict == Verdict::Same)
 }
 
 /// From this confidence on, a change is said to exceed the threshold.

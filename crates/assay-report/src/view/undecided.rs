@@ -21,6 +21,7 @@ enum Reason {
     Blocks,
     Hopeless,
     AtThreshold,
+    PerhapsUneven,
     FewBlocks,
     Smoke,
     SinglePair,
@@ -35,6 +36,7 @@ impl Reason {
             Doubt::FewBlocks { .. } => Self::FewBlocks,
             Doubt::Smoke => Self::Smoke,
             Doubt::AtThreshold => Self::AtThreshold,
+            Doubt::PerhapsUneven { .. } => Self::PerhapsUneven,
             Doubt::Wide { times, .. } if times > TIMES_MAX => Self::Hopeless,
             Doubt::Wide { is_between_blocks: true, .. } => Self::Blocks,
             Doubt::Wide { .. } => Self::Slices,
@@ -61,6 +63,10 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         Reason::AtThreshold => format!(
             "the change is about as large as the threshold ({threshold}): measuring longer hardly helps, another \
              `--threshold` does"
+        ),
+        Reason::PerhapsUneven => format!(
+            "usual turns are the same, but some are so slow that the totals differ by more than {threshold}, perhaps \
+             by chance: measure longer (`--budget`)"
         ),
         Reason::FewBlocks => format!(
             "measured in {} blocks that a verdict needs: {}",

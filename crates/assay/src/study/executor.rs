@@ -126,18 +126,21 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         Ok(Outcome::Loaded { rates })
     }
 
-    fn begin(&mut self, block: u32, rounds: u32, tests: usize, so_far: &[Verdict]) {
+    fn begin(&mut self, block: u32, cells: &[(usize, u32)], so_far: &[Verdict]) {
         self.tally = Tally::of(so_far);
         let study = self.recorder.study();
         let left = minutes((study.budget_s - self.recorder.used_s()).max(0.0));
         let known = self.tally.words();
         let gap = if known.is_empty() { "" } else { "; so far " };
+        let rounds = cells.iter().map(|(_, rounds)| *rounds);
+        let (least, most) = (rounds.clone().min().unwrap_or(0), rounds.max().unwrap_or(0));
+        let each = counted(u64::from(most), "round");
+        let each = if least == most { each } else { format!("{least} to {each}") };
         self.env.progress.begin(&format!(
-            "measuring block {} of {}: {}, {} each, at most {left} left{gap}{known}",
+            "measuring block {} of {}: {}, {each} each, at most {left} left{gap}{known}",
             block + 1,
             study.blocks,
-            counted(tests as u64, "test"),
-            counted(u64::from(rounds), "round"),
+            counted(cells.len() as u64, "test"),
         ));
     }
 
@@ -257,11 +260,11 @@ impl Executor for StudyExecutor<'_, '_> {
                 let id = self.cell(cell)?.id;
                 self.recorder.calibrated(id, events)?;
             }
-            Action::Begin { block, rounds, cells, is_recorded, so_far } => {
+            Action::Begin { block, cells, is_recorded, so_far } => {
                 if !is_recorded {
-                    self.recorder.block(block, rounds, &cells)?;
+                    self.recorder.block(block, &cells)?;
                 }
-                self.begin(block, rounds, cells.len(), &so_far);
+                self.begin(block, &cells, &so_far);
             }
             Action::Disconnect => self.disconnect(),
             Action::RecordFailure { cell, system, block, round, why } => {

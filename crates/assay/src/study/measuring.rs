@@ -92,8 +92,8 @@ impl StudyExecutor<'_, '_> {
 
     /// The slices of a round; if a turn fails, the slice of its system alone.
     fn turns(&mut self, cell: usize, planned: &PlannedCell, slots: &[Slot]) -> Result<Vec<Slice>> {
-        // Nothing happens in a server that waits for reads. Waking all its threads and stopping them again takes as long
-        // as dozens of queries.
+        // A server that waits for reads does nothing. To wake all its threads and stop them again takes as long as
+        // dozens of queries.
         let freezes = planned.turns() == 1 || planned.id.test.class == Class::Write;
         let mut open = Vec::with_capacity(slots.len());
         for slot in slots {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    Block, CellId, DataContent, DataSet, EventKind, Host, Instance, Run, Slice, Study, StudyEvent,
-    StudyRecord, may_be_secret,
+    Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host, Instance, Run, Slice, Study,
+    StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts};
 use jiff::Timestamp;
@@ -108,10 +108,12 @@ impl<'a> Recorder<'a> {
     }
 
     /// Notes a block before it is measured, as begun in the present run. The cells are indices.
-    pub(crate) fn block(&mut self, number: u32, rounds: u32, cells: &[usize]) -> Result<()> {
-        let planned = cells.iter().filter_map(|&cell| self.record.study.cells.get(cell));
-        let cells = planned.map(|cell| cell.id).collect();
-        let block = Block { number, run: self.run(), rounds, cells };
+    pub(crate) fn block(&mut self, number: u32, cells: &[(usize, u32)]) -> Result<()> {
+        let planned = cells.iter().filter_map(|&(cell, rounds)| {
+            let id = self.record.study.cells.get(cell)?.id;
+            Some(BlockCell { id, rounds })
+        });
+        let block = Block { number, run: self.run(), cells: planned.collect() };
         self.ledger.add_block(&self.record.study.id, &block)?;
         self.record.blocks.push(block);
         Ok(())

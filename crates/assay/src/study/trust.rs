@@ -124,10 +124,11 @@ pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
         ));
     }
     let most = study.rounds.max(ROUNDS_MIN);
-    if let Some(block) = record.blocks.iter().find(|block| block.rounds > most) {
+    let mut cells = record.blocks.iter().flat_map(|block| &block.cells);
+    if let Some(cell) = cells.find(|cell| cell.rounds > most) {
         return wrong(format!(
             "a block has {} rounds, but at most {most} are allowed",
-            block.rounds
+            cell.rounds
         ));
     }
     Ok(())
@@ -227,7 +228,7 @@ pub(crate) fn check_options(
 mod tests {
     use assay_model::Artifact;
     use assay_model::limits::BLOCKS;
-    use assay_model::{Block, Host};
+    use assay_model::{Block, BlockCell, Host};
     use assay_plan::{MachineFacts, Request, plan};
 
     use super::*;
@@ -257,8 +258,9 @@ mod tests {
         };
         let systems = plan.systems.into_iter().enumerate().map(system).collect();
         let mut record = StudyRecord::new(plan.study, Host::default(), systems);
-        let cells = record.study.cells.iter().map(|cell| cell.id).collect();
-        record.blocks.push(Block { number: in_block, run: 0, rounds: ROUNDS_MIN, cells });
+        let cells = record.study.cells.iter();
+        let cells = cells.map(|it| BlockCell { id: it.id, rounds: ROUNDS_MIN }).collect();
+        record.blocks.push(Block { number: in_block, run: 0, cells });
         record
     }
 
@@ -287,7 +289,7 @@ mod tests {
         assert!(sequential.unwrap().contains("a number of events"));
         let block = told(|it| it.blocks[0].number = *BLOCKS.end() - 1).unwrap();
         assert!(block.contains("a block 1000, but only 2"), "{block}");
-        let rounds = told(|it| it.blocks[0].rounds = it.study.rounds + 1).unwrap();
+        let rounds = told(|it| it.blocks[0].cells[0].rounds = it.study.rounds + 1).unwrap();
         assert!(rounds.contains("rounds, but at most"), "{rounds}");
     }
 

@@ -1,4 +1,4 @@
-//! A system's clients and counters in one cell, and one slice: counters, turns of a warm-up and a measured part, counters.
+//! A system's clients and counters in one cell, and one slice: counters, turns of a warm and a measured part, counters.
 
 use std::time::Duration;
 
@@ -97,8 +97,8 @@ pub(crate) fn connect_clients(
     Ok(Clients { session, probe })
 }
 
-/// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the same
-/// event, however far their other parts came.
+/// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
+/// same event, however far their other parts came.
 fn stretches(cell: &PlannedCell, first: u64, turn: u32) -> [Stretch; 2] {
     let turns = u64::from(cell.turns());
     let (warm, measured) = match cell.events {

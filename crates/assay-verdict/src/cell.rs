@@ -1,0 +1,289 @@
+//! The samples of one cell, and what follows from them.
+
+use std::collections::BTreeMap;
+
+use assay_model::CellId;
+
+use crate::effect::Reduced;
+use crate::robust::{Value, centres};
+use crate::sample::{Fitness, Sample};
+use crate::uneven::{Surplus, Totals, surplus};
+
+/// If a smaller share of a cell's rounds is free of machine trouble, the troubled rounds are judged too, and the cell
+/// is marked: on a machine that is always busy, a marked answer is better than none.
+pub const QUIET_SHARE: f64 = 0.25;
+
+/// The samples of one cell.
+#[derive(Debug, Clone)]
+pub(crate) struct CellSamples {
+    pub(crate) id: CellId,
+    blocks: BTreeMap<u32, BlockSamples>,
+    /// Whether each system has failed.
+    failed: Vec<bool>,
+    /// Whether a sample was added since the last decision.
+    has_changed: bool,
+    /// Whether troubled samples were judged in the last decision.
+    is_disturbed: bool,
+    /// What the last decision found, by system.
+    relative: Vec<Relative>,
+}
+
+/// A system relative to the base.
+#[derive(Debug, Clone, Default)]
+struct Relative {
+    rate: Option<Reduced>,
+    surplus: Option<Surplus>,
+    cpu: Option<Reduced>,
+}
+
+/// The samples of one cell in one block.
+#[derive(Debug, Clone, Default)]
+struct BlockSamples {
+    /// The samples that may be judged. From the last decision on they are sorted by round and system; later ones follow
+    /// in the order in which they came.
+    figures: Vec<Figures>,
+    /// Logarithms of rates in every two turns, those of one sample one after the other.
+    twos: Vec<f64>,
+    has_changed: bool,
+    /// Rounds in which all systems have a sample.
+    complete: u32,
+    /// Complete rounds without machine trouble.
+    quiet: u32,
+}
+
+/// The figures of one sample. An unknown figure is NaN.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    round: u32,
+    system: u32,
+    is_good: bool,
+    rate: f64,
+    seconds: f64,
+    cpu_per_op: f64,
+    /// Its part of [`BlockSamples::twos`].
+    twos: (u32, u32),
+}
+
+/// The samples of one round.
+struct Round<'a> {
+    block: &'a BlockSamples,
+    /// Number of the block.
+    number: u32,
+    /// Sorted by system.
+    figures: &'a [Figures],
+    /// Whether troubled samples are judged too.
+    is_disturbed: bool,
+}
+
+impl CellSamples {
+    pub(crate) fn new(id: CellId, systems: usize) -> Self {
+        Self {
+            id,
+            blocks: BTreeMap::new(),
+            failed: vec![false; systems],
+            has_changed: false,
+            is_disturbed: false,
+            relative: vec![Relative::default(); systems],
+        }
+    }
+
+    pub(crate) fn add(&mut self, sample: &Sample) {
+        match sample.fitness {
+            Fitness::Failed => {
+                if let Some(failed) = self.failed.get_mut(sample.system) {
+                    *failed = true;
+                }
+            }
+            Fitness::Mistimed => {}
+            Fitness::Good | Fitness::Troubled => {
+                let block = self.blocks.entry(sample.block).or_default();
+                block.add(sample);
+                block.has_changed = true;
+                self.has_changed = true;
+            }
+        }
+    }
+
+    pub(crate) fn has_failed(&self, system: usize) -> bool {
+        self.failed.get(system).copied().unwrap_or(false)
+    }
+
+    /// Whether so few rounds were quiet that the last decision judged troubled samples too.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.is_disturbed
+    }
+
+    /// The rate of a system relative to the base, as of the last decision.
+    pub(crate) fn relative_rate(&self, system: usize) -> Option<Reduced> {
+        self.relative.get(system)?.rate.clone()
+    }
+
+    /// The server's CPU per operation relative to the base's, as of the last decision.
+    pub(crate) fn relative_cpu(&self, system: usize) -> Option<Reduced> {
+        self.relative.get(system)?.cpu.clone()
+    }
+
+    /// How far totals exceed the relative rate, as of the last decision.
+    pub(crate) fn surplus(&self, system: usize) -> Option<Surplus> {
+        self.relative.get(system)?.surplus
+    }
+
+    /// Operations per second.
+    pub(crate) fn rate(&self, system: usize) -> Option<Reduced> {
+        self.reduce(|round| Some(round.judged(system)?.rate.ln()))
+    }
+
+    /// Takes in what was added since the last decision.
+    pub(crate) fn update(&mut self, base: usize) {
+        if !self.has_changed {
+            return;
+        }
+        let systems = self.failed.len();
+        for block in self.blocks.values_mut().filter(|block| block.has_changed) {
+            block.sort(systems);
+        }
+        let sum = |count: fn(&BlockSamples) -> u32| -> f64 {
+            self.blocks.values().map(|block| f64::from(count(block))).sum()
+        };
+        self.is_disturbed = sum(|block| block.quiet) < QUIET_SHARE * sum(|block| block.complete);
+        self.has_changed = false;
+        self.relative =
+            (0..systems)
+                .map(|system| {
+                    if system == base {
+                        Relative::default()
+                    } else {
+                        self.relative_to(system, base)
+                    }
+                })
+                .collect();
+    }
+
+    /// A system relative to another one.
+    fn relative_to(&self, system: usize, other: usize) -> Relative {
+        let (rate, surplus) = self.rate_to(system, other);
+        let cpu = self.reduce(|round| {
+            Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
+        });
+        Relative { rate, surplus, cpu }
+    }
+
+    /// The rate of a system relative to another one, and how far totals exceed it.
+    pub(crate) fn rate_to(
+        &self,
+        system: usize,
+        other: usize,
+    ) -> (Option<Reduced>, Option<Surplus>) {
+        let (mut values, mut totals) = (Vec::new(), Vec::new());
+        for round in self.rounds() {
+            let Some((one, other)) = round.judged(system).zip(round.judged(other)) else {
+                continue;
+            };
+            let before = values.len();
+            round.ratios(one, other, &mut values);
+            if values.len() > before {
+                totals.push(Totals {
+                    block: round.number,
+                    ops: [one.rate * one.seconds, other.rate * other.seconds],
+                    seconds: [one.seconds, other.seconds],
+                });
+            }
+        }
+        match centres(&values) {
+            Some(centres) => (Some(Reduced::new(&centres)), surplus(&centres, &totals)),
+            None => (None, None),
+        }
+    }
+
+    /// A quantity of every round, reduced to blocks.
+    fn reduce(&self, quantity: impl Fn(&Round) -> Option<f64>) -> Option<Reduced> {
+        let values: Vec<Value> = self
+            .rounds()
+            .filter_map(|round| Some(round.value(quantity(&round)?)))
+            .filter(|it| it.value.is_finite())
+            .collect();
+        centres(&values).map(|centres| Reduced::new(&centres))
+    }
+
+    /// The rounds, in order of blocks.
+    fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
+        self.blocks.iter().flat_map(|(&number, block)| {
+            let rounds = block.figures.chunk_by(|one, next| one.round == next.round);
+            let is_disturbed = self.is_disturbed;
+            rounds.map(move |figures| Round { block, number, figures, is_disturbed })
+        })
+    }
+}
+
+impl BlockSamples {
+    fn add(&mut self, sample: &Sample) {
+        let first = self.twos.len() as u32;
+        self.twos.extend(&sample.twos);
+        self.figures.push(Figures::of(sample, (first, self.twos.len() as u32)));
+    }
+
+    /// Rates in every two turns of a sample.
+    fn twos(&self, figures: &Figures) -> &[f64] {
+        let (first, end) = figures.twos;
+        self.twos.get(first as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Sorts the samples and counts the rounds. A later sample of the same round and system replaces an earlier one.
+    fn sort(&mut self, systems: usize) {
+        let key = |figures: &Figures| (figures.round, figures.system);
+        // The sort keeps the order of samples with the same key.
+        self.figures.sort_by_key(key);
+        self.figures.dedup_by(|later, earlier| {
+            let is_same = key(later) == key(earlier);
+            if is_same {
+                *earlier = *later;
+            }
+            is_same
+        });
+        (self.complete, self.quiet) = (0, 0);
+        let rounds = self.figures.chunk_by(|one, next| one.round == next.round);
+        for round in rounds.filter(|round| round.len() == systems) {
+            self.complete += 1;
+            self.quiet += u32::from(round.iter().all(|figures| figures.is_good));
+        }
+        self.has_changed = false;
+    }
+}
+
+impl Figures {
+    fn of(sample: &Sample, twos: (u32, u32)) -> Self {
+        Self {
+            round: sample.round,
+            twos,
+            system: sample.system as u32,
+            is_good: sample.fitness == Fitness::Good,
+            rate: sample.rate.unwrap_or(f64::NAN),
+            seconds: sample.seconds,
+            cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),
+        }
+    }
+}
+
+impl Round<'_> {
+    /// The figures of a system, if it has a sample that is judged.
+    fn judged(&self, system: usize) -> Option<&Figures> {
+        let index = self.figures.binary_search_by_key(&system, |it| it.system as usize).ok()?;
+        self.figures.get(index).filter(|figures| self.is_disturbed || figures.is_good)
+    }
+
+    fn value(&self, value: f64) -> Value {
+        let round = self.figures.first().map_or(0, |it| it.round);
+        Value { block: self.number, round, value }
+    }
+
+    /// Logarithms of the ratio of the rates of two systems: of every two turns, or of the whole where they did not
+    /// alternate.
+    fn ratios(&self, one: &Figures, other: &Figures, values: &mut Vec<Value>) {
+        let (twos, of_other) = (self.block.twos(one), self.block.twos(other));
+        let whole = [(one.rate / other.rate).ln()];
+        let in_turns = !twos.is_empty() && twos.len() == of_other.len();
+        let each = twos.iter().zip(of_other).map(|(one, other)| one - other).filter(|_| in_turns);
+        let whole = whole.into_iter().filter(|_| !in_turns);
+        values.extend(each.chain(whole).filter(|it| it.is_finite()).map(|it| self.value(it)));
+    }
+}

@@ -1,0 +1,75 @@
+//! A slice, reduced to what decisions need.
+
+use assay_model::{CellId, Slice, SliceOutcome, Trouble, Turn};
+
+use crate::account::server_cpu_per_op;
+
+/// Whether a sample can be judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fitness {
+    /// It is judged.
+    Good,
+    /// The machine was in trouble: judged only where too few samples are good.
+    Troubled,
+    /// The clock jumped while it was measured: never judged.
+    Mistimed,
+    /// It was broken off: its system has failed in the cell.
+    Failed,
+}
+
+/// The judged figures of one slice, no matter who measured it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Index into the systems.
+    pub system: usize,
+    /// The cell that was measured.
+    pub cell: CellId,
+    /// The block, from 0.
+    pub block: u32,
+    /// The round within block and cell, from 0. Samples of one round form a pair.
+    pub round: u32,
+    /// Whether it can be judged.
+    pub fitness: Fitness,
+    /// Operations per second; `None` without operations.
+    pub rate: Option<f64>,
+    /// The time that the rate divides by, seconds.
+    pub seconds: f64,
+    /// Server CPU per operation, nanoseconds; `None` if it was not measured.
+    pub cpu_per_op: Option<f64>,
+    /// Logarithm of the rate in every two turns, of which one is early in the order of systems and one late; empty for
+    /// a slice of one turn.
+    pub twos: Vec<f64>,
+}
+
+impl Sample {
+    /// The figures of a slice.
+    #[must_use]
+    pub fn of(slice: &Slice) -> Self {
+        let fitness = match slice.outcome {
+            SliceOutcome::Failed(_) => Fitness::Failed,
+            _ if slice.trouble.contains(&Trouble::ClockJump) => Fitness::Mistimed,
+            SliceOutcome::Troubled => Fitness::Troubled,
+            SliceOutcome::Good => Fitness::Good,
+        };
+        let rate = slice.ops_per_second();
+        Self {
+            system: slice.system,
+            cell: slice.cell,
+            block: slice.block,
+            round: slice.round,
+            fitness,
+            rate,
+            seconds: rate.map_or(0.0, |rate| slice.ops() / rate),
+            cpu_per_op: server_cpu_per_op(slice),
+            twos: twos(&slice.turns),
+        }
+    }
+}
+
+fn twos(turns: &[Turn]) -> Vec<f64> {
+    let rate = |two: &[Turn]| {
+        let sum = |count: fn(&Turn) -> u64| two.iter().map(|it| count(it) as f64).sum::<f64>();
+        (sum(|turn| turn.units) / sum(|turn| turn.ns)).ln()
+    };
+    if turns.len() > 1 { turns.chunks(2).map(rate).collect() } else { Vec::new() }
+}
