@@ -107,6 +107,15 @@ impl Ledger {
     pub fn finish(&mut self, study: &str, elapsed: Duration) -> Result<(), Error> {
         self.named(finish(&self.connection, study, elapsed))
     }
+
+    /// Notes that a study is measured further, although it was finished.
+    ///
+    /// # Errors
+    /// The ledger cannot be written.
+    pub fn reopen(&mut self, study: &str) -> Result<(), Error> {
+        let sql = "UPDATE study SET finished = 0 WHERE id = ?";
+        self.named(self.connection.execute(sql, [study]).map(|_| ()).map_err(Problem::from))
+    }
 }
 
 fn create_study(

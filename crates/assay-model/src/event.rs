@@ -4,12 +4,21 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::counted;
+
 /// Description of the event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum EventKind {
     /// An interrupted study continued.
     Resumed,
+    /// The user gave the study more time than it was planned with.
+    Extended {
+        /// Seconds in addition to the budget.
+        seconds: u32,
+        /// Blocks in addition to those that were planned.
+        blocks: u32,
+    },
     /// A resumed study continued under other conditions on the same machine.
     MachineChanged {
         /// The fact that changed.
@@ -110,6 +119,12 @@ impl fmt::Display for EventKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resumed => f.write_str("resumed after an interruption"),
+            Self::Extended { seconds, blocks } => write!(
+                f,
+                "given {} more and up to {}; error was kept back for this, so intervals and verdicts stay valid",
+                counted(u64::from(*seconds), "second"),
+                counted(u64::from(*blocks), "more block"),
+            ),
             Self::MachineChanged { fact, now, then } => {
                 write!(f, "resumed on {fact} {now}, began on {then}")
             }
@@ -184,6 +199,11 @@ mod tests {
             |fact| EventKind::MachineChanged { fact, now: "2".to_owned(), then: "1".to_owned() };
         for (kind, shown) in [
             (EventKind::Resumed, "resumed after an interruption"),
+            (
+                EventKind::Extended { seconds: 300, blocks: 1 },
+                "given 300 seconds more and up to 1 more block; error was kept back for this, so intervals and \
+                 verdicts stay valid",
+            ),
             (changed(MachineFact::Kernel), "resumed on kernel 2, began on 1"),
             (changed(MachineFact::System), "resumed on system 2, began on 1"),
             (changed(MachineFact::Hypervisor), "resumed on hypervisor 2, began on 1"),

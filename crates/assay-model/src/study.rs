@@ -336,6 +336,26 @@ impl StudyRecord {
         self.runs.first().map_or(&UNKNOWN, |run| &run.host)
     }
 
+    /// Seconds and blocks that the user added to the plan.
+    fn added(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.events.iter().filter_map(|event| match event.what {
+            EventKind::Extended { seconds, blocks } => Some((seconds, blocks)),
+            _ => None,
+        })
+    }
+
+    /// Time that the study may take, seconds: as planned, and what the user added.
+    #[must_use]
+    pub fn budget_s(&self) -> f64 {
+        self.study.budget_s + self.added().map(|(seconds, _)| f64::from(seconds)).sum::<f64>()
+    }
+
+    /// Maximum number of blocks: as planned, and what the user added.
+    #[must_use]
+    pub fn blocks_max(&self) -> u32 {
+        self.added().fold(self.study.blocks, |sum, (_, blocks)| sum.saturating_add(blocks))
+    }
+
     /// Time spent on the study, seconds; pauses between runs are not part of it.
     #[must_use]
     pub fn elapsed_s(&self) -> f64 {

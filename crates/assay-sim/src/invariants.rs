@@ -116,7 +116,7 @@ fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
     let failed: BTreeSet<CellId> =
         record.slices.iter().filter(|it| is_failed(it)).map(|it| it.cell).collect();
     let is_open = open.iter().any(|cell| !failed.contains(cell));
-    let left_s = record.study.budget_s - machine.used_s();
+    let left_s = record.budget_s() - machine.used_s();
     let per_cell = |ms: u32| 2.0 * f64::from(ms) / 1000.0 * record.systems.len() as f64;
     let pass_s: f64 = record
         .study
@@ -124,7 +124,7 @@ fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
         .iter()
         .map(|cell| per_cell(cell.turns() * cell.warm_ms + cell.slice_ms + 20))
         .sum();
-    if is_open && blocks < record.study.blocks && left_s > SLACK_S + 3.0 * pass_s {
+    if is_open && blocks < record.blocks_max() && left_s > SLACK_S + 3.0 * pass_s {
         return Err(format!("ends after {blocks} blocks with {left_s:.0} s left"));
     }
     Ok(())

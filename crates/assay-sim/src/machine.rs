@@ -212,7 +212,10 @@ impl Machine {
             let is_new = last.is_none_or(|last| last.number < block.number);
             self.ensure(is_new, "begins a block twice")?;
             let study = &self.record().study;
-            self.ensure(block.number < study.blocks, "begins a block that is not planned")?;
+            self.ensure(
+                block.number < self.record().blocks_max(),
+                "begins a block that is not planned",
+            )?;
             let fits = |cell: &BlockCell| (2..=study.rounds.max(2)).contains(&cell.rounds);
             let is_fitting = block.cells.iter().all(fits);
             self.ensure(is_fitting && !block.cells.is_empty(), "plans an odd block")?;

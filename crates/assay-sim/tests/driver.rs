@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use assay_model::limits::{BLOCKS, CELLS, SYSTEMS};
 use assay_model::{
-    Block, BlockCell, CellId, PlannedCell, Preset, Setup, Slice, SliceOutcome, StudyRecord,
+    Block, BlockCell, CellId, EventKind, PlannedCell, Preset, Setup, Slice, SliceOutcome,
+    StudyEvent, StudyRecord,
 };
 use assay_plan::{ROUNDS_MIN, Request};
 use assay_sim::{Ended, Faults, Machine, Scenario, Strike, Truth, simulate, study};
@@ -111,8 +112,7 @@ fn decided_cells_stop_and_writes_go_on_together() {
 
 #[test]
 fn a_study_that_is_killed_after_any_action_measures_the_same() {
-    let whole = ended(undecided());
-    let wanted = good_rounds(&whole.record);
+    let whole = good_rounds(&ended(undecided()).record);
     let (mut kills, mut kill_after) = (0, 0);
     loop {
         let mut machine = Machine::new(undecided(), Shard::WHOLE);
@@ -135,13 +135,36 @@ fn a_study_that_is_killed_after_any_action_measures_the_same() {
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
         assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
         let found = good_rounds(machine.record());
-        assert!(found.keys().eq(wanted.keys()), "killed after {kill_after} actions");
+        assert!(found.keys().eq(whole.keys()), "killed after {kill_after} actions");
+        let blocks = machine.record().blocks.iter();
+        let wanted: BTreeMap<_, usize> = blocks
+            .flat_map(|it| it.cells.iter().map(|cell| ((it.number, cell.id), cell.rounds as usize)))
+            .collect();
         // The first round of a broken two counts where it is good.
-        let extra: Vec<usize> = found.iter().map(|(key, rounds)| rounds - wanted[key]).collect();
+        let extra: Vec<usize> = found
+            .iter()
+            .map(|(key, rounds)| rounds.checked_sub(wanted[key]).expect("rounds are lacking"))
+            .collect();
         assert!(extra.iter().sum::<usize>() <= 1, "killed after {kill_after} actions: {extra:?}");
         kill_after += 1;
     }
     assert!(kills > 100, "{kills} actions");
+}
+
+#[test]
+fn a_finished_study_that_gets_more_time_measures_more_blocks() {
+    let planned = ended(undecided()).record;
+    let more = |record: &StudyRecord, seconds| {
+        let mut record = record.clone();
+        let what = EventKind::Extended { seconds, blocks: 2 };
+        record.events.push(StudyEvent { when_ms: 0, system: None, what });
+        let mut machine = Machine::new(Scenario { record, ..undecided() }, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        assert_eq!(carry_out(&mut driver, &mut machine), Ok(End::Complete));
+        machine.record().blocks.iter().map(|block| block.number).collect::<Vec<_>>()
+    };
+    assert_eq!(planned.blocks.len(), 4);
+    assert_eq!(more(&planned, 600), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]

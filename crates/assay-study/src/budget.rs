@@ -1,6 +1,6 @@
 //! Shares out the budget over blocks.
 
-use assay_model::Study;
+use assay_model::{Study, StudyRecord};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 
 /// Number of blocks that run even if the budget is too small: without a second block, nothing is known of the spread
@@ -18,6 +18,8 @@ pub(crate) struct Budget {
     began_s: Option<f64>,
     /// Seconds of its rounds so far.
     rounds_s: f64,
+    /// Seconds that the study may take.
+    budget_s: f64,
 }
 
 /// The blocks of a study that are still to come.
@@ -31,8 +33,10 @@ pub(crate) struct BlocksLeft {
 
 impl Budget {
     /// The costs as planned, before anything was measured.
-    pub(crate) fn new(study: &Study, systems: usize) -> Self {
+    pub(crate) fn new(record: &StudyRecord) -> Self {
+        let (study, systems) = (&record.study, record.systems.len());
         Self {
+            budget_s: record.budget_s(),
             round_s: study.cells.iter().map(|cell| round_s(cell, systems)).collect(),
             start_s: start_s(&study.cells, systems),
             began_s: None,
@@ -77,7 +81,7 @@ impl Budget {
         }
         let round_s = |cell: &usize| self.round_s.get(*cell).copied().unwrap_or(0.0);
         let once_s: f64 = wishes.iter().map(|(cell, _)| round_s(cell)).sum();
-        let left_s = study.budget_s - used_s;
+        let left_s = self.budget_s - used_s;
         // Plans fewer blocks if the time left is too short for all planned blocks at their smallest.
         let least_s = self.start_s + f64::from(ROUNDS_MIN) * once_s;
         let fitting = (left_s / least_s).max(0.0) as u32;

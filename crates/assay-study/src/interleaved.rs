@@ -28,6 +28,8 @@ pub(crate) struct Interleaved {
     /// Cells that are measured no further: they failed on some system, and there is nothing left to compare.
     closed: BTreeSet<usize>,
     budget: Budget,
+    /// Maximum number of blocks.
+    blocks_max: u32,
     /// Number of the block after the last one that was begun.
     blocks_done: u32,
     /// The last block of an earlier run, which is completed first.
@@ -97,7 +99,8 @@ impl Interleaved {
             is_compared: record.systems.iter().map(|it| !it.is_base && !it.is_twin).collect(),
             so_far: Vec::new(),
             closed: BTreeSet::new(),
-            budget: Budget::new(&study, systems),
+            budget: Budget::new(record),
+            blocks_max: record.blocks_max(),
             blocks_done: done.map_or(0, |last| last.saturating_add(1)),
             taken: BTreeMap::new(),
             rates: Vec::new(),
@@ -295,7 +298,7 @@ impl Interleaved {
     /// its number is one that a ledger takes.
     fn next_block(&mut self, used_s: f64) -> Option<(u32, Vec<(usize, u32)>)> {
         let wishes = self.wishes();
-        let mut left = (self.blocks_done..self.study.blocks).filter(|block| self.shard.has(*block));
+        let mut left = (self.blocks_done..self.blocks_max).filter(|block| self.shard.has(*block));
         let number = left.next()?;
         let blocks = BlocksLeft {
             done: (0..number).filter(|block| self.shard.has(*block)).count() as u32,

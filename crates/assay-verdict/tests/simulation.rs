@@ -97,7 +97,7 @@ fn a_cell_that_changes_among_many_is_seen_sooner() {
 }
 
 #[test]
-fn fewer_than_one_study_in_twenty_has_a_false_call() {
+fn few_studies_of_equal_systems_have_a_false_call() {
     let with_call = (100..160)
         .filter(|&seed| {
             let judgement =
@@ -105,7 +105,8 @@ fn fewer_than_one_study_in_twenty_has_a_false_call() {
             count(&judgement, Verdict::Faster) + count(&judgement, Verdict::Slower) > 0
         })
         .count();
-    assert!(with_call < 3, "{with_call} of 60");
+    // One in twenty is allowed. That more than six of 60 have one would then be an event of 3 %.
+    assert!(with_call <= 6, "{with_call} of 60");
 }
 
 #[test]

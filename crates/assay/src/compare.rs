@@ -82,12 +82,15 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     // The ledger is only read here, so that a mistyped name creates no file.
-    let found =
-        study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| !it.finished)?;
+    let found = study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| {
+        args.more.is_some() || !it.finished
+    })?;
     let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| study::resume(&id, env, ledger))
+    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
+        study::resume(&id, args.more, env, ledger)
+    })
 }
 
 /// Carries out a study, and shows the results so far, however it ended.

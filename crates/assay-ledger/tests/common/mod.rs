@@ -321,6 +321,8 @@ fn event(systems: usize) -> impl Strategy<Value = StudyEvent> {
         (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
     let what = prop_oneof![
         Just(EventKind::Resumed),
+        (any::<u32>(), any::<u32>())
+            .prop_map(|(seconds, blocks)| EventKind::Extended { seconds, blocks }),
         text().prop_map(|sql| EventKind::Unprepared { sql }),
         (any::<u32>(), text()).prop_map(|(tests, error)| EventKind::NotMeasured { tests, error }),
         vec(busy, 0..3).prop_map(|processes| EventKind::OtherProcesses { processes }),

@@ -113,7 +113,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let mut note = |content| recorder.content(content);
         self.templates = Templates::prepare(participants, &study, local, env, &mut note)?;
         // Loading takes a part of the time that is not known beforehand.
-        let (budget_s, used_s) = (recorder.study().budget_s, recorder.used_s());
+        let (budget_s, used_s) = (recorder.record().budget_s(), recorder.used_s());
         if used_s - before_s > LOADING_TOLD * budget_s && budget_s > 0.0 {
             env.progress.note(&format!("after loading the data: {}", outlook(recorder)));
         }
@@ -128,8 +128,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     fn begin(&mut self, block: u32, cells: &[(usize, u32)], so_far: &[Verdict]) {
         self.tally = Tally::of(so_far);
-        let study = self.recorder.study();
-        let left = minutes((study.budget_s - self.recorder.used_s()).max(0.0));
+        let budget_s = self.recorder.record().budget_s();
+        let left = minutes((budget_s - self.recorder.used_s()).max(0.0));
         let known = self.tally.words();
         let gap = if known.is_empty() { "" } else { "; so far " };
         let rounds = cells.iter().map(|(_, rounds)| *rounds);
@@ -139,7 +139,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.env.progress.begin(&format!(
             "measuring block {} of {}: {}, {each} each, at most {left} left{gap}{known}",
             block + 1,
-            study.blocks,
+            self.recorder.record().blocks_max(),
             counted(cells.len() as u64, "test"),
         ));
     }
@@ -195,7 +195,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     pub(super) fn tell_standing(&self, what: &str) {
         self.env.progress.measuring(&Standing {
             used_s: self.recorder.used_s(),
-            budget_s: self.recorder.study().budget_s,
+            budget_s: self.recorder.record().budget_s(),
             what,
             so_far: &self.tally,
         });

@@ -54,20 +54,25 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     finish(&participants, env, &mut recorder, claim)
 }
 
-/// Goes on with an interrupted study where it stopped.
+/// Goes on with an interrupted study where it stopped, or with one that gets more time.
 ///
 /// Read again once nobody else measures: what was unfinished may have been what another assay measured.
-pub(crate) fn resume(id: &str, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
+pub(crate) fn resume(
+    id: &str,
+    more_s: Option<f64>,
+    env: &Environment,
+    ledger: &mut Ledger,
+) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    resumable::check(&begun).map_err(|error| unnamed(error.into()))?;
+    resumable::check(&begun, more_s).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
     trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
     trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
-    resumable::check(&record).map_err(|error| unnamed(error.into()))?;
+    resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
     trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
@@ -76,7 +81,8 @@ pub(crate) fn resume(id: &str, env: &Environment, ledger: &mut Ledger) -> Result
     let participants = again::get_again(&record, env).map_err(named)?;
     let (setups, key) = (&record.study.setups, record.study.id_key);
     refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
-    let mut recorder = Recorder::resume(ledger, record, here, changes).map_err(named)?;
+    let more = more_s.map(|more_s| resumable::extension(&record, more_s));
+    let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
 }
 

@@ -9,6 +9,6 @@ pub(super) fn outlook(recorder: &Recorder) -> String {
     let study = recorder.study();
     let needs =
         Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) };
-    let left_s = study.budget_s - recorder.used_s();
+    let left_s = recorder.record().budget_s() - recorder.used_s();
     assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
 }

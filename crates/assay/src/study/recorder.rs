@@ -60,13 +60,20 @@ impl<'a> Recorder<'a> {
         record: StudyRecord,
         here: Host,
         changes: Vec<EventKind>,
+        more: Option<EventKind>,
     ) -> Result<Self> {
         let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
         let run = Run { started_ms: now, updated_ms: now, host: here, assay_version };
         recorder.ledger.add_run(&recorder.record.study.id, &run)?;
         recorder.record.runs.push(run);
-        recorder.event(None, EventKind::Resumed)?;
+        if recorder.record.finished {
+            recorder.ledger.reopen(&recorder.record.study.id)?;
+            recorder.record.finished = false;
+        } else {
+            recorder.event(None, EventKind::Resumed)?;
+        }
+        more.into_iter().try_for_each(|what| recorder.event(None, what))?;
         changes.into_iter().try_for_each(|what| recorder.event(None, what))?;
         Ok(recorder)
     }

@@ -1,6 +1,7 @@
 //! Whether a study can be resumed by this assay.
 
-use assay_model::{Hint, StudyRecord, Test};
+use assay_model::{EventKind, Experiment, Hint, StudyRecord, Test};
+use assay_verdict::Samples;
 
 /// Why a study cannot be resumed.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +9,12 @@ pub(crate) enum NoResume {
     /// There is nothing left to do.
     #[error("study `{0}` is already finished")]
     Finished(String),
+    /// More time was asked for, but no test is left to measure.
+    #[error("study `{0}` has decided every test")]
+    Decided(String),
+    /// More time was asked for, but each test runs once.
+    #[error("study `{0}` runs each test once, so more time changes nothing")]
+    Once(String),
     /// Its slices measured other work.
     #[error(
         "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
@@ -25,7 +32,12 @@ pub(crate) enum NoResume {
 impl Hint for NoResume {
     fn hints(&self) -> Vec<String> {
         vec![match self {
-            Self::Finished(study) => format!("`assay report {study}` shows it"),
+            Self::Finished(study) => {
+                format!(
+                    "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
+                )
+            }
+            Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
             Self::Workload { .. } => {
                 "resume it with the assay that started it, or start a new study".to_owned()
             }
@@ -34,10 +46,18 @@ impl Hint for NoResume {
 }
 
 /// Checks that a study has something left to do, and that this assay defines its tests as the study does.
-pub(super) fn check(record: &StudyRecord) -> Result<(), NoResume> {
+pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoResume> {
     let study = &record.study;
-    if record.finished {
-        return Err(NoResume::Finished(study.id.clone()));
+    let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
+    match more_s {
+        Some(_) if study.experiment == Experiment::Sequential => {
+            return Err(NoResume::Once(study.id.clone()));
+        }
+        Some(_) if record.finished && !is_open() => {
+            return Err(NoResume::Decided(study.id.clone()));
+        }
+        None if record.finished => return Err(NoResume::Finished(study.id.clone())),
+        _ => {}
     }
     let is_known = |test: Test| assay_workloads::test_by_name(test.name()) == Some(test);
     let mut tests: Vec<String> = Vec::new();
@@ -49,6 +69,19 @@ pub(super) fn check(record: &StudyRecord) -> Result<(), NoResume> {
     match tests.is_empty() {
         true => Ok(()),
         false => Err(NoResume::Workload { study: study.id.clone(), tests }),
+    }
+}
+
+/// What is added to the plan of a study that gets more time: blocks in proportion.
+pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
+    let (seconds, planned) = (more_s.ceil() as u32, f64::from(record.study.blocks));
+    let blocks = (planned * more_s / record.study.budget_s.max(1.0)).ceil() as u32;
+    // Blocks that the plan had no time for come first.
+    let begun = record.blocks.last().map_or(0, |block| block.number.saturating_add(1));
+    let unused = record.blocks_max().saturating_sub(begun);
+    EventKind::Extended {
+        seconds,
+        blocks: blocks.saturating_sub(unused).max(u32::from(unused == 0)),
     }
 }
 
@@ -65,13 +98,13 @@ mod tests {
         let machine = MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20 };
         let plan = assay_plan::plan(&Request::of_systems(&words), machine).unwrap();
         let mut record = StudyRecord::new(plan.study, Host::default(), Vec::new());
-        assert!(check(&record).is_ok());
+        assert!(check(&record, None).is_ok());
         let finished = StudyRecord { finished: true, ..record.clone() };
-        assert!(matches!(check(&finished), Err(NoResume::Finished(_))));
+        assert!(matches!(check(&finished, None), Err(NoResume::Finished(_))));
         let changed = record.study.cells[3].id.test.definition().clone();
         let changed = Test::of(Definition { digest: "0".repeat(16), ..changed });
         record.study.cells[3].id.test = changed;
-        let error = check(&record).unwrap_err().to_string();
+        let error = check(&record, None).unwrap_err().to_string();
         assert!(error.contains("under the name of update-one;"), "{error}");
     }
 }

@@ -116,11 +116,11 @@ pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
     let numbers = record.blocks.iter().map(|it| it.number);
     let numbers = numbers.chain(record.slices.iter().map(|it| it.block));
     let mut numbers = numbers.chain(record.instances.iter().map(|it| it.block));
-    if let Some(number) = numbers.find(|number| *number >= study.blocks) {
+    if let Some(number) = numbers.find(|number| *number >= record.blocks_max()) {
         return wrong(format!(
             "it has a block {}, but only {} are planned",
             u64::from(number) + 1,
-            study.blocks
+            record.blocks_max()
         ));
     }
     let most = study.rounds.max(ROUNDS_MIN);
