@@ -1,15 +1,23 @@
 //! Markdown as GitHub reads it: the answer, causes, groups, a table per group, conditions, how to reproduce it.
 
 use crate::lines;
+use crate::number::NONE;
 use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::groups::GroupRow;
 use crate::view::tests::{TestRow, TestSection, Tests};
-use crate::words::{Symbol, title};
+use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
 /// Explains the columns.
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95 % interval. \
+    Same ±1 %: a change by more than 1 % is ruled out. \
     Server CPU ratio: server CPU per operation divided by that of the base.";
+
+fn legend(report: &Report) -> String {
+    let certainty = report.tests.certainty.iter();
+    let certainty: String = certainty.map(|it| format!(" {}", escaped(&sentence(it)))).collect();
+    format!("{LEGEND}{certainty}")
+}
 
 /// Renders the report.
 pub(crate) fn render(report: &Report) -> String {
@@ -25,7 +33,17 @@ pub(crate) fn render(report: &Report) -> String {
     sections.extend(undecided.map(|list| folded("Undecided, and what would help", &list)));
     sections.extend(groups(report));
     sections.extend(report.tests.sections.iter().map(|section| tests(report, section)));
-    sections.push(LEGEND.to_owned());
+    sections.push(legend(report));
+    let changes = list(report.changes().iter().map(|change| escaped(&change.line())));
+    sections.extend(changes.map(|list| {
+        let legend = sentence(STEPS_LEGEND);
+        format!("### Where it changed, the largest changes first\n\n{list}\n\n{legend}")
+    }));
+    let crossovers = list(report.crossovers.iter().map(|line| escaped(line)));
+    sections.extend(crossovers.map(|list| {
+        let legend = escaped(&sentence(CROSSOVERS_LEGEND));
+        format!("### Crossovers\n\n{list}\n\n{legend}")
+    }));
     let conditions = lines::conditions(&report.conditions);
     let conditions = list(conditions.iter().map(|line| at_start(line.text.trim())));
     sections.extend(conditions.map(|list| folded("Conditions", &list)));
@@ -66,6 +84,7 @@ fn columns(tests: &Tests) -> Vec<Column> {
         columns.extend([
             Column::right(format!("{} rQPS [95 %]", system.label)),
             Column::left("verdict"),
+            Column::right(format!("confidence > {}", tests.threshold)),
             Column::right("server CPU ratio"),
         ]);
     }
@@ -76,7 +95,9 @@ fn row(test: &TestRow) -> Vec<String> {
     let mut row = vec![test.test.to_owned(), test.base.qps.to_string()];
     for other in &test.others {
         row.push(other.rqps.to_string());
-        row.push(format!("{} {}", other.verdict.symbol(), other.verdict.word()));
+        let bound = other.bound.iter().map(|bound| format!(" {bound}")).collect::<String>();
+        row.push(format!("{} {}{bound}", other.verdict.symbol(), other.verdict.word()));
+        row.push(other.beyond_threshold.clone().unwrap_or_else(|| NONE.to_owned()));
         row.push(other.cpu_ratio.to_string());
     }
     row

@@ -16,6 +16,9 @@ const TOO_WIDE: f64 = 4.0;
 /// Half-width of an interval, percent, beyond which its ends say nothing.
 const VAGUE: f64 = 1000.0;
 
+/// Numbers this close to a whole one are whole.
+const ROUNDING_ERROR: f64 = 1e-6;
+
 /// Below this a whole number is exact.
 const EXACT: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
 
@@ -227,6 +230,20 @@ pub(crate) fn share(share: f64) -> String {
     format!("{percent} %")
 }
 
+/// A confidence: `97 %`, `>99 %`, `<1 %`. It is never rounded up.
+pub(crate) fn confidence(confidence: f64) -> String {
+    match confidence {
+        most if most > 0.99 => ">99 %".to_owned(),
+        least if least < 0.01 => "<1 %".to_owned(),
+        other => format!("{:.0} %", (100.0 * other + ROUNDING_ERROR).floor()),
+    }
+}
+
+/// A bound of a relative change, rounded up: `±1.2 %`.
+pub(crate) fn within(bound: f64) -> String {
+    format!("±{} %", (1000.0 * bound - ROUNDING_ERROR).ceil().abs() / 10.0)
+}
+
 /// Seconds as `45 s`, `9 min 30 s`, `1 h 2 min`.
 pub(crate) fn duration(seconds: f64) -> String {
     if seconds > 0.0 && seconds < 0.95 {
@@ -276,6 +293,11 @@ mod tests {
         assert_eq!(change(0.9999, 1), "0 %");
         assert_eq!(share(0.02), "2 %");
         assert_eq!(share(0.005), "0.5 %");
+        assert_eq!(
+            [0.995, 0.99, 0.979, 0.57, 0.004].map(confidence),
+            [">99 %", "99 %", "97 %", "57 %", "<1 %"]
+        );
+        assert_eq!([0.02, 0.0111, 0.0].map(within), ["±2 %", "±1.2 %", "±0 %"]);
         assert_eq!(duration(570.2), "9 min 30 s");
         assert_eq!(duration(600.0), "10 min");
         assert_eq!(duration(3600.0), "1 h");

@@ -4,6 +4,21 @@ use assay_model::{Artifact, Group, Origin, Setup, System, Verdict};
 
 use crate::number::thousands;
 
+/// The error rate of the steps that reports name.
+pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one before it; at most 5 % of the steps named \
+    are expected to be false";
+
+/// The assumption behind crossovers.
+pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
+    straight line over the logarithm of the clients [95 % interval]";
+
+/// A line with a capital letter and a full stop.
+pub(crate) fn sentence(line: &str) -> String {
+    let mut letters = line.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
 /// The symbol of a verdict.
 pub(crate) trait Symbol {
     /// One character, which never stands without the word or a legend.

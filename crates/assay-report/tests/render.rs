@@ -438,10 +438,13 @@ fn json_has_the_shape_of_schema_1() {
         [
             "audit",
             "cells",
+            "crossovers",
             "events",
             "groups",
             "host",
+            "lines",
             "schema",
+            "steps",
             "study",
             "systems",
             "workload_version"
@@ -496,6 +499,8 @@ fn json_cells_carry_every_field() {
         "latency_us",
         "per_op",
         "cpu_ratio",
+        "beyond_threshold",
+        "same_within",
         "why",
     ] {
         assert!(other.get(key).is_some(), "{key}");

@@ -161,6 +161,19 @@ impl CellSamples {
 
     /// A system relative to another one.
     fn relative_to(&self, system: usize, other: usize) -> Relative {
+        let (rate, surplus) = self.rate_to(system, other);
+        let cpu = self.reduce(|round| {
+            Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
+        });
+        Relative { rate, surplus, cpu }
+    }
+
+    /// The rate of a system relative to another one, and how far totals exceed it.
+    pub(crate) fn rate_to(
+        &self,
+        system: usize,
+        other: usize,
+    ) -> (Option<Reduced>, Option<Surplus>) {
         let (mut values, mut totals) = (Vec::new(), Vec::new());
         for round in self.rounds() {
             let Some((one, other)) = round.judged(system).zip(round.judged(other)) else {
@@ -176,16 +189,9 @@ impl CellSamples {
                 });
             }
         }
-        let cpu = self.reduce(|round| {
-            Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
-        });
         match centres(&values) {
-            Some(centres) => Relative {
-                rate: Some(Reduced::new(&centres)),
-                surplus: surplus(&centres, &totals),
-                cpu,
-            },
-            None => Relative { cpu, ..Relative::default() },
+            Some(centres) => (Some(Reduced::new(&centres)), surplus(&centres, &totals)),
+            None => (None, None),
         }
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct Reduced {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effect {
     pub(crate) log: f64,
-    se: f64,
-    df: f64,
+    pub(crate) se: f64,
+    pub(crate) df: f64,
     pub(crate) blocks: u32,
     /// The part of the squared standard error that the spread within blocks explains.
     within: f64,
@@ -335,6 +335,18 @@ pub(crate) mod tests {
             let found = upper_quantile(tail, df);
             assert!((found - quantile).abs() < 1e-6, "{df} {tail}: {found}");
         }
+    }
+
+    /// Values by Simpson's rule on the density.
+    #[test]
+    fn confidence_is_that_of_students_t() {
+        for (log, df, confidence) in [(0.02, 7.0, 0.957_190_34), (0.015, 3.0, 0.884_708_07)] {
+            let (above, below) = (1.02_f64.ln() + log, 0.98_f64.ln() - log);
+            for beyond in [above, below].map(|log| effect(log, 0.01, df).beyond(0.02)) {
+                assert!((beyond - confidence).abs() < 1e-7, "{beyond}");
+            }
+        }
+        assert_eq!([0.01, 0.03].map(|log| effect(log, 0.0, 3.0).beyond(0.02)), [0.0, 1.0]);
     }
 
     /// A study of many blocks spends next to nothing on its first looks.

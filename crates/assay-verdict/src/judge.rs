@@ -10,11 +10,14 @@ use crate::account::{latency, operations, per_op};
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
 use crate::uneven::Surplus;
-use crate::{CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, group, robust, why};
+use crate::{
+    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, steps,
+    why,
+};
 
 impl Quantity {
     /// The estimate with its interval. A single measurement has no interval, because its uncertainty is unknown.
-    fn shown(&self, index: usize) -> Option<Estimate> {
+    pub(crate) fn shown(&self, index: usize) -> Option<Estimate> {
         match (self.effects.get(index)?, self.reduced.get(index)?) {
             (Some(effect), _) => Some(effect.shown()),
             (None, Some(reduced)) => Some(Estimate::without_interval(reduced.log().exp())),
@@ -76,7 +79,9 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             summary(&cells, system, median)
         })
         .collect();
-    Judgement { cells, groups, systems }
+    let (steps, lines) = steps::steps(record, &samples, &cells);
+    let crossovers = crossover::crossovers(record, &cells);
+    Judgement { cells, groups, systems, steps, lines, crossovers }
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.

@@ -4,6 +4,7 @@
 
 mod account;
 mod cell;
+mod crossover;
 mod effect;
 mod group;
 mod judge;
@@ -14,6 +15,7 @@ mod sample;
 mod samples;
 mod sequential;
 mod special;
+mod steps;
 mod student;
 mod uneven;
 mod why;
@@ -22,6 +24,7 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use cell::QUIET_SHARE;
+pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
@@ -30,6 +33,7 @@ pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
+pub use steps::{LineSummary, MainStep, Step};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +44,13 @@ pub struct Judgement {
     pub groups: Vec<GroupSummary>,
     /// One per system other than the base.
     pub systems: Vec<SystemSummary>,
+    /// One per cell and step of a line of versions, in this order. A line that has no step but that from the base to
+    /// another system is left out, because the cells compare these two.
+    pub steps: Vec<Step>,
+    /// One per cell and line of three or more versions, in this order.
+    pub lines: Vec<LineSummary>,
+    /// The client counts between which a system changes from faster to slower, or back; by test.
+    pub crossovers: Vec<Crossover>,
 }
 
 /// The result for one system in one cell.

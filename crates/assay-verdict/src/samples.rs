@@ -135,6 +135,24 @@ impl Samples {
         Decided { rates, rate_decisions, surplus, cpu, cpu_decisions }
     }
 
+    /// The rate of the second system of each pair relative to the first, as of the last decision, and what is decided on
+    /// each: cells in the study's order, each of them with all pairs in theirs. They are a family of their own.
+    pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (Quantity, Vec<Decision>) {
+        let keys =
+            || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));
+        let (reduced, surplus): (Vec<_>, Vec<_>) =
+            keys().map(|(cell, (from, to))| cell.rate_to(to, from)).unzip();
+        let rates = self.estimated(reduced, pairs.len());
+        let [mut decisions] = self.rules.decisions([&rates.effects]);
+        self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);
+        for ((cell, (from, to)), decision) in keys().zip(&mut decisions) {
+            if cell.has_failed(from) || cell.has_failed(to) {
+                decision.verdict = Verdict::Failed;
+            }
+        }
+        (rates, decisions)
+    }
+
     /// Estimates of operations per second, as of the last decision.
     pub(crate) fn rates(&self) -> Quantity {
         self.quantity(|cell, system| cell.rate(system))
@@ -157,14 +175,18 @@ impl Samples {
 
     /// Estimates a quantity in all cells, those of each system together.
     fn quantity(&self, of: impl Fn(&CellSamples, usize) -> Option<Reduced>) -> Quantity {
-        let reduced: Vec<_> = self.keys().map(|(cell, system)| of(cell, system)).collect();
+        self.estimated(self.keys().map(|(cell, system)| of(cell, system)).collect(), self.systems)
+    }
+
+    /// Estimates of all cells, each of which has so many columns. Those of a column are estimated together.
+    fn estimated(&self, reduced: Vec<Option<Reduced>>, columns: usize) -> Quantity {
         let classes: Vec<Class> =
             self.cells.iter().map(|cell| (cell.id.test.class, cell.id.setup)).collect();
         let mut effects = vec![None; reduced.len()];
-        for system in 0..self.systems {
-            let cells: Vec<_> = reduced.iter().skip(system).step_by(self.systems).collect();
-            let of_system = effects.iter_mut().skip(system).step_by(self.systems);
-            for (effect, estimated) in of_system.zip(estimate(&cells, &classes)) {
+        for column in 0..columns {
+            let cells: Vec<_> = reduced.iter().skip(column).step_by(columns).collect();
+            let of_column = effects.iter_mut().skip(column).step_by(columns);
+            for (effect, estimated) in of_column.zip(estimate(&cells, &classes)) {
                 *effect = estimated;
             }
         }

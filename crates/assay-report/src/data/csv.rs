@@ -19,7 +19,7 @@ use crate::words::rfc3339;
 pub(crate) type Column = (&'static str, &'static str);
 
 /// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 51] = [
+const COLUMNS: [Column; 53] = [
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -71,6 +71,8 @@ const COLUMNS: [Column; 51] = [
     ("troubled_other_process", "/troubled_by/other_process"),
     ("troubled_clock_jump", "/troubled_by/clock_jump"),
     ("overlap_us", "/per_op/overlap_us"),
+    ("beyond_threshold", "/beyond_threshold"),
+    ("same_within", "/same_within"),
 ];
 
 /// A cell together with the facts about its study and system that its line needs.

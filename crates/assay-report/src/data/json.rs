@@ -7,6 +7,7 @@ use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
 use super::row::{CellRow, Number, system_name};
+use super::steps::{CrossoverRow, LineRow, StepRow};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
 use crate::words::{rfc3339, source};
@@ -24,6 +25,9 @@ struct Document<'a> {
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
     groups: Vec<GroupRow<'a>>,
+    steps: Vec<StepRow<'a>>,
+    lines: Vec<LineRow<'a>>,
+    crossovers: Vec<CrossoverRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<TwinRow<'a>>,
     events: Vec<EventRow<'a>>,
@@ -120,6 +124,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
+        lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
+        crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         events: events(record),
     };

@@ -3,3 +3,4 @@
 pub(crate) mod csv;
 pub(crate) mod json;
 mod row;
+mod steps;

@@ -7,6 +7,7 @@ use assay_verdict::{CellJudgement, PerOp};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
+use crate::view::tests::{beyond_threshold, same_within};
 use crate::view::undecided::why;
 
 /// A finite number, or null. Whole numbers stay exact.
@@ -31,7 +32,7 @@ impl Serialize for Number {
 }
 
 #[derive(Serialize)]
-struct Interval {
+pub(crate) struct Interval {
     value: Number,
     low: Number,
     high: Number,
@@ -67,6 +68,10 @@ pub(crate) struct CellRow<'a> {
     cpu_ratio: Option<Interval>,
     cpu_verdict: Option<&'static str>,
     detectable: Option<Number>,
+    /// The confidence that the change of `rqps` exceeds the threshold.
+    beyond_threshold: Number,
+    /// The largest relative change that agrees with the verdict same.
+    same_within: Number,
     why: Option<Cow<'a, str>>,
 }
 
@@ -139,6 +144,8 @@ impl<'a> CellRow<'a> {
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),
             detectable: judged.detectable.map(Into::into),
+            beyond_threshold: Number(beyond_threshold(judged)),
+            same_within: Number(same_within(judged)),
             why: why(record, judged),
         }
     }

@@ -17,7 +17,7 @@ use crate::number::NONE;
 use crate::view::Report;
 use crate::view::caveats::Caveats;
 use crate::view::figure::Figure;
-use crate::words::{Separated, Symbol};
+use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated, Symbol, sentence};
 use chart::{Axis, Scale};
 use rows::{Filters, rank, verdict_words};
 
@@ -92,13 +92,6 @@ fn sentences(report: &Report) -> Caveats {
         notes: sentences(&caveats.notes),
         basis: unbroken(&sentence(&caveats.basis)),
     }
-}
-
-/// A line with a capital letter and a full stop.
-fn sentence(line: &str) -> String {
-    let mut letters = line.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
 }
 
 /// Keeps numbers and their unit on one line.

@@ -13,7 +13,8 @@ use crate::lines::{self, Line};
 use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::causes::Cause;
-use crate::words::Symbol;
+use crate::view::steps::TestChange;
+use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
 
 /// A report with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;
@@ -49,6 +50,8 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         Section::Verbatim(groups::lines(report, width)),
         Section::Verbatim(tests.lines),
         Section::Prose(tests.legend),
+        Section::Prose(changes(report)),
+        Section::Prose(crossovers(report)),
         Section::Prose(more),
         Section::Prose(conditions(report)),
         Section::Verbatim(again(&report.again)),
@@ -100,6 +103,24 @@ fn causes(report: &Report) -> (Vec<String>, Vec<String>) {
         section("why, the largest changes first", largest),
         section("why, the smaller changes", smaller),
     )
+}
+
+/// Where tests changed in a line of versions.
+fn changes(report: &Report) -> Vec<String> {
+    let changes = report.changes().into_iter().map(TestChange::line);
+    explained(headed("where it changed, the largest changes first", changes), STEPS_LEGEND)
+}
+
+fn crossovers(report: &Report) -> Vec<String> {
+    explained(headed("crossovers", report.crossovers.iter().cloned()), CROSSOVERS_LEGEND)
+}
+
+/// A section with a legend, if there is a section.
+fn explained(mut section: Vec<String>, legend: &str) -> Vec<String> {
+    if !section.is_empty() {
+        section.push(format!("  {legend}"));
+    }
+    section
 }
 
 fn conditions(report: &Report) -> Vec<String> {

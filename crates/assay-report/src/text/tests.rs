@@ -163,7 +163,11 @@ fn row(test: &TestRow, columns: Columns) -> Vec<Cell> {
         cells.push(right(test.base.qps));
     }
     for other in others.iter().filter(|_| columns.verdicts) {
-        let word = if columns.verdict_words { other.verdict.word() } else { "" };
+        let word = match &other.bound {
+            _ if !columns.verdict_words => String::new(),
+            Some(bound) => format!("{} {bound}", other.verdict.word()),
+            None => other.verdict.word().to_owned(),
+        };
         let (numbers, symbol) = (other.rqps.to_string(), other.verdict.symbol());
         cells.push(left(format!("{numbers:<17}  {symbol} {word}")));
     }
@@ -194,6 +198,11 @@ fn legend(tests: &Tests, setups: &[Setup], layouts: &[Layout]) -> Vec<String> {
     if layouts.iter().any(|layout| !layout.verdict_words) {
         legend.push("  ▲ faster, ▼ slower, = same, ? undecided, ✗ failed".to_owned());
     }
+    let is_same = |row: &TestRow| row.others.iter().any(|other| other.bound.is_some());
+    if tests.sections.iter().flat_map(|section| &section.rows).any(is_same) {
+        legend.push("  same ±1 %: a change by more than 1 % is ruled out".to_owned());
+    }
+    legend.extend(tests.certainty.iter().map(|certainty| format!("  {certainty}")));
     if let [setup, _, ..] = setups {
         legend.push(format!("  {setup}: clients × tables × rows"));
     }

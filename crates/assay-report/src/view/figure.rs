@@ -2,7 +2,8 @@
 
 use assay_verdict::CellJudgement;
 
-use crate::number::{NONE, Ratio, figure, share, thousands};
+use super::tests::{beyond_threshold, same_within};
+use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
 
 /// A figure of a system in one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,10 +25,12 @@ pub(crate) enum Figure {
     Blocks,
     Errors,
     Detectable,
+    BeyondThreshold,
+    SameWithin,
 }
 
 /// Each figure with a heading that fits a narrow column and an explanation, in the order in which readers want them.
-const WORDS: [(Figure, &str, &str); 17] = [
+const WORDS: [(Figure, &str, &str); 19] = [
     (Figure::Qps, "QPS", "operations per second"),
     (
         Figure::CpuRatio,
@@ -64,6 +67,16 @@ const WORDS: [(Figure, &str, &str); 17] = [
         Figure::Detectable,
         "MDE",
         "minimum detectable effect: the change that 4 of 5 studies like this one would call",
+    ),
+    (
+        Figure::BeyondThreshold,
+        "> threshold",
+        "confidence that the change of QPS exceeds the threshold in the direction of its estimate",
+    ),
+    (
+        Figure::SameWithin,
+        "same within",
+        "the largest change of QPS in the interval on which the verdict same rests",
     ),
 ];
 
@@ -107,7 +120,13 @@ impl Figure {
             Self::LatencyP50 => cell.latency.map(|it| it.p50),
             Self::LatencyP95 => cell.latency.map(|it| it.p95),
             Self::LatencyP99 => cell.latency.map(|it| it.p99),
-            Self::CpuRatio | Self::Slices | Self::Blocks | Self::Errors | Self::Detectable => None,
+            Self::CpuRatio
+            | Self::Slices
+            | Self::Blocks
+            | Self::Errors
+            | Self::Detectable
+            | Self::BeyondThreshold
+            | Self::SameWithin => None,
         }
     }
 
@@ -120,6 +139,10 @@ impl Figure {
             Self::Blocks => cell.blocks.to_string(),
             Self::Errors => thousands(cell.errors as f64),
             Self::Detectable => cell.detectable.map_or_else(|| NONE.to_owned(), share),
+            Self::BeyondThreshold => {
+                beyond_threshold(cell).map_or_else(|| NONE.to_owned(), confidence)
+            }
+            Self::SameWithin => same_within(cell).map_or_else(|| NONE.to_owned(), within),
             _ => figure(self.quantity(cell)),
         }
     }

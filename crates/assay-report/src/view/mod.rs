@@ -8,9 +8,11 @@ pub(crate) mod answer;
 pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod conditions;
+pub(crate) mod crossovers;
 pub(crate) mod figure;
 pub(crate) mod findings;
 pub(crate) mod groups;
+pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod tests;
 pub(crate) mod trouble;
@@ -25,6 +27,7 @@ use causes::Cause;
 use caveats::Caveats;
 use conditions::Conditions;
 use groups::GroupRow;
+use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use tests::Tests;
 
@@ -44,6 +47,10 @@ pub(crate) struct Report<'a> {
     pub(crate) groups: Vec<GroupRow<'a>>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
+    /// The steps of each line of versions.
+    pub(crate) steps: Vec<StepTable<'a>>,
+    /// A line for each system and test that is slower at some client counts and faster at others.
+    pub(crate) crossovers: Vec<String>,
     /// Machine, systems, study, data, audit and events.
     pub(crate) conditions: Conditions<'a>,
     /// The way to measure the same again.
@@ -66,6 +73,8 @@ impl<'a> Report<'a> {
             undecided: undecided::lines(study),
             groups: groups::rows(study),
             tests: Tests::new(study),
+            steps: steps::tables(study),
+            crossovers: crossovers::lines(study),
             conditions: Conditions::new(study),
             again: Again::new(study.record),
             ratios: study.judgement.cells.iter().filter_map(|cell| cell.rqps).collect(),
@@ -77,6 +86,11 @@ impl<'a> Report<'a> {
     /// Whether more than one system is compared with the base.
     pub(crate) fn several_systems(&self) -> bool {
         self.tests.systems.len() > 1
+    }
+
+    /// Where tests changed in a line of versions, the largest change first.
+    pub(crate) fn changes(&self) -> Vec<&TestChange> {
+        steps::changes(&self.steps)
     }
 
     /// The answer: a line for each system, or the false calls if the base is only compared with itself. If the audit is

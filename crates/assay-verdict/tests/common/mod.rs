@@ -66,20 +66,20 @@ impl Simulation {
     }
 }
 
-struct Noise(Xoshiro256PlusPlus);
+pub(crate) struct Noise(pub(crate) Xoshiro256PlusPlus);
 
 impl Noise {
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0.random::<f64>()
     }
 
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (u, v) = (1.0 - self.uniform(), self.uniform());
         (-2.0 * u.ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
     }
 }
 
-fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
+pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
     let mut slice = Slice {
         system,
         cell,
@@ -111,7 +111,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Sli
     slice
 }
 
-fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
+pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     let setup = Setup { clients: 1, tables: 1, rows: 100_000 };
     let cells = tests_of(TestSet::Set32).into_iter().map(|test| PlannedCell {
         id: CellId { test, setup },
@@ -144,7 +144,7 @@ fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     StudyRecord { finished: true, ..StudyRecord::new(study, Host::default(), systems) }
 }
 
-fn system(version: &str, is_base: bool) -> System {
+pub(crate) fn system(version: &str, is_base: bool) -> System {
     System {
         name: format!("mariadb@{version}"),
         spec: SystemSpec {

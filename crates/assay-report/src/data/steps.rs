@@ -1,0 +1,122 @@
+//! Steps, lines of versions and crossovers for scripts.
+
+use assay_model::{CellId, StudyRecord};
+use assay_verdict::{Crossover, LineSummary, MainStep, Step};
+use serde::Serialize;
+
+use super::row::{Interval, Number, system_name};
+
+/// The cell of a row.
+#[derive(Serialize)]
+struct CellKey<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+}
+
+impl CellKey<'_> {
+    fn new(cell: CellId) -> Self {
+        let setup = cell.setup;
+        let test = &cell.test.definition().name;
+        Self { test, clients: setup.clients, tables: setup.tables, rows: setup.rows }
+    }
+}
+
+/// A version against the one before it, in one cell.
+#[derive(Serialize)]
+pub(crate) struct StepRow<'a> {
+    #[serde(flatten)]
+    cell: CellKey<'a>,
+    from: &'a str,
+    to: &'a str,
+    /// QPS of `to` divided by that of `from`.
+    ratio: Option<Interval>,
+    verdict: &'static str,
+    beyond_threshold: Number,
+    /// Whether reports name it as a place of change.
+    is_change: bool,
+}
+
+impl<'a> StepRow<'a> {
+    pub(crate) fn new(record: &'a StudyRecord, step: &Step) -> Self {
+        Self {
+            cell: CellKey::new(step.cell),
+            from: system_name(record, step.from),
+            to: system_name(record, step.to),
+            ratio: step.ratio.map(Into::into),
+            verdict: step.verdict.word(),
+            beyond_threshold: Number(step.beyond_threshold),
+            is_change: step.is_change,
+        }
+    }
+}
+
+/// Three or more versions in one cell, the last against the first.
+#[derive(Serialize)]
+pub(crate) struct LineRow<'a> {
+    #[serde(flatten)]
+    cell: CellKey<'a>,
+    systems: Vec<&'a str>,
+    ratio: Option<Interval>,
+    verdict: &'static str,
+    main_step: Option<MainStepRow<'a>>,
+}
+
+/// The step that changed most in the direction of the whole change.
+#[derive(Serialize)]
+struct MainStepRow<'a> {
+    from: &'a str,
+    to: &'a str,
+    share: Number,
+    confidence: Number,
+}
+
+impl<'a> LineRow<'a> {
+    pub(crate) fn new(record: &'a StudyRecord, line: &LineSummary) -> Self {
+        let main_step = |main: MainStep| MainStepRow {
+            from: system_name(record, main.from),
+            to: system_name(record, main.to),
+            share: main.share.into(),
+            confidence: main.confidence.into(),
+        };
+        Self {
+            cell: CellKey::new(line.cell),
+            systems: line.systems.iter().map(|&system| system_name(record, system)).collect(),
+            ratio: line.ratio.map(Into::into),
+            verdict: line.verdict.word(),
+            main_step: line.main.map(main_step),
+        }
+    }
+}
+
+/// The client counts between which a system changes from faster to slower, or back.
+#[derive(Serialize)]
+pub(crate) struct CrossoverRow<'a> {
+    test: &'a str,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    /// The measured count below the crossover, and the verdict there. Above, the verdict is the opposite.
+    clients_below: u32,
+    verdict_below: &'static str,
+    clients_above: u32,
+    /// The count at which the system is as fast as the base.
+    clients: Interval,
+}
+
+impl<'a> CrossoverRow<'a> {
+    pub(crate) fn new(record: &'a StudyRecord, crossover: &Crossover) -> Self {
+        let Crossover { few, many, .. } = crossover;
+        Self {
+            test: &few.test.definition().name,
+            tables: few.setup.tables,
+            rows: few.setup.rows,
+            system: system_name(record, crossover.system),
+            clients_below: few.setup.clients,
+            verdict_below: crossover.verdict.word(),
+            clients_above: many.setup.clients,
+            clients: crossover.clients.into(),
+        }
+    }
+}
