@@ -313,7 +313,12 @@ impl Interleaved {
             let verdicts = self.samples.verdicts();
             let compared = verdicts.iter().filter(|it| self.is_compared.get(it.1) == Some(&true));
             self.so_far = compared.map(|(_, _, verdict)| *verdict).collect();
-            self.samples.open_cells(&verdicts).into_iter().collect()
+            // A gate has limits of its own to decide.
+            let open = match self.samples.gate() {
+                Some(gate) => gate.open_cells(),
+                None => self.samples.open_cells(&verdicts),
+            };
+            open.into_iter().collect()
         };
         let is_open =
             |&(cell, id): &(usize, CellId)| undecided.contains(&id) && !self.closed.contains(&cell);

@@ -182,6 +182,14 @@ impl Effect {
         2.0 * self.tail((self.log / self.se).abs())
     }
 
+    /// One-sided p-value of "the logarithm is at least `log`".
+    pub(crate) fn p_below(&self, log: f64) -> f64 {
+        if self.se <= 0.0 {
+            return if self.log < log { 0.0 } else { 1.0 };
+        }
+        self.tail((log - self.log) / self.se)
+    }
+
     /// The smallest relative change that a test of level `alpha` calls with probability `power`, if its estimate must
     /// also exceed `threshold`. The change is an increase; a decrease needs no more.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {

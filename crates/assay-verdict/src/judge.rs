@@ -65,7 +65,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             summary(&cells, system, median)
         })
         .collect();
-    Judgement { cells, groups, systems }
+    Judgement { cells, groups, systems, gate: samples.gate() }
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.

@@ -4,6 +4,7 @@
 
 mod account;
 mod effect;
+mod gate;
 mod group;
 mod judge;
 mod moderate;
@@ -18,6 +19,7 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use effect::BLOCK_SD;
+pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
@@ -34,6 +36,8 @@ pub struct Judgement {
     pub groups: Vec<GroupSummary>,
     /// One per system other than the base.
     pub systems: Vec<SystemSummary>,
+    /// What the gate says; `None` if the study is no gate.
+    pub gate: Option<GateJudgement>,
 }
 
 /// The result for one system in one cell.

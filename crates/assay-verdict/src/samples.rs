@@ -12,6 +12,7 @@ use assay_model::{
 
 use crate::account::server_cpu_per_op;
 use crate::effect::{Effect, Reduced, estimate};
+use crate::gate::{self, Claim, GateJudgement};
 use crate::robust::{Centre, Value, centre};
 use crate::rules::{Decision, Rules};
 
@@ -118,6 +119,8 @@ pub struct Samples {
     /// Whether a system's verdicts keep the study going.
     counts: Vec<bool>,
     rules: Rules,
+    /// The margins of a gate, in the order of the cells.
+    margins: Option<Vec<f64>>,
 }
 
 /// The samples of one cell.
@@ -185,6 +188,7 @@ impl Samples {
             // Nobody waits for the twin to be the same as the base, unless it is all that is compared.
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
+            margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
         }
     }
 
@@ -224,6 +228,31 @@ impl Samples {
         let mut open: Vec<CellId> = verdicts.iter().filter(is_open).map(|it| it.0).collect();
         open.dedup();
         open
+    }
+
+    /// What the study's gate says so far; `None` if the study is no gate.
+    #[must_use]
+    pub fn gate(&mut self) -> Option<GateJudgement> {
+        let margins = self.margins.clone()?;
+        let (rates, decisions) = self.decide();
+        let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
+        let estimates = rates.effects.iter().zip(&rates.reduced).zip(decisions);
+        let mut claims = Vec::new();
+        for (((cell, system), margin), ((effect, reduced), decision)) in
+            self.keys().zip(margins).zip(estimates)
+        {
+            if self.counts.get(system) == Some(&true) {
+                claims.push(Claim {
+                    cell: cell.id,
+                    system,
+                    margin,
+                    effect: *effect,
+                    is_measured: reduced.is_some(),
+                    has_failed: decision.verdict == Verdict::Failed,
+                });
+            }
+        }
+        Some(gate::judge(&claims, &self.rules))
     }
 
     /// Estimates of the relative rates, and what is decided on each.

@@ -6,6 +6,7 @@ use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, printable
 use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
+use super::gate::{GateRow, gate};
 use super::row::{CellRow, Number, system_name};
 use crate::view::caveats::detectable;
 use crate::view::findings::Topic;
@@ -24,6 +25,8 @@ struct Document<'a> {
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
     groups: Vec<GroupRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<GateRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<TwinRow<'a>>,
     events: Vec<EventRow<'a>>,
@@ -120,6 +123,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
         groups: judgement.groups.iter().map(|summary| group(record, summary)).collect(),
+        gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         events: events(record),
     };

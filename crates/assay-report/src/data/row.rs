@@ -31,7 +31,7 @@ impl Serialize for Number {
 }
 
 #[derive(Serialize)]
-struct Interval {
+pub(crate) struct Interval {
     value: Number,
     low: Number,
     high: Number,
