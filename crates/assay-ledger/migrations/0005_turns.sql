@@ -12,3 +12,6 @@ UPDATE cell SET turn_ms = slice_ms;
 -- JSON: the number of good rounds that each cell of the block should get, in the order of `cells`. NULL in older ledgers:
 -- `rounds` for all of them. `rounds` is now the largest.
 ALTER TABLE block ADD COLUMN cell_rounds TEXT;
+
+-- JSON: the limits of a gate, {"margins": [one for each cell], "allow_undecided"}. NULL if the study is no gate.
+ALTER TABLE study ADD COLUMN gate TEXT;

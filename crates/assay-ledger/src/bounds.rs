@@ -9,8 +9,8 @@ use assay_model::limits::{
     SYSTEMS, TABLES,
 };
 use assay_model::{
-    Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Instance, PlannedCell,
-    Series, Setup, Slice, Study, StudyEvent, System,
+    Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Gate, Instance,
+    PlannedCell, Series, Setup, Slice, Study, StudyEvent, System,
 };
 
 use crate::histogram;
@@ -78,7 +78,17 @@ impl Bounded for Study {
         within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
         some("cells", self.cells.len(), CELLS)?;
         some("setups", self.setups.len(), CELLS)?;
+        self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
         self.setups.iter().try_for_each(Setup::check)
+    }
+}
+
+/// Checks the limits of a gate of so many cells.
+fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
+    within("margins", gate.margins.len(), &(cells..=cells))?;
+    match gate.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
+        Some(margin) => Err(format!("a margin is {margin}, not between 0 and 1")),
+        None => Ok(()),
     }
 }
 

@@ -132,7 +132,7 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
 pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
-            workload_version, assay_version, experiment, id_key, statements, recipe, finished
+            workload_version, assay_version, experiment, id_key, statements, gate, recipe, finished
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -152,6 +152,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             experiment: fields.word("experiment")?,
             id_key: fields.word("id_key")?,
             statements: fields.word("statements")?,
+            gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
             recipe: fields.get("recipe")?,
             workload_version: fields.get("workload_version")?,
             assay_version: fields.get("assay_version")?,

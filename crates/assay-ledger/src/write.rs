@@ -148,8 +148,8 @@ fn create_study(
 fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
     connection.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
-            rounds, setups, workload_version, assay_version, experiment, id_key, statements, recipe)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rounds, setups, workload_version, assay_version, experiment, id_key, statements, gate, recipe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             study.started_ms,
@@ -166,6 +166,7 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
             word(&study.experiment)?,
             word(&study.id_key)?,
             word(&study.statements)?,
+            study.gate.as_ref().map(json).transpose()?,
             study.recipe,
         ],
     )?;

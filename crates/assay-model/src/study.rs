@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Artifact, CellId, DataContent, DataSet, EventKind, IdKey, Preset, Setup, Slice, StartFrom,
-    StatementMode, SystemSpec, TestSet,
+    Artifact, CellId, DataContent, DataSet, EventKind, Gate, IdKey, Preset, Setup, Slice,
+    StartFrom, StatementMode, SystemSpec, TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -170,6 +170,8 @@ pub struct Study {
     pub id_key: IdKey,
     /// The way in which statements are sent.
     pub statements: StatementMode,
+    /// The limits that its systems must keep within; `None` if the study is no gate.
+    pub gate: Option<Gate>,
     /// The study file that asks for this again, TOML.
     pub recipe: String,
     /// Version of the workload definition.

@@ -12,6 +12,7 @@ use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine, largest};
+use crate::gate::gate;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::request::{Request, SystemRequest, THRESHOLD};
 use crate::reserved::check_option;
@@ -60,6 +61,11 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
 /// The same as [`plan`].
 pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
     let effort = effort(request, machine.cpus)?;
+    if request.gate.is_some() && effort.experiment == Experiment::Sequential {
+        let why = "a gate needs repeated measurements, and preset published runs each test once";
+        let (option, value) = ("--preset", request.preset.word().to_owned());
+        return Err(Error::OutOfRange { option, value, why: why.to_owned() });
+    }
     let systems = systems(request, effort.twin)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
@@ -91,6 +97,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
             |cell: &&mut PlannedCell| cell.placement == CpuPlacement::ConnectionsOnOneCpu;
         cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
     }
+    let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let study = Study {
         id: String::new(),
         started_ms: 0,
@@ -109,6 +116,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
         experiment: effort.experiment,
         id_key: request.id_key,
         statements: request.statements,
+        gate: limits.transpose()?,
         recipe: write_study(request),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -20,6 +20,9 @@ pub struct Request {
     /// Tables, rows and client counts to measure on; at least one setup.
     #[serde(skip)]
     pub setups: Vec<SetupRequest>,
+    /// The limits that the systems must keep within, if the study is a gate.
+    #[serde(skip)]
+    pub gate: Option<GateRequest>,
     /// The amount of effort.
     pub preset: Preset,
     /// The published selection of tests.
@@ -103,6 +106,18 @@ impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
     }
+}
+
+/// The limits of a gate as the user asked for them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GateRequest {
+    /// The largest slowdown that passes where no limit applies, a fraction of the base's QPS.
+    pub max_slowdown: f64,
+    /// Limits of their own, in order: a pattern for tests or the word of a group, and the largest slowdown. The last one
+    /// that applies to a test counts.
+    pub limits: Vec<(String, f64)>,
+    /// Whether undecided tests let the gate pass.
+    pub allow_undecided: bool,
 }
 
 /// A system as the user asked for it.

@@ -38,15 +38,19 @@ pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>,
     bounded_patterns(globs.len())?;
     let mut any: Vec<Regex> = Vec::with_capacity(globs.len());
     for text in globs {
-        let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.clone(), why })?;
-        let text = sysbench::test_of_script(text).unwrap_or(text);
-        if !tests.iter().any(|test| matcher.is_match(test.name())) {
-            return Err(no_such_test(text, &tests));
-        }
-        any.push(matcher);
+        any.push(matcher_in(&tests, text)?);
     }
     let is_matched = |test: &Test| any.iter().any(|it| it.is_match(test.name()));
     Ok(tests.into_iter().filter(is_matched).collect())
+}
+
+/// The matcher of a pattern, which matches one of `tests` at least.
+pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
+    let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;
+    if tests.iter().any(|test| matcher.is_match(test.name())) {
+        return Ok(matcher);
+    }
+    Err(no_such_test(sysbench::test_of_script(text).unwrap_or(text), tests))
 }
 
 /// The matcher of a pattern, or why the pattern cannot be read.

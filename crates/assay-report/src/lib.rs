@@ -6,6 +6,7 @@ mod audit;
 mod data;
 mod format;
 mod html;
+mod junit;
 mod label;
 mod lines;
 mod markdown;
@@ -18,6 +19,7 @@ mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use format::{Format, TextOptions};
+pub use junit::junit;
 pub use studies::studies;
 pub use tests_list::{ListedTest, tests_json, tests_text};
 
@@ -43,4 +45,26 @@ pub fn render(
         Format::Csv => data::csv::render(record, judgement),
         Format::Json => data::json::render(record, judgement),
     }
+}
+
+/// Renders what a gate says: in text and Markdown a summary, in the other formats the whole study. A study that is no
+/// gate is rendered by [`render`].
+#[must_use]
+pub fn render_gate(
+    record: &StudyRecord,
+    judgement: &Judgement,
+    format: Format,
+    options: &TextOptions,
+) -> String {
+    let summary = with_report(record, judgement, |report| {
+        let gate = report.gate.as_ref()?;
+        match format {
+            Format::Text => Some(text::render_gate(report, gate, *options)),
+            Format::Markdown => {
+                Some(printable_lines(&markdown::render_gate(report, gate)).into_owned())
+            }
+            Format::Html | Format::Csv | Format::Json => None,
+        }
+    });
+    summary.unwrap_or_else(|| render(record, judgement, format, options))
 }

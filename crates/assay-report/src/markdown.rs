@@ -4,6 +4,7 @@ use crate::lines;
 use crate::number::NONE;
 use crate::view::Report;
 use crate::view::again::Again;
+use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
 use crate::view::tests::{TestRow, TestSection, Tests};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
@@ -22,8 +23,8 @@ fn legend(report: &Report) -> String {
 /// Renders the report.
 pub(crate) fn render(report: &Report) -> String {
     let answers = report.answer_lines();
-    let mut sections: Vec<String> =
-        answers.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect();
+    let mut sections: Vec<String> = report.gate.iter().flat_map(gate_sections).collect();
+    sections.extend(answers.iter().map(|line| format!("**{}**", escaped(line.trim()))));
     sections.extend(report.caveat_lines().iter().map(|line| at_start(line.trim())));
     let causes = report.causes.iter().map(|cause| {
         format!("{} {}: {}", cause.verdict.symbol(), escaped(&cause.name), escaped(cause.why))
@@ -50,6 +51,35 @@ pub(crate) fn render(report: &Report) -> String {
     sections.push(again(&report.again));
     sections.retain(|section| !section.is_empty());
     sections.join("\n\n") + "\n"
+}
+
+/// Renders what the gate says as the summary of a pull request.
+pub(crate) fn render_gate(report: &Report, gate: &Gate) -> String {
+    let mut sections = gate_sections(gate);
+    sections.extend(list(report.warning_lines().iter().map(|line| at_start(line))));
+    let id = report.again.id;
+    sections.push(format!("Study {}: `assay report {id}` shows every test.", escaped(id)));
+    sections.join("\n\n") + "\n"
+}
+
+fn gate_sections(gate: &Gate) -> Vec<String> {
+    let mut columns = vec![Column::left("result"), Column::left("test")];
+    columns.extend(gate.several_systems.then(|| Column::left("system")));
+    columns.extend(["QPS against the base [bounds]", "limit"].map(Column::right));
+    columns.push(Column::left("why"));
+    let rows = gate.rows.iter().map(|row| {
+        let mut cells =
+            vec![format!("{} {}", row.verdict.symbol(), row.verdict.word()), row.test.clone()];
+        cells.extend(gate.several_systems.then(|| row.system.to_owned()));
+        cells.extend([row.change.clone(), row.limit.clone()]);
+        cells.push(row.why.clone().unwrap_or_default());
+        cells
+    });
+    let mut sections = vec![format!("### assay {}", escaped(&gate.headline))];
+    sections.extend((!gate.rows.is_empty()).then(|| table(&columns, rows)));
+    sections.extend(gate.rest.iter().map(|line| at_start(line)));
+    sections.push(at_start(&gate.basis));
+    sections
 }
 
 /// A list; `None` if there are no items.

@@ -224,6 +224,16 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
     })
 }
 
+/// A ratio as a change with its bounds, for a comparison with a limit: `−6.2 % [−7.0 %, −5.4 %]`.
+pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
+    let Estimate { value, low, high } = estimate;
+    if high > TOO_WIDE * low {
+        return format!("{} {}", change(value, 0), interval(estimate));
+    }
+    let [value, low, high] = [value, low, high].map(|ratio| change(ratio, 1));
+    format!("{value} [{low}, {high}]")
+}
+
 /// A share: `2 %`, `0.5 %`.
 pub(crate) fn share(share: f64) -> String {
     let percent = (1000.0 * share).round() / 10.0;

@@ -1,6 +1,7 @@
 //! Words and symbols that formats share.
 
 use assay_model::{Artifact, Group, Origin, Setup, System, Verdict};
+use assay_verdict::GateVerdict;
 
 use crate::number::thousands;
 
@@ -32,6 +33,17 @@ impl Symbol for Verdict {
             Self::Slower => "▼",
             Self::Same => "=",
             Self::Uneven => "≠",
+            Self::Undecided => "?",
+            Self::Failed => "✗",
+        }
+    }
+}
+
+impl Symbol for GateVerdict {
+    fn symbol(&self) -> &'static str {
+        match self {
+            Self::Passed => "=",
+            Self::Exceeded => "▼",
             Self::Undecided => "?",
             Self::Failed => "✗",
         }

@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 
 use assay_model::limits::{BLOCKS, CELLS, SYSTEMS};
 use assay_model::{
-    Block, BlockCell, CellId, EventKind, PlannedCell, Preset, Setup, Slice, SliceOutcome,
+    Block, BlockCell, CellId, EventKind, Gate, PlannedCell, Preset, Setup, Slice, SliceOutcome,
     StudyEvent, StudyRecord,
 };
 use assay_plan::{ROUNDS_MIN, Request};
 use assay_sim::{Ended, Faults, Machine, Scenario, Strike, Truth, simulate, study};
 use assay_study::{Action, Driver, End, Executor, Outcome, Shard, carry_out};
-use assay_verdict::{Fitness, Sample};
+use assay_verdict::{Fitness, GateVerdict, Sample, judge};
 
 /// Two systems, six tests, no noise to speak of.
 fn small() -> Scenario {
@@ -108,6 +108,42 @@ fn decided_cells_stop_and_writes_go_on_together() {
     let last = open.record.blocks.last().unwrap();
     let names: Vec<_> = last.cells.iter().map(|cell| cell.id.test.name()).collect();
     assert_eq!((last.number, names), (5, vec!["update-index", "update-one"]));
+}
+
+/// [`small`] as a gate of 3 % in six blocks; these cells change by so much.
+fn gated(changes: &[(&str, f64)]) -> Scenario {
+    let mut scenario = small();
+    scenario.record.study.blocks = 6;
+    let cells = &scenario.record.study.cells;
+    let margins = vec![0.03; cells.len()];
+    let change = |cell: &PlannedCell| {
+        let it = changes.iter().find(|(name, _)| *name == cell.id.test.name());
+        it.map_or(0.0, |(_, ratio)| ratio.ln())
+    };
+    scenario.truth.changes = vec![cells.iter().map(change).collect()];
+    scenario.record.study.gate = Some(Gate { margins, allow_undecided: false });
+    scenario
+}
+
+#[test]
+fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
+    let gate = |changes: &[(&str, f64)]| {
+        let ended = ended(gated(changes));
+        let verdict = judge(&ended.record).gate.unwrap().verdict();
+        let names =
+            |cells: &[CellId]| cells.iter().map(|cell| cell.test.name()).collect::<Vec<_>>();
+        let last = ended.record.blocks.last().unwrap();
+        (verdict, last.number + 1, names(&last.cells.iter().map(|it| it.id).collect::<Vec<_>>()))
+    };
+    // Four blocks are the fewest for a verdict. A test that changes by more than the threshold, but less than its limit,
+    // or that is faster, passes.
+    let (verdict, blocks, _) = gate(&[("point-query", 1.2)]);
+    assert_eq!((verdict, blocks), (GateVerdict::Passed, 4));
+    // Nothing else can make it pass, so that the open test is left.
+    let (verdict, blocks, _) = gate(&[("point-query", 0.9), ("range-covered-pk", 0.97)]);
+    assert_eq!((verdict, blocks), (GateVerdict::Exceeded, 4));
+    let (verdict, blocks, names) = gate(&[("range-covered-pk", 0.97)]);
+    assert_eq!((verdict, blocks, names), (GateVerdict::Undecided, 6, vec!["range-covered-pk"]));
 }
 
 #[test]

@@ -325,6 +325,10 @@ impl Interleaved {
                 let known = open.entry(standing.cell).or_insert(wish);
                 *known = known.larger(wish);
             }
+            // A gate has limits of its own to decide.
+            if let Some(gate) = self.samples.gate() {
+                open = gate.open_cells().into_iter().map(|cell| (cell, Wish::Unknown)).collect();
+            }
         }
         let is_open =
             |&(cell, id): &(usize, CellId)| open.contains_key(&id) && !self.closed.contains(&cell);

@@ -306,6 +306,14 @@ impl Effect {
         two_sided(self.log, self.se, self.df)
     }
 
+    /// One-sided p-value of "the logarithm is at least `log`".
+    pub(crate) fn p_below(&self, log: f64) -> f64 {
+        if self.se <= 0.0 {
+            return if self.log < log { 0.0 } else { 1.0 };
+        }
+        upper_tail((log - self.log) / self.se, self.df)
+    }
+
     /// The smallest relative change that a test of level `alpha` calls with probability `power`, if its estimate must
     /// also exceed `threshold`. The change is an increase; a decrease needs no more.
     pub(crate) fn detectable(&self, alpha: f64, power: f64, threshold: f64) -> f64 {

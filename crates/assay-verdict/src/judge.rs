@@ -81,7 +81,8 @@ pub fn judge(record: &StudyRecord) -> Judgement {
         .collect();
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
-    Judgement { cells, groups, systems, steps, lines, crossovers }
+    let gate = samples.gate();
+    Judgement { cells, groups, systems, steps, lines, crossovers, gate }
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.

@@ -6,6 +6,7 @@ mod account;
 mod cell;
 mod crossover;
 mod effect;
+mod gate;
 mod group;
 mod judge;
 mod moderate;
@@ -26,6 +27,7 @@ pub use account::{Latency, PerOp, ServerPerOp};
 pub use cell::QUIET_SHARE;
 pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
+pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use judge::judge;
 pub use moderate::{Prior, fit_prior};
 pub use robust::TRIM;
@@ -51,6 +53,8 @@ pub struct Judgement {
     pub lines: Vec<LineSummary>,
     /// The client counts between which a system changes from faster to slower, or back; by test.
     pub crossovers: Vec<Crossover>,
+    /// What the gate says; `None` if the study is no gate.
+    pub gate: Option<GateJudgement>,
 }
 
 /// The result for one system in one cell.

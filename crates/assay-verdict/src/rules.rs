@@ -31,7 +31,7 @@ const POWER: f64 = 0.8;
 const LOOKS_MAX: u32 = 32;
 
 /// An estimate lies at the threshold if its distance from it is less than this part of the threshold.
-const NEAR: f64 = 0.2;
+pub(crate) const NEAR: f64 = 0.2;
 
 /// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
@@ -93,10 +93,28 @@ impl Rules {
         }
     }
 
+    /// Rules of a study that is planned with so many blocks.
+    #[cfg(test)]
+    pub(crate) fn of_blocks(planned: u32) -> Self {
+        let levels = levels(planned, planned);
+        Self { planned, levels, blocks_min: BLOCKS_MIN.min(planned), threshold: 0.02, smoke: false }
+    }
+
     /// The level at which an effect is tested: that of the look at its last block.
     pub(crate) fn level(&self, effect: &Effect) -> f64 {
         let look = effect.blocks.max(1) as usize - 1;
         self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
+    }
+
+    /// The look at an effect: its two-sided nominal level, and the part that this level is of those of all planned looks.
+    pub(crate) fn look(&self, effect: &Effect) -> (f64, f64) {
+        let level = self.level(effect);
+        (level, level / self.levels.iter().take(self.planned as usize).sum::<f64>())
+    }
+
+    /// Blocks that a verdict needs.
+    pub(crate) fn blocks_min(&self) -> u32 {
+        self.blocks_min
     }
 
     /// The p-value as a share of what this look may spend; 1 if that is too little to compute with, and 1 for a change

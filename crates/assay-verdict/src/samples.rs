@@ -9,6 +9,7 @@ use assay_model::{CellId, Study, StudyRecord, System, Verdict};
 
 use crate::cell::CellSamples;
 use crate::effect::{Class, Effect, Reduced, estimate};
+use crate::gate::{self, Claim, GateJudgement};
 use crate::rules::{Decision, Rules};
 use crate::sample::Sample;
 use crate::uneven::Surplus;
@@ -32,6 +33,8 @@ pub struct Samples {
     /// Whether a system's verdicts keep the study going.
     counts: Vec<bool>,
     rules: Rules,
+    /// The margins of a gate, in the order of the cells.
+    margins: Option<Vec<f64>>,
 }
 
 /// What is known of a system in a cell.
@@ -78,6 +81,7 @@ impl Samples {
             // Nobody waits for the twin to be the same as the base, unless it is all that is compared.
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
+            margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
         }
     }
 
@@ -112,6 +116,31 @@ impl Samples {
             rounds_to_go: it.rounds_to_go,
         };
         self.keys().zip(decisions).map(standing).collect()
+    }
+
+    /// What the study's gate says so far; `None` if the study is no gate.
+    #[must_use]
+    pub fn gate(&mut self) -> Option<GateJudgement> {
+        let margins = self.margins.clone()?;
+        let Decided { rates, rate_decisions: decisions, .. } = self.decide();
+        let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
+        let estimates = rates.effects.iter().zip(&rates.reduced).zip(decisions);
+        let mut claims = Vec::new();
+        for (((cell, system), margin), ((effect, reduced), decision)) in
+            self.keys().zip(margins).zip(estimates)
+        {
+            if self.counts.get(system) == Some(&true) {
+                claims.push(Claim {
+                    cell: cell.id,
+                    system,
+                    margin,
+                    effect: *effect,
+                    is_measured: reduced.is_some(),
+                    has_failed: decision.verdict == Verdict::Failed,
+                });
+            }
+        }
+        Some(gate::judge(&claims, &self.rules))
     }
 
     /// Estimates of the relative rates and of the server's CPU per operation, and what is decided on each.

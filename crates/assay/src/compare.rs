@@ -7,7 +7,8 @@ use assay_ledger::Ledger;
 use assay_model::Study;
 use assay_plan::Request;
 
-use crate::cli::{Compare, Measuring, Resume, RunFile};
+use crate::advice::Advised;
+use crate::cli::{Compare, Gate, Measuring, Resume, RunFile};
 use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -18,7 +19,35 @@ use crate::{config_file, paths, report, study_id};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
-    from_request(&args.request(), &args.measuring, cache_dir)
+    from_request(&args.request(), &args.measuring, None, cache_dir)
+}
+
+/// `assay gate`: the same for CI, with an exit code by verdict.
+pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
+    let junit = args.junit.as_deref();
+    report::check_file(junit)?;
+    match args.request() {
+        Some(request) => from_request(&request, &args.measuring, junit, cache_dir),
+        None => judge_by_limits(args),
+    }
+}
+
+/// Judges a study of the ledger by the limits of a gate, or by its own.
+fn judge_by_limits(args: &Gate) -> Result<Exit> {
+    report::check(&args.measuring.output)?;
+    let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
+    let study = &mut record.study;
+    if let Some(limits) = args.limits() {
+        study.gate = Some(assay_plan::gate(&limits, study.set, &study.cells)?);
+    }
+    let Some(gate) = &mut study.gate else {
+        bail!(Advised::new(
+            format!("study `{}` has no limits", study.id),
+            "give them with `--max-slowdown`, such as `--max-slowdown 3%`"
+        ))
+    };
+    gate.allow_undecided |= args.allow_undecided;
+    report::write_gate(&record, &args.measuring.output, args.junit.as_deref())
 }
 
 /// Advice if the file is not a study file.
@@ -44,10 +73,15 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     let mut request = resolved.request;
     request.source = args.from.source.clone().or(request.source);
-    from_request(&request, &args.measuring, cache_dir)
+    from_request(&request, &args.measuring, None, cache_dir)
 }
 
-fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -> Result<Exit> {
+fn from_request(
+    request: &Request,
+    args: &Measuring,
+    junit: Option<&Path>,
+    cache_dir: Option<&Path>,
+) -> Result<Exit> {
     report::check(&args.output)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
@@ -58,7 +92,7 @@ fn from_request(request: &Request, args: &Measuring, cache_dir: Option<&Path>) -
         let warnings = overruled(request, &plan.study).into_iter().chain(overrun);
         warnings.for_each(|warning| print(&format!("warning: {warning}")));
     }
-    measure(args, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
+    measure(args, junit, &cache_dir, &mut ledger, |env, ledger| study::run(plan, env, ledger))
 }
 
 /// The note for a preset that does not use a threshold as small as the requested one.
@@ -88,14 +122,15 @@ pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
     let Some(id) = found else { bail!("there is no unfinished study in `{}`", file.display()) };
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
-    measure(&args.measuring, &cache_dir, &mut ledger, |env, ledger| {
-        study::resume(&id, args.more, env, ledger)
-    })
+    let resume =
+        |env: &Environment, ledger: &mut Ledger| study::resume(&id, args.more, env, ledger);
+    measure(&args.measuring, None, &cache_dir, &mut ledger, resume)
 }
 
 /// Carries out a study, and shows the results so far, however it ended.
 fn measure(
     args: &Measuring,
+    junit: Option<&Path>,
     cache_dir: &Path,
     ledger: &mut Ledger,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, Stopped>,
@@ -141,7 +176,7 @@ fn measure(
         }
     };
     let record = report::read(ledger, &id).context("cannot read the measurements back")?;
-    let written = report::write_measured(&record, &args.output);
+    let written = report::write_measured(&record, &args.output, junit);
     if let Some((how, exit)) = stopped {
         // The terminal may have been closed together with the study.
         if let Err(error) = written {

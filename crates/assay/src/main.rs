@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let result = match &cli.command {
         Command::Compare(args) => compare::compare(args, cli.cache_dir.as_deref()),
+        Command::Gate(args) => compare::gate(args, cli.cache_dir.as_deref()),
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),

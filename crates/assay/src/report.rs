@@ -7,29 +7,35 @@ use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::{Hint, StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, ListedTest, TextOptions};
+use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
 
-use crate::cli::{FormatWord, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
+use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
 use crate::exit::Exit;
 use crate::{paths, study, study_id};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     check(&args.output)?;
-    let file = paths::ledger_file(args.ledger.file.as_deref())?;
+    let record = found(&args.ledger, args.study.as_deref())?;
+    let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
+    let running = !record.finished && is_measured(&record);
+    write(&StudyRecord { running, ..record }, &args.output)
+}
+
+/// The study of the ledger that the user means.
+pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
+    let file = paths::ledger_file(ledger.file.as_deref())?;
     let ledger = Ledger::open_read_only(&file)?;
-    let found = study_id::find(&ledger, args.study.as_deref(), |_| true)?;
+    let found = study_id::find(&ledger, name, |_| true)?;
     let Some(id) = found else {
         bail!(crate::advice::Advised::new(
             format!("there is no study in `{}` yet", file.display()),
             "`assay compare BASE OTHER` creates one"
         ))
     };
-    let record = read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))?;
-    let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
-    let running = !record.finished && is_measured(&record);
-    write(&StudyRecord { running, ..record }, &args.output)
+    read(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
 }
 
 /// Reads a study of the ledger. The command that repeats the study is generated again: a user who follows it must only
@@ -78,18 +84,51 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
 pub(crate) fn write(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put(output, |format, options| assay_report::render(record, &judgement, format, options))?;
-    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
-    Ok(if failed { Exit::CellFailed } else { Exit::Done })
+    Ok(of_cells(&judgement))
 }
 
-/// Like [`write`], for a study that was just measured: if the file cannot be written after all, the report goes to
+fn of_cells(judgement: &Judgement) -> Exit {
+    let failed = judgement.cells.iter().any(|cell| cell.verdict == assay_model::Verdict::Failed);
+    if failed { Exit::Incomplete } else { Exit::Done }
+}
+
+/// Judges a study by the limits of its gate, if it has any, and writes what the gate says where the user wants it. The
+/// exit code is that of the gate.
+pub(crate) fn write_gate(
+    record: &StudyRecord,
+    output: &Output,
+    junit: Option<&Path>,
+) -> Result<Exit> {
+    let judgement = assay_verdict::judge(record);
+    let render = |format, options: &TextOptions| {
+        assay_report::render_gate(record, &judgement, format, options)
+    };
+    put(output, render)?;
+    if let Some(file) = junit {
+        write_file(file, &assay_report::junit(record, &judgement))?;
+    }
+    let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
+    Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
+        None => of_cells(&judgement),
+        Some(GateVerdict::Passed) => Exit::Done,
+        Some(GateVerdict::Undecided) if allows => Exit::Done,
+        Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
+        Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
+    })
+}
+
+/// Like [`write_gate`], for a study that was just measured: if the file cannot be written after all, the report goes to
 /// stdout.
-pub(crate) fn write_measured(record: &StudyRecord, output: &Output) -> Result<Exit> {
-    write(record, output).map_err(|source| {
+pub(crate) fn write_measured(
+    record: &StudyRecord,
+    output: &Output,
+    junit: Option<&Path>,
+) -> Result<Exit> {
+    write_gate(record, output, junit).map_err(|source| {
         if output.output.is_some() {
             let stdout = Output { format: Some(FormatWord::Text), output: None };
             // The first error is the one to report.
-            let _ = write(record, &stdout);
+            let _ = write_gate(record, &stdout, None);
         }
         NotWritten { study: record.study.id.clone(), source }.into()
     })
@@ -161,7 +200,12 @@ impl Hint for NoFormat {
 /// Refuses a place that cannot be written to, and an unknown format, before anything is measured.
 pub(crate) fn check(output: &Output) -> Result<()> {
     format(output)?;
-    Ok(output.output.as_deref().map_or(Ok(()), check_place)?)
+    check_file(output.output.as_deref())
+}
+
+/// Refuses a file that cannot be written.
+pub(crate) fn check_file(file: Option<&Path>) -> Result<()> {
+    Ok(file.map_or(Ok(()), check_place)?)
 }
 
 /// The file of `-o` cannot take a result.

@@ -132,6 +132,27 @@ fn invalid_numbers() {
     }
 }
 
+#[test]
+fn gates() {
+    let systems = ["gate", "--base", "mariadb@10.11", "--other", "mariadb@11.8"];
+    let with = |args: &[&'static str]| [&systems[..], args].concat();
+    refused(&systems, "--max-slowdown <PERCENT>", "");
+    refused(&["gate", "--max-slowdown", "3%"], "--base <SYSTEM>", "");
+    refused(&with(&["--max-slowdown", "3"]), "write `3%`", "");
+    refused(&with(&["--max-slowdown", "0%"]), "more than 0%", "");
+    let limited = |limit| with(&["--max-slowdown", "3%", "--limit", limit]);
+    refused(&limited("writes"), "is not a limit such as `point*=1%`", "");
+    refused(&limited("wirtes=3%"), "matches none", "hint: ");
+    refused(&limited("point-querry=3%"), "matches none", "hint: did you mean `point-query`");
+    let published = with(&["--max-slowdown", "3%", "--preset", "published"]);
+    refused(&published, "a gate needs repeated measurements", "");
+    refused(&with(&["--max-slowdown", "3%", "--junit", "/nosuch/x.xml"]), "`/nosuch/x.xml`", "");
+    refused(&with(&["--study", "latest"]), "cannot be used with", "");
+    refused(&["gate", "--study", "latest", "--tests", "scan"], "cannot be used with", "");
+    refused(&["gate", "--study", "latest", "--limit", "scan=3%"], "--max-slowdown", "");
+    refused(&["gate", "--study", "latest", "--max-slowdown", "3%"], "ledger", "");
+}
+
 /// Each of them gets the text to type instead.
 #[test]
 fn syntax_of_other_tools() {

@@ -261,7 +261,12 @@ fn study() -> impl Strategy<Value = Study> {
                 numbers;
             cells.sort_by_key(|cell| cell.id);
             cells.dedup_by_key(|cell| cell.id);
+            let limits = |blocks: u32| Gate {
+                margins: vec![f64::from(blocks % 99 + 1) / 100.0; cells.len()],
+                allow_undecided: blocks.is_multiple_of(3),
+            };
             Study {
+                gate: blocks.is_multiple_of(2).then(|| limits(blocks)),
                 id,
                 started_ms,
                 preset,

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
-use crate::request::{Request, SystemRequest, THRESHOLD, usual};
+use crate::request::{GateRequest, Request, SystemRequest, THRESHOLD, usual};
+use crate::units::percent_text;
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
 const FIRST: &str = "source preset set tests clients tables rows budget threshold placement seed";
@@ -31,8 +32,29 @@ pub(super) fn command(request: &Request) -> Option<String> {
         (among(FIRST).unwrap_or(usize::MAX), among(LAST))
     });
     let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
-    let words = systems.chain(said.iter().map(|(key, value)| as_typed(key, value)));
-    Some(std::iter::once("assay compare".to_owned()).chain(words).collect::<Vec<_>>().join(" "))
+    let options = said.iter().map(|(key, value)| as_typed(key, value));
+    let words: Vec<String> = match &request.gate {
+        None => std::iter::once("assay compare".to_owned()).chain(systems).chain(options).collect(),
+        // The command for a gate has neither.
+        Some(_) if said.iter().any(|(key, _)| key == "threshold" || key == "twin") => return None,
+        Some(gate) => {
+            let roles = std::iter::once("--base").chain(std::iter::repeat("--other"));
+            let systems = roles.zip(systems).map(|(role, system)| format!("{role} {system}"));
+            let command = std::iter::once("assay gate".to_owned()).chain(systems);
+            command.chain(gate_options(gate)).chain(options).collect()
+        }
+    };
+    Some(words.join(" "))
+}
+
+/// The options of `gate` that `compare` does not have.
+fn gate_options(gate: &GateRequest) -> Vec<String> {
+    let mut options = vec![format!("--max-slowdown {}", percent_text(gate.max_slowdown))];
+    options.extend(gate.limits.iter().map(|(of, most)| {
+        format!("--limit {}", shell_quoted(&format!("{of}={}", percent_text(*most))))
+    }));
+    options.extend(gate.allow_undecided.then(|| "--allow-undecided".to_owned()));
+    options
 }
 
 /// A line of a study file for each value.

@@ -6,6 +6,7 @@
 mod command;
 mod de;
 mod fault;
+mod gate;
 mod read;
 mod systems;
 mod value;

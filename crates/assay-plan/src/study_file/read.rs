@@ -4,6 +4,7 @@ use assay_model::Preset;
 use toml::de::DeTable;
 
 use super::fault::Fault;
+use super::gate::gate;
 use super::systems::systems;
 use super::value::{TABLES, Table, Value, keys_of};
 use crate::request::{Request, SetupRequest};
@@ -22,6 +23,7 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     refuse_repeats(&study, request.preset)?;
     request.systems = systems(&study, request.twin == Some(true))?;
     request.setups = setups(&study)?;
+    request.gate = gate(&study, request.set)?;
     Ok(request)
 }
 

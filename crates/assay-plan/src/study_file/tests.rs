@@ -4,7 +4,7 @@ use assay_model::{CpuPlacement, Hint, IdKey, Preset, StatementMode, TestSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{SetupRequest, SystemRequest, parse_duration_s};
+use crate::{GateRequest, SetupRequest, SystemRequest, parse_duration_s};
 
 const FULL: &str = r#"
 preset = "standard"
@@ -40,6 +40,11 @@ rows = 100_000
 [[setup]]
 clients = 4
 tables = 4
+
+[gate]
+max-slowdown = "3%"
+limits = { writes = "5%", "*range=10" = "1%" }
+allow-undecided = true
 "#;
 
 fn words(words: &str) -> SystemRequest {
@@ -91,6 +96,11 @@ fn reads_every_key() {
         turn_s: Some(0.01),
         blocks: Some(6),
         rounds: Some(400),
+        gate: Some(GateRequest {
+            max_slowdown: 0.03,
+            limits: vec![("writes".into(), 0.05), ("*range=10".into(), 0.01)],
+            allow_undecided: true,
+        }),
     };
     assert_eq!(read_study("study.toml", FULL), Ok(expected));
 }
@@ -161,6 +171,11 @@ rows = 100_000
 [[setup]]
 clients = 4
 tables = 4
+
+[gate]
+max-slowdown = "3%"
+limits = { writes = "5%", "*range=10" = "1%" }
+allow-undecided = true
 "#;
     assert_eq!(write_study(&read_study("", FULL).unwrap()), written);
 }
@@ -222,6 +237,10 @@ fn mistakes_are_shown_with_their_place() {
         "compare = [\"mysql@\\u0031\", \"mysql@\\u0041\"]",
         "compare = [\"old\", \"nwe\"]\n[system]\nold.is = \"mysql@8.0\"\nnew.is=\"mysql@9.7\"",
         "compare = [\"old\", \"other\"]\n[system.old]\nis = \"mysql@8.0\"",
+        "compare = [\"mysql@8.0\", \"mysql@9.7\"]\n[gate]\nlimits = { writes = \"3%\" }",
+        "compare = [\"mysql@8.0\", \"mysql@9.7\"]\n[gate]\nmax-slowdown = \"3%\"\nlimits = { wirte = \"3%\" }",
+        "compare = [\"mysql@8.0\", \"mysql@9.7\"]\n[gate]\nmax-slowdown = 3",
+        "compare = [\"mysql@8.0\", \"mysql@9.7\"]\nmax-slowdown = \"3%\"",
     ]
     .map(str::to_owned);
     let shown = |text: &String| {
@@ -263,6 +282,20 @@ fn duration() -> impl Strategy<Value = Option<f64>> {
     prop::option::of((1..10_000_000_000_u64).prop_map(seconds))
 }
 
+fn share(hundredths: u32) -> f64 {
+    f64::from(hundredths) / 100.0 / 100.0
+}
+
+fn gate_request() -> impl Strategy<Value = GateRequest> {
+    let scope = prop::sample::select(vec!["writes", "scan", "*range=10", "[p]*"]);
+    let limits = prop::collection::btree_map(scope, 1..10_000_u32, 0..3);
+    (1..10_000_u32, limits, any::<bool>()).prop_map(|(most, limits, allow_undecided)| GateRequest {
+        max_slowdown: share(most),
+        limits: limits.into_iter().map(|(of, most)| (of.to_owned(), share(most))).collect(),
+        allow_undecided,
+    })
+}
+
 prop_compose! {
     fn request()(
         systems in prop::collection::vec(system(), 2..5),
@@ -278,6 +311,7 @@ prop_compose! {
         durations in (duration(), duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
+        gate in prop::option::of(gate_request()),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
@@ -298,7 +332,8 @@ prop_compose! {
             slice_s,
             write_slice_s,
             turn_s,
-            threshold: percent.map(|hundredths| f64::from(hundredths) / 100.0 / 100.0),
+            gate,
+            threshold: percent.map(share),
             twin,
             seed,
             blocks: blocks.filter(|_| repeats),

@@ -12,16 +12,19 @@ use crate::nearest::nearest;
 use crate::request::{Request, SetupRequest};
 
 /// Keys at the top that are not options.
-pub(super) const TABLES: [&str; 3] = ["compare", "system", "setup"];
+pub(super) const TABLES: [&str; 4] = ["compare", "system", "setup", "gate"];
 
 pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
 
+pub(super) const GATE_KEYS: [&str; 3] = ["max-slowdown", "limits", "allow-undecided"];
+
 /// The places that have keys, in words, and their keys.
-fn places() -> [(&'static str, &'static [&'static str]); 3] {
+fn places() -> [(&'static str, &'static [&'static str]); 4] {
     [
         ("at the top of the file, before all tables", keys_of::<Request>()),
         ("in a `[system.NAME]` table", &SYSTEM_KEYS),
         ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
+        ("in the `[gate]` table", &GATE_KEYS),
     ]
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use toml::Value;
 
 use super::command::{command, lines};
-use crate::request::{Request, SetupRequest, SystemRequest};
+use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
+use crate::units::percent_text;
 
 /// The study file that asks for the same: [`crate::read_study`] gives the request again.
 ///
@@ -30,7 +31,22 @@ pub fn write_study(request: &Request) -> String {
     if request.setups != [SetupRequest::default()] {
         text.extend(request.setups.iter().map(setup_table));
     }
+    text.extend(request.gate.as_ref().map(gate_table));
     text.concat()
+}
+
+fn gate_table(gate: &GateRequest) -> String {
+    let percent = |fraction| quoted(&percent_text(fraction));
+    let mut table = format!("\n[gate]\n{}", line("max-slowdown", percent(gate.max_slowdown)));
+    if !gate.limits.is_empty() {
+        let limits = gate.limits.iter();
+        let limits = limits.map(|(of, most)| format!("{} = {}", key(of), percent(*most)));
+        table += &line("limits", format!("{{ {} }}", limits.collect::<Vec<_>>().join(", ")));
+    }
+    if gate.allow_undecided {
+        table += &line("allow-undecided", "true");
+    }
+    table
 }
 
 fn line(key: &str, value: impl AsRef<str>) -> String {

@@ -6,6 +6,7 @@ use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, printable
 use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
+use super::gate::{GateRow, gate};
 use super::row::{CellRow, Number, system_name};
 use super::steps::{CrossoverRow, LineRow, StepRow};
 use crate::view::caveats::detectable;
@@ -28,6 +29,8 @@ struct Document<'a> {
     steps: Vec<StepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<GateRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<TwinRow<'a>>,
     events: Vec<EventRow<'a>>,
@@ -127,6 +130,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
         lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
         crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
+        gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         events: events(record),
     };

@@ -1,6 +1,7 @@
 //! The same figures for scripts: JSON and CSV of one row type.
 
 pub(crate) mod csv;
+pub(crate) mod gate;
 pub(crate) mod json;
 mod row;
 mod steps;

@@ -1,5 +1,6 @@
 //! The report in a terminal: the answer in words, the causes, groups, tests, conditions, how to reproduce it.
 
+mod gate;
 mod groups;
 pub(crate) mod paint;
 pub(crate) mod table;
@@ -13,6 +14,7 @@ use crate::lines::{self, Line};
 use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::causes::Cause;
+use crate::view::gate::Gate;
 use crate::view::steps::TestChange;
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
 
@@ -57,7 +59,7 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         Section::Verbatim(again(&report.again)),
     ];
     let mut lines: Vec<String> = Vec::new();
-    for section in sections {
+    for section in report.gate.iter().flat_map(gate_sections).chain(sections) {
         push_section(&mut lines, section.lines(width));
     }
     if lines.len() > SCREEN {
@@ -69,6 +71,31 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         paint::paint(&mut lines);
     }
     lines.join("\n") + "\n"
+}
+
+/// Renders what the gate says, without the figures of every test.
+pub(crate) fn render_gate(report: &Report, gate: &Gate, options: TextOptions) -> String {
+    let id = report.again.id;
+    let last = format!("study {id}: `assay report {id}` shows every test");
+    let rest = [Section::Prose(report.warning_lines()), Section::Prose(vec![last])];
+    let mut lines: Vec<String> = Vec::new();
+    for section in gate_sections(gate).into_iter().chain(rest) {
+        push_section(&mut lines, section.lines(options.width));
+    }
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+fn gate_sections(gate: &Gate) -> [Section; 3] {
+    let mut rest = gate.rest.clone();
+    rest.push(gate.basis.clone());
+    [
+        Section::Prose(vec![gate.headline.clone()]),
+        Section::Verbatim(gate::lines(gate)),
+        Section::Prose(rest),
+    ]
 }
 
 fn push_section(lines: &mut Vec<String>, section: Vec<String>) {

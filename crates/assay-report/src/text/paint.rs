@@ -9,9 +9,10 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Phrases that are coloured wherever they stand.
-const PHRASES: [(&str, Style); 8] = [
+const PHRASES: [(&str, Style); 9] = [
     ("▲ faster", GREEN),
     ("▼ slower", RED),
+    ("▼ exceeded", RED),
     ("✗ failed", RED),
     ("≠ uneven", YELLOW),
     ("? undecided", YELLOW),

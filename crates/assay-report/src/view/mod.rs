@@ -11,6 +11,7 @@ pub(crate) mod conditions;
 pub(crate) mod crossovers;
 pub(crate) mod figure;
 pub(crate) mod findings;
+pub(crate) mod gate;
 pub(crate) mod groups;
 pub(crate) mod steps;
 pub(crate) mod study;
@@ -26,6 +27,7 @@ use answer::SystemAnswer;
 use causes::Cause;
 use caveats::Caveats;
 use conditions::Conditions;
+use gate::Gate;
 use groups::GroupRow;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
@@ -35,6 +37,8 @@ use tests::Tests;
 pub(crate) struct Report<'a> {
     /// The label of the base.
     pub(crate) base: &'a str,
+    /// What the gate says; `None` if the study is no gate.
+    pub(crate) gate: Option<Gate<'a>>,
     /// One answer for each system but the base and its twin.
     pub(crate) answers: Vec<SystemAnswer<'a>>,
     /// Everything that a reader must know before believing the answers.
@@ -67,6 +71,7 @@ impl<'a> Report<'a> {
     fn new(study: &'a JudgedStudy<'a>) -> Self {
         Self {
             base: study.label(study.base),
+            gate: Gate::new(study),
             answers: answer::answers(study),
             caveats: Caveats::new(study),
             causes: causes::causes(study),
@@ -104,6 +109,18 @@ impl<'a> Report<'a> {
         if let (Some(first), false) = (lines.first_mut(), self.caveats.suspicious.is_empty()) {
             *first = format!("[suspicious audit] {first}");
         }
+        lines
+    }
+
+    /// Settings that decide by themselves, and warnings.
+    pub(crate) fn warning_lines(&self) -> Vec<String> {
+        let caveats = &self.caveats;
+        let mut lines = Vec::new();
+        if !caveats.suspicious.is_empty() {
+            let settings = caveats.suspicious.join(", ");
+            lines.push(format!("suspicious: settings that matter differ: {settings}"));
+        }
+        lines.extend(caveats.warnings.iter().map(|it| format!("warning: {it}")));
         lines
     }
 

@@ -12,7 +12,7 @@ use crate::number::share;
 const NAMES: usize = 5;
 
 /// Beyond this factor, measuring longer is no useful advice.
-const TIMES_MAX: f64 = 20.0;
+pub(crate) const TIMES_MAX: f64 = 20.0;
 
 /// Why a test is undecided. Tests with the same reason share a line, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,8 +116,12 @@ fn blocks(doubts: &[Doubt]) -> String {
 
 /// Why one test is undecided; `None` if it is decided.
 fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
-    let doubt = cell.doubt?;
-    Some(sentence(Reason::of(doubt), &[doubt], record))
+    Some(of_doubt(record, cell.doubt?))
+}
+
+/// Why something is undecided.
+pub(crate) fn of_doubt(record: &StudyRecord, doubt: Doubt) -> String {
+    sentence(Reason::of(doubt), &[doubt], record)
 }
 
 /// Why a cell failed, changed or is undecided.

@@ -139,6 +139,7 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
         statements: StatementMode::Prepared,
+        gate: None,
         recipe: "# assay compare mariadb@10.11 mariadb@11.8 --seed 7\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"
             .into(),
         workload_version: 1,

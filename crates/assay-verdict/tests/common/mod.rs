@@ -136,6 +136,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
         statements: StatementMode::Prepared,
+        gate: None,
         recipe: String::new(),
         workload_version: 1,
         assay_version: "0".into(),

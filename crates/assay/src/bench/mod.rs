@@ -60,7 +60,7 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
     }
     Ok(match finished {
         Finished { is_stopped: true, .. } => Exit::Interrupted,
-        Finished { cut_off: 1.., .. } => Exit::CellFailed,
+        Finished { cut_off: 1.., .. } => Exit::Incomplete,
         _ => rate_met(args, &measured),
     })
 }

@@ -203,5 +203,5 @@ pub(super) fn rate_met(args: &Bench, measured: &Measured) -> Exit {
          latencies include the time that events waited{left}",
         measured.tps
     ));
-    Exit::CellFailed
+    Exit::Incomplete
 }

@@ -1,5 +1,6 @@
 //! The command line as typed. `Compare::request` turns it into what the plan takes.
 
+mod gate;
 mod number;
 mod sysbench;
 mod tools;
@@ -13,6 +14,7 @@ use assay_plan::{
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use gate::Gate;
 use number::{parse_number, parse_seed};
 pub(crate) use sysbench::{option_hint, subcommand_hint};
 pub(crate) use tools::{
@@ -37,6 +39,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Get, start and load systems, measure them in turn, and say which is slower
     Compare(Compare),
+    /// Compare for CI: the exit code says whether a system is slower than a limit
+    Gate(Gate),
     /// Run the study that a file describes
     Run(RunFile),
     /// Continue an interrupted study
@@ -71,6 +75,35 @@ pub(crate) struct Compare {
     #[arg(required = true, value_name = "SYSTEM")]
     systems: Vec<String>,
 
+    #[command(flatten)]
+    what: Selection,
+
+    /// Smallest change of practical interest
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
+    #[arg(allow_hyphen_values = true)]
+    threshold: f64,
+
+    /// Include the base twice; any difference called between the two copies is a false alarm
+    #[arg(long, overrides_with = "no_twin")]
+    twin: bool,
+
+    /// Omit the twin that the preset includes
+    #[arg(long, hide = true)]
+    no_twin: bool,
+
+    #[command(flatten)]
+    how: Procedure,
+
+    #[command(flatten)]
+    from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// Options that say what a study measures, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
     /// Level of effort
     #[arg(long, value_enum, default_value = "quick")]
     preset: PresetWord,
@@ -104,20 +137,11 @@ pub(crate) struct Compare {
     /// preset]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
     budget: Option<f64>,
+}
 
-    /// Smallest change of practical interest
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, default_value = "2%")]
-    #[arg(allow_hyphen_values = true)]
-    threshold: f64,
-
-    /// Include the base twice; any difference called between the two copies is a false alarm
-    #[arg(long, overrides_with = "no_twin")]
-    twin: bool,
-
-    /// Omit the twin that the preset includes
-    #[arg(long, hide = true)]
-    no_twin: bool,
-
+/// Options that say how a study measures.
+#[derive(Debug, Args)]
+pub(crate) struct Procedure {
     /// Create the tables with a secondary index on `id` and no primary key
     #[arg(long, help_heading = "Workload")]
     secondary: bool,
@@ -166,12 +190,6 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Experiment")]
     #[arg(value_parser = parse_number)]
     rounds: Option<u32>,
-
-    #[command(flatten)]
-    from: SourceArg,
-
-    #[command(flatten)]
-    pub(crate) measuring: Measuring,
 }
 
 /// `assay run`.
@@ -408,44 +426,52 @@ impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
         Request {
-            systems: self.systems.iter().map(|words| SystemRequest::of(words)).collect(),
-            source: self.from.source.clone(),
-            preset: match self.preset {
-                PresetWord::Smoke => Preset::Smoke,
-                PresetWord::Quick => Preset::Quick,
-                PresetWord::Standard => Preset::Standard,
-                PresetWord::Published => Preset::Published,
-            },
-            set: self.set,
-            tests: self.tests.clone(),
-            setups: vec![SetupRequest {
-                clients: self
-                    .clients
-                    .as_ref()
-                    .map(|all| all.iter().flat_map(|it| it.0.clone()).collect()),
-                tables: self.tables,
-                rows: self.rows,
-            }],
-            budget_s: self.budget,
             threshold: Some(self.threshold),
             twin: (self.twin || self.no_twin).then_some(self.twin),
-            id_key: if self.secondary { IdKey::Secondary } else { IdKey::Primary },
-            statements: match self.db_ps_mode {
-                PsModeWord::Auto => StatementMode::Prepared,
-                PsModeWord::Disable => StatementMode::Text,
-            },
-            placement: self.placement.map(|word| match word {
-                PlacementWord::OneCpu => CpuPlacement::OneCpu,
-                PlacementWord::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
-                PlacementWord::Free => CpuPlacement::Free,
-            }),
-            seed: self.seed,
-            slice_s: self.slice,
-            write_slice_s: self.write_slice,
-            turn_s: self.turn,
-            blocks: self.blocks,
-            rounds: self.rounds,
+            ..request(&self.systems, &self.what, &self.how, &self.from)
         }
+    }
+}
+
+/// The request that `compare` and `gate` have in common.
+fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceArg) -> Request {
+    let clients = what.clients.as_ref();
+    Request {
+        systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+        source: from.source.clone(),
+        gate: None,
+        preset: match what.preset {
+            PresetWord::Smoke => Preset::Smoke,
+            PresetWord::Quick => Preset::Quick,
+            PresetWord::Standard => Preset::Standard,
+            PresetWord::Published => Preset::Published,
+        },
+        set: what.set,
+        tests: what.tests.clone(),
+        setups: vec![SetupRequest {
+            clients: clients.map(|all| all.iter().flat_map(|it| it.0.clone()).collect()),
+            tables: what.tables,
+            rows: what.rows,
+        }],
+        budget_s: what.budget,
+        threshold: Some(assay_plan::THRESHOLD),
+        twin: None,
+        id_key: if how.secondary { IdKey::Secondary } else { IdKey::Primary },
+        statements: match how.db_ps_mode {
+            PsModeWord::Auto => StatementMode::Prepared,
+            PsModeWord::Disable => StatementMode::Text,
+        },
+        placement: how.placement.map(|word| match word {
+            PlacementWord::OneCpu => CpuPlacement::OneCpu,
+            PlacementWord::ConnectionsOnOneCpu => CpuPlacement::ConnectionsOnOneCpu,
+            PlacementWord::Free => CpuPlacement::Free,
+        }),
+        seed: how.seed,
+        slice_s: how.slice,
+        write_slice_s: how.write_slice,
+        turn_s: how.turn,
+        blocks: how.blocks,
+        rounds: how.rounds,
     }
 }
 
@@ -465,12 +491,16 @@ mod tests {
             "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
             "mysql://u@h:1/d x@1 --preset smoke",
+            "--base x@1 --other y@2 --max-slowdown 3%",
+            "--base x@1 --other y@2 --other x@2 --max-slowdown 2.5% --limit writes=5% \
+             --limit *range=10=1% --allow-undecided --tests point*,upd* --seed 3",
         ] {
             let typed = typed.replace("x@", "mariadb@").replace("y@", "mysql@");
             let asked = request(typed.split(' '));
             let recipe = assay_plan::write_study(&asked);
-            let command =
-                recipe.lines().next().and_then(|line| line.strip_prefix("# assay compare "));
+            let command = recipe.lines().next().and_then(|line| {
+                line.strip_prefix("# assay compare ").or(line.strip_prefix("# assay gate "))
+            });
             let words: Vec<String> = command
                 .unwrap()
                 .split(' ')
@@ -483,9 +513,13 @@ mod tests {
     }
 
     fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
-        let cli = Cli::try_parse_from(["assay", "compare"].into_iter().chain(words)).unwrap();
-        let Command::Compare(compare) = cli.command else { panic!("not compare") };
-        compare.request()
+        let words: Vec<&str> = words.collect();
+        let command = if words.contains(&"--base") { "gate" } else { "compare" };
+        match Cli::try_parse_from(["assay", command].iter().chain(&words)).unwrap().command {
+            Command::Compare(compare) => compare.request(),
+            Command::Gate(gate) => gate.request().unwrap(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(crate) enum NoResume {
     /// More time was asked for, but each test runs once.
     #[error("study `{0}` runs each test once, so more time changes nothing")]
     Once(String),
+    /// More time was asked for, but the error of a gate is shared out among its planned looks.
+    #[error("study `{0}` is a gate, which gets no more time than planned")]
+    Gate(String),
     /// Its slices measured other work.
     #[error(
         "study `{study}` measured different work under the name{} of {}; assay never mixes slices of different work",
@@ -37,6 +40,7 @@ impl Hint for NoResume {
                     "`assay report {study}` shows it; `assay resume {study} --more 10m` measures longer"
                 )
             }
+            Self::Gate(_) => "start a gate with a longer `--budget`".to_owned(),
             Self::Decided(study) | Self::Once(study) => format!("`assay report {study}` shows it"),
             Self::Workload { .. } => {
                 "resume it with the assay that started it, or start a new study".to_owned()
@@ -53,6 +57,7 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
         Some(_) if study.experiment == Experiment::Sequential => {
             return Err(NoResume::Once(study.id.clone()));
         }
+        Some(_) if study.gate.is_some() => return Err(NoResume::Gate(study.id.clone())),
         Some(_) if record.finished && !is_open() => {
             return Err(NoResume::Decided(study.id.clone()));
         }

@@ -1,0 +1,112 @@
+//! The limits of a gate: from words to a limit for each cell.
+
+use assay_model::{Gate, PlannedCell, Test, TestSet};
+use assay_workloads::tests_of;
+use regex_lite::Regex;
+
+use crate::error::Error;
+use crate::request::GateRequest;
+use crate::tests_glob::{bounded_patterns, matcher_in};
+use crate::units::parse_percent;
+
+/// The tests that a limit applies to.
+enum Scope {
+    Group(&'static str),
+    Tests(Regex),
+}
+
+impl Scope {
+    /// Reads the word of a group of the set, or else a pattern for tests.
+    fn of(text: &str, set: TestSet, tests: &[Test]) -> Result<Self, Error> {
+        let mut groups = tests.iter().map(|test| test.group(set).word.as_str());
+        match groups.find(|word| *word == text) {
+            Some(group) => Ok(Self::Group(group)),
+            None => Ok(Self::Tests(matcher_in(tests, text)?)),
+        }
+    }
+
+    fn has(&self, test: Test, set: TestSet) -> bool {
+        match self {
+            Self::Group(group) => test.group(set).word == *group,
+            Self::Tests(pattern) => pattern.is_match(test.name()),
+        }
+    }
+}
+
+/// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may be of
+/// a test that the cells do not have, but not of one that the set does not have.
+///
+/// # Errors
+/// [`Error::Glob`], [`Error::NoSuchTest`], [`Error::TooMany`].
+pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
+    let limits = limits(request, set)?;
+    let margin = |cell: &PlannedCell| {
+        let applies = limits.iter().rfind(|(scope, _)| scope.has(cell.id.test, set));
+        applies.map_or(request.max_slowdown, |(_, most)| *most)
+    };
+    let margins = cells.iter().map(margin).collect();
+    Ok(Gate { margins, allow_undecided: request.allow_undecided })
+}
+
+fn limits(request: &GateRequest, set: TestSet) -> Result<Vec<(Scope, f64)>, Error> {
+    bounded_patterns(request.limits.len())?;
+    let tests = tests_of(set);
+    let scope = |(text, most): &(String, f64)| Ok((Scope::of(text, set, &tests)?, *most));
+    request.limits.iter().map(scope).collect()
+}
+
+/// Checks the tests that a limit names.
+pub(crate) fn check_scope(text: &str, set: TestSet) -> Result<(), Error> {
+    Scope::of(text, set, &tests_of(set)).map(drop)
+}
+
+/// Reads `GLOB-OR-GROUP=PERCENT`. Names of tests may have an equals sign, so the last one counts.
+///
+/// # Errors
+/// [`Error::Unreadable`] without an equals sign, and those of [`parse_percent`].
+pub fn parse_limit(text: &str) -> Result<(String, f64), Error> {
+    let what = "a limit such as `point*=1%` or `writes=5%`";
+    let unreadable = || Error::Unreadable { value: text.to_owned(), what };
+    let (scope, most) = text.rsplit_once('=').ok_or_else(unreadable)?;
+    if scope.is_empty() {
+        return Err(unreadable());
+    }
+    Ok((scope.to_owned(), parse_percent(most)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MachineFacts, Request, plan};
+
+    fn planned(limits: &[&str]) -> Result<Vec<(String, f64)>, Error> {
+        let limits = limits.iter().map(|text| parse_limit(text)).collect::<Result<_, _>>()?;
+        let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+        let gate = GateRequest { max_slowdown: 0.03, limits, allow_undecided: false };
+        let request = Request { gate: Some(gate), ..Request::of_systems(&words) };
+        let machine = MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 50_000 };
+        let study = plan(&request, machine)?.study;
+        let names = study.cells.iter().map(|cell| cell.id.test.name.clone());
+        Ok(names.zip(study.gate.unwrap().margins).collect())
+    }
+
+    #[test]
+    fn the_last_limit_that_applies_counts() {
+        let margins = planned(&["writes=10%", "*range=10=5%", "scan=2%", "s*=4%"]).unwrap();
+        let of = |name: &str| margins.iter().find(|(test, _)| test == name).unwrap().1;
+        assert_eq!(of("point-query"), 0.03);
+        assert_eq!((of("update-index"), of("insert")), (0.1, 0.1));
+        // A write, but the later limit applies.
+        assert_eq!((of("read-write_range=10"), of("read-write_range=100")), (0.05, 0.1));
+        assert_eq!(of("scan"), 0.04);
+    }
+
+    #[test]
+    fn limits_of_no_test_are_refused() {
+        assert!(matches!(planned(&["wirtes=3%"]), Err(Error::NoSuchTest { .. })));
+        assert!(matches!(planned(&["[=3%"]), Err(Error::Glob { .. })));
+        assert!(matches!(parse_limit("writes"), Err(Error::Unreadable { .. })));
+        assert!(matches!(parse_limit("=3%"), Err(Error::Unreadable { .. })));
+        assert!(matches!(parse_limit("writes=3"), Err(Error::NoPercentSign { .. })));
+    }
+}

@@ -1,0 +1,47 @@
+//! The table `[gate]` of a study file.
+
+use assay_model::TestSet;
+
+use super::fault::Fault;
+use super::value::{GATE_KEYS, Table, Value};
+use crate::gate::check_scope;
+use crate::request::GateRequest;
+use crate::tests_glob::bounded_patterns;
+use crate::units::parse_percent;
+
+pub(super) fn gate(study: &Table<'_>, set: TestSet) -> Result<Option<GateRequest>, Fault> {
+    let Some(value) = study.get("gate") else { return Ok(None) };
+    let table = value.table("a table, written `[gate]`")?;
+    table.refuse_unknown(&GATE_KEYS)?;
+    let Some(most) = table.get("max-slowdown") else {
+        return Err(Fault::at(value.key_span, "`[gate]` lacks `max-slowdown`")
+            .hint("for example `max-slowdown = \"3%\"`"));
+    };
+    let allow_undecided = table.get("allow-undecided");
+    let allow_undecided = allow_undecided
+        .map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")))
+        .transpose()?;
+    Ok(Some(GateRequest {
+        max_slowdown: percent(&most)?,
+        limits: table.get("limits").map(|it| limits(&it, set)).transpose()?.unwrap_or_default(),
+        allow_undecided: allow_undecided.unwrap_or(false),
+    }))
+}
+
+/// The limits, in the order of the file.
+fn limits(value: &Value<'_>, set: TestSet) -> Result<Vec<(String, f64)>, Fault> {
+    let limits =
+        value.table("a table such as `{ \"point*\" = \"1%\", writes = \"5%\" }`")?.values();
+    bounded_patterns(limits.len())
+        .map_err(|error| Fault::from_error(value.span.clone(), &error))?;
+    let limit = |it: &Value<'_>| {
+        check_scope(it.key, set).map_err(|error| Fault::from_error(it.key_span.clone(), &error))?;
+        Ok((it.key.to_owned(), percent(it)?))
+    };
+    limits.iter().map(limit).collect()
+}
+
+fn percent(value: &Value<'_>) -> Result<f64, Fault> {
+    parse_percent(value.text("a percentage in quotes, such as `\"3%\"`")?)
+        .map_err(|error| Fault::from_error(value.span.clone(), &error))
+}

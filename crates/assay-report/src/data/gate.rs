@@ -1,0 +1,70 @@
+//! What a gate says, for scripts.
+
+use assay_model::StudyRecord;
+use assay_verdict::{Doubt, GateCell, GateVerdict, Judgement};
+use serde::Serialize;
+
+use super::row::{Interval, Number, system_name};
+use crate::view::gate::why;
+use crate::view::study::JudgedStudy;
+
+#[derive(Serialize)]
+pub(crate) struct GateRow<'a> {
+    verdict: &'static str,
+    allow_undecided: bool,
+    passed: usize,
+    exceeded: usize,
+    undecided: usize,
+    failed: usize,
+    cells: Vec<GateCellRow<'a>>,
+}
+
+/// One system in one cell. Its bounds are those of the look, not the 95 % interval of the cell.
+#[derive(Serialize)]
+struct GateCellRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    max_slowdown: Number,
+    rqps: Option<Interval>,
+    verdict: &'static str,
+    /// How many times the measuring would decide it, if the estimate is right.
+    needs_times: Number,
+    why: Option<String>,
+}
+
+/// `None` if the study is no gate.
+pub(crate) fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Option<GateRow<'a>> {
+    let (gate, limits) = (judgement.gate.as_ref()?, record.study.gate.as_ref()?);
+    let study = JudgedStudy::new(record, judgement);
+    Some(GateRow {
+        verdict: gate.verdict().word(),
+        allow_undecided: limits.allow_undecided,
+        passed: gate.count(GateVerdict::Passed),
+        exceeded: gate.count(GateVerdict::Exceeded),
+        undecided: gate.count(GateVerdict::Undecided),
+        failed: gate.count(GateVerdict::Failed),
+        cells: gate.cells.iter().map(|cell| row(record, &study, cell)).collect(),
+    })
+}
+
+fn row<'a>(record: &'a StudyRecord, study: &JudgedStudy, cell: &'a GateCell) -> GateCellRow<'a> {
+    let setup = cell.cell.setup;
+    GateCellRow {
+        test: cell.cell.test.name(),
+        clients: setup.clients,
+        tables: setup.tables,
+        rows: setup.rows,
+        system: system_name(record, cell.system),
+        max_slowdown: cell.margin.into(),
+        rqps: cell.rqps.map(Into::into),
+        verdict: cell.verdict.word(),
+        needs_times: Number(match cell.doubt {
+            Some(Doubt::Wide { times, .. }) => Some(times),
+            _ => None,
+        }),
+        why: why(study, cell),
+    }
+}

@@ -1,0 +1,164 @@
+//! What a gate says, in words.
+
+use assay_model::counted;
+use assay_verdict::{Doubt, GateCell, GateJudgement, GateVerdict};
+
+use super::study::JudgedStudy;
+use super::undecided::{TIMES_MAX, of_doubt};
+use crate::number::{change_with_bounds, duration, share};
+
+/// The result of a gate.
+pub(crate) struct Gate<'a> {
+    /// The answer in one line.
+    pub(crate) headline: String,
+    /// The tests that did not pass: exceeded, failed and undecided ones, in this order.
+    pub(crate) rows: Vec<GateRow<'a>>,
+    /// Lines on the tests that have no row.
+    pub(crate) rest: Vec<String>,
+    /// What the answer is based on, and how often it errs.
+    pub(crate) basis: String,
+    /// Whether more than one system is compared with the base.
+    pub(crate) several_systems: bool,
+}
+
+/// A test that did not pass on a system.
+pub(crate) struct GateRow<'a> {
+    pub(crate) verdict: GateVerdict,
+    pub(crate) test: String,
+    pub(crate) system: &'a str,
+    /// The change with its bounds: `−6.2 % [−7.0 %, −5.4 %]`.
+    pub(crate) change: String,
+    /// The change that the limit allows: `−3 %`.
+    pub(crate) limit: String,
+    /// The cause, or what would help.
+    pub(crate) why: Option<String>,
+}
+
+impl<'a> Gate<'a> {
+    /// `None` if the study is no gate.
+    pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Option<Self> {
+        let judged = study.judgement.gate.as_ref()?;
+        let allows = study.record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
+        let has_stopped = judged.verdict() == GateVerdict::Exceeded;
+        let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
+        // A study stops at the first excess, so its undecided tests need no advice.
+        listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
+        let rows = listed.into_iter().flat_map(|verdict| judged.of(verdict));
+        Some(Self {
+            headline: headline(study, judged, allows),
+            rows: rows.map(|cell| row(study, cell)).collect(),
+            rest: rest(study, judged, has_stopped),
+            basis: basis(study),
+            several_systems: study.compared.len() > 1,
+        })
+    }
+}
+
+fn answer(verdict: GateVerdict, allows_undecided: bool) -> &'static str {
+    match verdict {
+        GateVerdict::Exceeded => "failed",
+        GateVerdict::Undecided if !allows_undecided => "undecided",
+        GateVerdict::Failed => "undecided",
+        GateVerdict::Passed | GateVerdict::Undecided => "passed",
+    }
+}
+
+fn headline(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bool) -> String {
+    let verdict = judged.verdict();
+    let systems: Vec<&str> = study.compared.iter().map(|&it| study.label(it)).collect();
+    let (systems, tests) = (systems.join(" and "), counted(judged.cells.len() as u64, "test"));
+    let answer = answer(verdict, allows_undecided);
+    let of_tests = format!("{} of {tests} of {systems}", judged.count(verdict));
+    match verdict {
+        GateVerdict::Passed => {
+            format!("gate {answer}: {tests} of {systems}, none slower than its limit")
+        }
+        GateVerdict::Exceeded => format!("gate {answer}: {of_tests} slower than the limit"),
+        GateVerdict::Failed => format!("gate {answer}: {of_tests} could not be measured"),
+        GateVerdict::Undecided if allows_undecided => {
+            format!("gate {answer}: {of_tests} undecided, which `--allow-undecided` permits")
+        }
+        GateVerdict::Undecided => format!("gate {answer}: {of_tests} undecided"),
+    }
+}
+
+fn row<'a>(study: &'a JudgedStudy<'a>, cell: &GateCell) -> GateRow<'a> {
+    GateRow {
+        verdict: cell.verdict,
+        test: study.cell_name(cell.cell),
+        system: study.label(cell.system),
+        change: change(cell),
+        limit: limit(cell),
+        why: why(study, cell),
+    }
+}
+
+/// The change with its bounds, as people read it.
+pub(crate) fn change(cell: &GateCell) -> String {
+    cell.rqps.map_or_else(|| "not known".to_owned(), change_with_bounds)
+}
+
+/// The change that the limit allows.
+pub(crate) fn limit(cell: &GateCell) -> String {
+    format!("−{}", share(cell.margin))
+}
+
+/// The cause of an excess or a failure, or what would decide the test.
+pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
+    let judged = study.judgement.cell(cell.cell, cell.system);
+    match (cell.verdict, cell.doubt) {
+        (GateVerdict::Passed, _) => None,
+        (GateVerdict::Exceeded, _) => judged?.why.clone(),
+        (GateVerdict::Failed, _) => {
+            let of_base = || study.judgement.cell(cell.cell, study.base)?.failure.clone();
+            judged.and_then(|it| it.failure.clone()).or_else(of_base)
+        }
+        (_, Some(Doubt::AtThreshold)) => Some(
+            "the slowdown is about as large as the limit: measuring longer hardly helps, another limit does"
+                .to_owned(),
+        ),
+        (_, Some(Doubt::Wide { times, .. })) if times > TIMES_MAX => Some(format!(
+            "the bounds are too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
+             or a larger limit"
+        )),
+        (_, doubt) => doubt.map(|doubt| of_doubt(study.record, doubt)),
+    }
+}
+
+fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let undecided = judged.count(GateVerdict::Undecided) as u64;
+    if has_stopped && undecided > 0 {
+        let tests = counted(undecided, "test");
+        lines.push(format!("{tests} undecided: the study stopped once a limit was exceeded"));
+    }
+    let room = |cell: &GateCell| cell.rqps.map_or(f64::INFINITY, |it| it.low - (1.0 - cell.margin));
+    let closest = judged.of(GateVerdict::Passed).min_by(|a, b| room(a).total_cmp(&room(b)));
+    if let Some(cell) = closest {
+        let of = match study.compared.len() {
+            1 => String::new(),
+            _ => format!(" of {}", study.label(cell.system)),
+        };
+        lines.push(format!(
+            "{} passed; closest to its limit: {}{of}, {}, limit {}",
+            counted(judged.count(GateVerdict::Passed) as u64, "test"),
+            study.cell_name(cell.cell),
+            change(cell),
+            limit(cell)
+        ));
+    }
+    lines
+}
+
+fn basis(study: &JudgedStudy) -> String {
+    let record = study.record;
+    let mut blocks: Vec<u32> = record.slices.iter().map(|slice| slice.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    format!(
+        "measured in {} of fresh servers, {}; a test that is as slow as its limit passes with a probability of about \
+         2.5 %, and a gate whose tests all keep their limits fails with at most 2.5 %",
+        counted(blocks.len() as u64, "block"),
+        duration(record.elapsed_s())
+    )
+}

@@ -1,0 +1,216 @@
+//! The gate: is every system fast enough in every cell?
+//!
+//! A cell passes a margin m if the lower bound of its relative rate exceeds 1 − m. It exceeds its limit if the rate is
+//! below 1 − m by Holm's procedure over all cells and systems. Otherwise it is undecided.
+
+use assay_model::{CellId, Estimate};
+
+use crate::Doubt;
+use crate::effect::Effect;
+use crate::rules::{NEAR, Rules};
+use crate::sequential::ALPHA;
+use crate::student::is_of_use;
+
+/// The one-sided error of either claim: half of the two-sided error of an interval, so that the 95 % interval of a
+/// single look agrees with the claim.
+const ONE_SIDED: f64 = ALPHA / 2.0;
+
+/// What a gate says of a cell or of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GateVerdict {
+    /// The slowdown, if there is one, is smaller than the limit.
+    Passed,
+    /// The slowdown is larger than the limit.
+    Exceeded,
+    /// Neither is certain enough.
+    Undecided,
+    /// A slice was cut off, so that there is nothing to compare.
+    Failed,
+}
+
+impl GateVerdict {
+    /// The word used in every output format.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Exceeded => "exceeded",
+            Self::Undecided => "undecided",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What a gate says of one system in one cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GateCell {
+    /// The cell.
+    pub cell: CellId,
+    /// Index into the record's systems.
+    pub system: usize,
+    /// The largest slowdown that passes, a fraction of the base's rate.
+    pub margin: f64,
+    /// The relative rate, with its bounds at the level of the look. `None` if it is not known with an uncertainty.
+    pub rqps: Option<Estimate>,
+    /// The verdict.
+    pub verdict: GateVerdict,
+    /// Why it is undecided, if it is.
+    pub doubt: Option<Doubt>,
+}
+
+/// What a gate says of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateJudgement {
+    /// One per cell and system that is compared with the base: cells in the study's order, within a cell the systems in
+    /// theirs. The twin is left out, unless it is all that is compared.
+    pub cells: Vec<GateCell>,
+}
+
+impl GateJudgement {
+    /// The verdict on the study: exceeded if any cell is, else failed, else undecided, else passed.
+    #[must_use]
+    pub fn verdict(&self) -> GateVerdict {
+        let order = [GateVerdict::Exceeded, GateVerdict::Failed, GateVerdict::Undecided];
+        order.into_iter().find(|it| self.count(*it) > 0).unwrap_or(GateVerdict::Passed)
+    }
+
+    /// The number of cells and systems with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: GateVerdict) -> usize {
+        self.of(verdict).count()
+    }
+
+    /// The cells and systems with this verdict.
+    pub fn of(&self, verdict: GateVerdict) -> impl Iterator<Item = &GateCell> {
+        self.cells.iter().filter(move |cell| cell.verdict == verdict)
+    }
+
+    /// The cells that further blocks should measure, in the study's order: those that are undecided, and none once a
+    /// limit is exceeded, since nothing can make the gate pass then.
+    #[must_use]
+    pub fn open_cells(&self) -> Vec<CellId> {
+        if self.verdict() == GateVerdict::Exceeded {
+            return Vec::new();
+        }
+        let mut open: Vec<CellId> = self.of(GateVerdict::Undecided).map(|it| it.cell).collect();
+        open.dedup();
+        open
+    }
+}
+
+/// What is known of one system in one cell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim {
+    pub(crate) cell: CellId,
+    pub(crate) system: usize,
+    pub(crate) margin: f64,
+    pub(crate) effect: Option<Effect>,
+    pub(crate) is_measured: bool,
+    pub(crate) has_failed: bool,
+}
+
+/// An effect as one look sees it.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    effect: Effect,
+    /// Logarithm of the smallest relative rate that is not too slow.
+    limit: f64,
+    /// Two-sided nominal level of the look.
+    level: f64,
+    /// The part that the level is of those of all looks.
+    share: f64,
+}
+
+impl Look {
+    /// Whether the lower bound exceeds the limit.
+    fn passes(&self) -> bool {
+        self.effect.log - self.effect.half_width(self.level) > self.limit
+    }
+
+    /// p-value of "not too slow", over all looks: the sum of the looks' shares is 1, so by Bonferroni's inequality none
+    /// of them is below p with a larger probability than p.
+    fn p_too_slow(&self) -> f64 {
+        if !is_of_use(self.level) {
+            return 1.0;
+        }
+        (self.effect.p_below(self.limit) / self.share).min(1.0)
+    }
+
+    /// Why it is undecided. `rivals` is the number of claims among which a slowdown must stand out.
+    fn doubt(&self, rivals: usize) -> Doubt {
+        let room = (self.effect.log - self.limit).abs();
+        let near = NEAR * self.limit.abs();
+        let known = self.effect.half_width(self.level);
+        if room < near && known <= self.limit.abs() {
+            return Doubt::AtThreshold;
+        }
+        let half = if self.effect.log > self.limit {
+            known
+        } else {
+            self.effect.half_width(2.0 * ONE_SIDED * self.share / rivals.max(1) as f64)
+        };
+        let times = (half / room.max(near)).powi(2);
+        let is_between_blocks = self.effect.is_between_blocks();
+        Doubt::Wide { times: times.max(1.0), is_between_blocks }
+    }
+}
+
+/// Judges all claims of a gate.
+pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
+    let look = |claim: &Claim| {
+        let effect = claim.effect.filter(|it| !claim.has_failed && it.blocks >= rules.blocks_min());
+        let (effect, limit) = (effect?, (-claim.margin).ln_1p());
+        let (level, share) = rules.look(&effect);
+        Some(Look { effect, limit, level, share })
+    };
+    let looks: Vec<Option<Look>> = claims.iter().map(look).collect();
+    let p_values: Vec<f64> =
+        looks.iter().map(|look| look.map_or(1.0, |it| it.p_too_slow())).collect();
+    let too_slow = holm(&p_values, ONE_SIDED);
+    let rivals = too_slow.iter().filter(|it| !**it).count();
+    let cells = claims.iter().zip(looks).zip(too_slow).map(|((claim, look), too_slow)| {
+        let verdict = match look {
+            _ if claim.has_failed => GateVerdict::Failed,
+            _ if too_slow => GateVerdict::Exceeded,
+            Some(look) if look.passes() => GateVerdict::Passed,
+            _ => GateVerdict::Undecided,
+        };
+        let doubt = (verdict == GateVerdict::Undecided)
+            .then(|| look.map_or_else(|| claim.doubt(rules), |look| look.doubt(rivals)));
+        let rqps = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
+        let Claim { cell, system, margin, .. } = *claim;
+        GateCell { cell, system, margin, rqps, verdict, doubt }
+    });
+    GateJudgement { cells: cells.collect() }
+}
+
+impl Claim {
+    /// Why nothing can be said yet.
+    fn doubt(&self, rules: &Rules) -> Doubt {
+        match self.effect {
+            Some(effect) => Doubt::FewBlocks { blocks: effect.blocks, needed: rules.blocks_min() },
+            None if self.is_measured => Doubt::SinglePair,
+            None => Doubt::Unmeasured,
+        }
+    }
+}
+
+/// Says which hypotheses are rejected with a probability of at most `error` that any of them is true (Holm 1979).
+fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
+    let mut order: Vec<(usize, f64)> = p_values.iter().copied().enumerate().collect();
+    order.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+    let mut rejected = vec![false; p_values.len()];
+    for (left, (index, p)) in (1..=order.len()).rev().zip(order) {
+        if p > error / left as f64 {
+            break;
+        }
+        if let Some(it) = rejected.get_mut(index) {
+            *it = true;
+        }
+    }
+    rejected
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

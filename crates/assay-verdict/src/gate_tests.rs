@@ -1,0 +1,159 @@
+use assay_model::{Setup, TestSet};
+use assay_workloads::tests_of;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::effect::tests::effect;
+
+fn claim(effect: Option<Effect>) -> Claim {
+    let setup = Setup { clients: 1, tables: 1, rows: 1 };
+    let cell = CellId { test: tests_of(TestSet::Set32)[0], setup };
+    Claim { cell, system: 1, margin: 0.03, effect, is_measured: true, has_failed: false }
+}
+
+/// The ratio with this standard error after so many blocks.
+fn after(blocks: u32, ratio: f64, se: f64) -> Claim {
+    let mut effect = effect(ratio.ln(), se, f64::INFINITY);
+    effect.blocks = blocks;
+    claim(Some(effect))
+}
+
+fn verdicts(claims: &[Claim], planned: u32) -> Vec<GateVerdict> {
+    judge(claims, &Rules::of_blocks(planned)).cells.iter().map(|it| it.verdict).collect()
+}
+
+#[test]
+fn bounds_decide() {
+    use GateVerdict::{Exceeded, Failed, Passed, Undecided};
+    // The limit is at 0.97; the half-width of a single look is 1.96 standard errors.
+    let one = |ratio, se| verdicts(&[after(1, ratio, se)], 1)[0];
+    assert_eq!(one(1.0, 0.01), Passed);
+    assert_eq!(one(0.985, 0.007), Passed);
+    assert_eq!(one(0.985, 0.009), Undecided);
+    assert_eq!(one(0.95, 0.009), Exceeded);
+    assert_eq!(one(0.95, 0.012), Undecided);
+    // More cells, a stricter bound for a failure, and the same for passing.
+    let many = |ratio, se| {
+        verdicts(&[[after(1, ratio, se); 1].as_slice(), &[after(1, 0.97, 0.01); 31]].concat(), 1)[0]
+    };
+    assert_eq!(
+        (many(0.985, 0.007), many(0.95, 0.009), many(0.95, 0.006)),
+        (Passed, Undecided, Exceeded)
+    );
+    let failed = Claim { has_failed: true, ..after(1, 0.5, 0.01) };
+    assert_eq!(verdicts(&[failed, claim(None)], 1), [Failed, Undecided]);
+}
+
+#[test]
+fn the_worst_cell_decides_for_the_study() {
+    let of = |claims: &[Claim]| {
+        let judged = judge(claims, &Rules::of_blocks(1));
+        (judged.verdict(), judged.open_cells().len())
+    };
+    let (good, open, bad) = (after(1, 1.0, 0.001), after(1, 0.97, 0.01), after(1, 0.9, 0.001));
+    let failed = Claim { has_failed: true, ..good };
+    assert_eq!(of(&[good, good]), (GateVerdict::Passed, 0));
+    assert_eq!(of(&[good, open]), (GateVerdict::Undecided, 1));
+    assert_eq!(of(&[good, open, failed]), (GateVerdict::Failed, 1));
+    assert_eq!(of(&[good, open, failed, bad]), (GateVerdict::Exceeded, 0));
+}
+
+#[test]
+fn an_undecided_cell_says_how_much_longer_it_needs() {
+    let doubt = |claim| judge(&[claim], &Rules::of_blocks(6)).cells[0].doubt;
+    assert_eq!(doubt(after(3, 1.0, 0.001)), Some(Doubt::FewBlocks { blocks: 3, needed: 4 }));
+    assert_eq!(doubt(after(6, 0.972, 0.005)), Some(Doubt::AtThreshold));
+    let Some(Doubt::Wide { times, .. }) = doubt(after(6, 1.0, 0.03)) else { panic!() };
+    // The half-width is twice the distance to the limit.
+    assert!((times - 4.0).abs() < 0.5, "{times}");
+    assert_eq!(doubt(Claim { is_measured: false, ..claim(None) }), Some(Doubt::Unmeasured));
+    assert_eq!(doubt(claim(None)), Some(Doubt::SinglePair));
+    assert_eq!(doubt(after(6, 1.0, 0.001)), None);
+}
+
+/// The first example of Holm (1979) in many textbooks: of 0.01, 0.04, 0.03, 0.005 the smallest two are rejected.
+#[test]
+fn holm_stops_at_the_first_that_is_not_rejected() {
+    assert_eq!(holm(&[0.01, 0.04, 0.03, 0.005], 0.05), [true, false, false, true]);
+    assert_eq!(holm(&[], 0.05), Vec::<bool>::new());
+}
+
+/// Studies of a gate over blocks, and how often it errs.
+struct Errors {
+    /// Studies in which a limit was exceeded.
+    exceeded: f64,
+    /// Cells that passed.
+    passed: f64,
+    /// Blocks that the study took.
+    blocks: f64,
+}
+
+const CELLS: usize = 16;
+const BLOCKS: u32 = 6;
+
+/// Every cell changed by `ratio`, with blocks of this standard deviation, which is estimated with `df` more degrees of
+/// freedom than the blocks of the cell have. Cells that are decided are measured no further.
+fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(12);
+    let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;
+    let rules = Rules::of_blocks(BLOCKS);
+    let (mut exceeded, mut passed, mut blocks) = (0.0, 0.0, 0.0);
+    for _ in 0..studies {
+        let squares: f64 = (0..df as u32).map(|_| normal().powi(2)).sum();
+        let mut values = vec![Vec::new(); CELLS];
+        let mut open = [true; CELLS];
+        let mut judged = GateJudgement { cells: Vec::new() };
+        for _ in 0..BLOCKS {
+            blocks += 1.0;
+            for (values, _) in values.iter_mut().zip(open).filter(|(_, open)| *open) {
+                values.push(ratio.ln() + sd * normal());
+            }
+            let claims: Vec<Claim> =
+                values.iter().map(|it| estimated(it, squares * sd * sd, df)).collect();
+            judged = judge(&claims, &rules);
+            for (open, cell) in open.iter_mut().zip(&judged.cells) {
+                *open = cell.verdict == GateVerdict::Undecided;
+            }
+            if judged.open_cells().is_empty() {
+                break;
+            }
+        }
+        exceeded += f64::from(u8::from(judged.count(GateVerdict::Exceeded) > 0));
+        passed += judged.count(GateVerdict::Passed) as f64;
+    }
+    let studies = f64::from(studies);
+    Errors {
+        exceeded: exceeded / studies,
+        passed: passed / studies / CELLS as f64,
+        blocks: blocks / studies,
+    }
+}
+
+fn estimated(values: &[f64], squares: f64, df: f64) -> Claim {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let own: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
+    let df = df + count - 1.0;
+    if df <= 0.0 {
+        return claim(None);
+    }
+    let mut effect = effect(mean, ((own + squares) / df / count).sqrt(), df);
+    effect.blocks = values.len() as u32;
+    claim(Some(effect))
+}
+
+/// Where every system is exactly as much slower as the limit allows, both claims are wrong.
+#[test]
+fn errors_keep_within_their_rates() {
+    for df in [0.0, 40.0] {
+        let at_limit = simulated(0.97, 0.01, df, 500);
+        assert!(at_limit.exceeded <= 0.05, "{df}: {} of studies", at_limit.exceeded);
+        assert!(at_limit.passed <= 0.05, "{df}: {} of cells", at_limit.passed);
+        let unchanged = simulated(1.0, 0.01, df, 50);
+        assert!(unchanged.passed > 0.95 && unchanged.exceeded == 0.0, "{df}: {}", unchanged.passed);
+        assert!(unchanged.blocks < 5.9, "{}", unchanged.blocks);
+        let slow = simulated(0.9, 0.01, df, 50);
+        assert!(slow.exceeded > 0.95, "{df}: {}", slow.exceeded);
+    }
+}

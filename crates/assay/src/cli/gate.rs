@@ -1,0 +1,77 @@
+//! The command line of `gate`.
+
+use std::path::PathBuf;
+
+use assay_plan::{GateRequest, Request, parse_limit, parse_percent};
+use clap::Args;
+
+use super::{Measuring, Procedure, Selection, SourceArg, request};
+
+/// `assay gate`.
+#[derive(Debug, Args)]
+pub(crate) struct Gate {
+    /// The system that the others must keep up with, such as `mariadb@10.11`
+    #[arg(long, value_name = "SYSTEM", required_unless_present = "study")]
+    base: Option<String>,
+
+    /// A system to compare with the base; may be given several times
+    #[arg(long = "other", value_name = "SYSTEM", required_unless_present = "study")]
+    others: Vec<String>,
+
+    /// Largest slowdown that passes, as a share of the base's QPS
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
+    #[arg(required_unless_present = "study")]
+    max_slowdown: Option<f64>,
+
+    /// Limit of its own for some tests or for a group, such as `writes=5%`; may be given several times, and the last
+    /// one that applies to a test counts
+    #[arg(long = "limit", value_name = "GLOB-OR-GROUP=PERCENT", value_parser = parse_limit)]
+    #[arg(requires = "max_slowdown")]
+    limits: Vec<(String, f64)>,
+
+    /// Let undecided tests pass
+    #[arg(long)]
+    pub(crate) allow_undecided: bool,
+
+    /// Write the result to this file too, as JUnit XML: one test case for each test and system
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+
+    /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
+    #[arg(long, value_name = "STUDY")]
+    #[arg(conflicts_with_all = ["base", "others", "Selection", "Procedure", "SourceArg"])]
+    pub(crate) study: Option<String>,
+
+    #[command(flatten)]
+    what: Selection,
+
+    #[command(flatten)]
+    how: Procedure,
+
+    #[command(flatten)]
+    from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+impl Gate {
+    /// The limits, if any are given. A limit that is given again replaces the former one.
+    pub(crate) fn limits(&self) -> Option<GateRequest> {
+        let mut limits: Vec<(String, f64)> = Vec::new();
+        for (scope, most) in &self.limits {
+            limits.retain(|(other, _)| other != scope);
+            limits.push((scope.clone(), *most));
+        }
+        let allow_undecided = self.allow_undecided;
+        self.max_slowdown.map(|max_slowdown| GateRequest { max_slowdown, limits, allow_undecided })
+    }
+
+    /// The words as the plan takes them; `None` if no base is given, and a study is judged.
+    pub(crate) fn request(&self) -> Option<Request> {
+        let base = self.base.iter();
+        let systems: Vec<String> = base.chain(&self.others).cloned().collect();
+        let request = request(&systems, &self.what, &self.how, &self.from);
+        self.base.as_ref().map(|_| Request { gate: self.limits(), ..request })
+    }
+}
