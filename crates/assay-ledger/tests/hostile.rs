@@ -44,6 +44,15 @@ fn invalid_numbers_are_named() {
         ("study SET budget_s = -1", "`study`, row `sample`: `budget_s` is -1, not"),
         ("study SET started_ms = -1", "`study`, row `sample`: `started_ms` is -1, not"),
         ("study SET setups = '[]'", "`study`, row `sample`: a study of 0 setups"),
+        (
+            r#"study SET gate = '{"margins":[],"allow_undecided":false}'"#,
+            "`study`, row `sample`: `margins` is 0, not between ",
+        ),
+        (
+            r#"study SET gate = replace('{"margins":[X],"allow_undecided":false}', 'X',
+               (SELECT group_concat('1.0') FROM cell))"#,
+            "`study`, row `sample`: a margin is 1, not between 0 and 1",
+        ),
         ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
         ("slice SET written_ms = 9000000000000000000", "`run`, row "),
         ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),

@@ -33,8 +33,8 @@ impl Scope {
     }
 }
 
-/// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may be of
-/// a test that the cells do not have, but not of one that the set does not have.
+/// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may
+/// name a test of the set that the study leaves out.
 ///
 /// # Errors
 /// [`Error::Glob`], [`Error::NoSuchTest`], [`Error::TooMany`].

@@ -113,8 +113,8 @@ impl Request {
 pub struct GateRequest {
     /// The largest slowdown that passes where no limit applies, a fraction of the base's QPS.
     pub max_slowdown: f64,
-    /// Limits of their own, in order: a pattern for tests or the word of a group, and the largest slowdown. The last one
-    /// that applies to a test counts.
+    /// Limits of some tests, in order: a pattern for tests or the word of a group, and the largest slowdown. The last
+    /// one that applies to a test counts.
     pub limits: Vec<(String, f64)>,
     /// Whether undecided tests let the gate pass.
     pub allow_undecided: bool,

@@ -135,8 +135,7 @@ fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
         let last = ended.record.blocks.last().unwrap();
         (verdict, last.number + 1, names(&last.cells.iter().map(|it| it.id).collect::<Vec<_>>()))
     };
-    // Four blocks are the fewest for a verdict. A test that changes by more than the threshold, but less than its limit,
-    // or that is faster, passes.
+    // Four blocks are the fewest for a verdict. A faster test passes.
     let (verdict, blocks, _) = gate(&[("point-query", 1.2)]);
     assert_eq!((verdict, blocks), (GateVerdict::Passed, 4));
     // Nothing else can make it pass, so that the open test is left.

@@ -1,3 +1,5 @@
+//! Tests of the gate: its rules by example, and its errors by simulation.
+
 use assay_model::{Setup, TestSet};
 use assay_workloads::tests_of;
 use rand::{RngExt, SeedableRng};
