@@ -2,8 +2,8 @@
 //! counts at which it is faster.
 //!
 //! Between measured counts, the logarithm of the relative QPS and both ends of its interval are interpolated linearly
-//! over log2(clients). A count belongs to the interval of the crossover if the interpolated interval there contains "no
-//! change" (Fieller's construction). An interpolated half-width is at least the half-width of the interpolated estimate,
+//! over log2(clients). A count belongs to the interval of the crossover if the interpolated interval there contains no
+//! change (Fieller's construction). An interpolated half-width is at least the half-width of the interpolated estimate,
 //! however the errors of neighbouring counts are correlated, so the interval is never too narrow.
 
 use std::collections::BTreeMap;

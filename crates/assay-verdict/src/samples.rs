@@ -164,8 +164,8 @@ impl Samples {
         Decided { rates, rate_decisions, surplus, cpu, cpu_decisions }
     }
 
-    /// The rate of the second system of each pair relative to the first, as of the last decision, and what is decided on
-    /// each: cells in the study's order, each of them with all pairs in theirs. They are a family of their own.
+    /// The rate of the second system of each pair relative to the first, as of the last decision, and the decisions:
+    /// cells in the study's order, each of them with all pairs in theirs. They are a family of their own.
     pub(crate) fn compare(&self, pairs: &[(usize, usize)]) -> (Quantity, Vec<Decision>) {
         let keys =
             || self.cells.iter().flat_map(|cell| pairs.iter().map(move |pair| (cell, *pair)));

@@ -183,8 +183,8 @@ fn a_system_that_failed_has_no_steps_there() {
     assert_eq!((line.verdict, line.main), (Verdict::Same, None));
 }
 
-/// Of the named steps of each study, the share at which nothing changed: its mean over studies, the share of changes that
-/// are named, and the share of intervals that contain the truth.
+/// The share of a study's named steps at which nothing changed (mean over studies), the share of changes that are
+/// named, and the share of intervals that contain the truth.
 fn false_discoveries(versions: &Versions, studies: u64) -> [f64; 3] {
     let (mut rate, mut found, mut changes, mut covered, mut steps) = (0.0, 0, 0, 0, 0);
     for seed in 0..studies {

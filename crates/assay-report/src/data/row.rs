@@ -7,7 +7,7 @@ use assay_verdict::{CellJudgement, PerOp};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
-use crate::view::tests::{beyond_threshold, same_within};
+use crate::view::certainty::{beyond_threshold, same_within};
 use crate::view::undecided::why;
 
 /// A finite number, or null. Whole numbers stay exact.

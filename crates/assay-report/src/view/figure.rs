@@ -2,7 +2,7 @@
 
 use assay_verdict::CellJudgement;
 
-use super::tests::{beyond_threshold, same_within};
+use super::certainty::{beyond_threshold, same_within};
 use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
 
 /// A figure of a system in one test.

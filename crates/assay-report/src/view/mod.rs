@@ -7,6 +7,7 @@ pub(crate) mod again;
 pub(crate) mod answer;
 pub(crate) mod causes;
 pub(crate) mod caveats;
+pub(crate) mod certainty;
 pub(crate) mod conditions;
 pub(crate) mod crossovers;
 pub(crate) mod figure;

@@ -157,7 +157,7 @@ fn with_steps(study: &JudgedStudy, named: &[&Step], line: Option<&LineSummary>) 
     Some(steps?.join(", then ") + &share(study, line))
 }
 
-/// The part that the largest step has in the whole change, where it is not nearly all of it or not certainly the largest.
+/// The part of the largest step in the whole change, unless it is nearly all of it and certainly the largest.
 fn share(study: &JudgedStudy, line: Option<&LineSummary>) -> String {
     let Some(main) = line.and_then(|line| line.main) else { return String::new() };
     let part = (main.share < NEARLY_ALL)
