@@ -28,7 +28,7 @@ pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use effort::longest_slice_s;
 pub use error::{Error, Refusal};
 pub use fits::{MachineFacts, check_audit, check_memory, largest};
-pub use order::{round_order, start_order};
+pub use order::{connect_order, round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, overrun, round_s, start_s};
 pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{Request, SetupRequest, SystemRequest, THRESHOLD};

@@ -258,14 +258,15 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    fn connect(&mut self, cell: usize) -> Result<Outcome, Strike> {
+    fn connect(&mut self, cell: usize, order: &[usize]) -> Result<Outcome, Strike> {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
         let phase = Phase::of(self.cell(cell)?.id);
-        let systems = 0..self.record().systems.len();
         let fits = |server: &Server| server.phase == Some(phase);
+        let mut systems = 0..self.record().systems.len();
         let is_up = systems.clone().all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
-        for system in systems {
+        self.ensure(systems.all(|system| order.contains(&system)), "leaves a system out")?;
+        for &system in order {
             if self.noise.strikes(self.scenario.faults.connect) {
                 return Ok(failed(system));
             }
@@ -474,7 +475,7 @@ impl Machine {
             }
             Action::StartAll { phase, order, .. } => return self.start_all(phase, &order),
             Action::StartOne { system, .. } => return self.start_one(system),
-            Action::Connect { cell, .. } => return self.connect(cell),
+            Action::Connect { cell, order, .. } => return self.connect(cell, &order),
             Action::Size { cell, events } => return self.size(cell, events),
             Action::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);

@@ -57,12 +57,14 @@ pub enum Action {
         /// The data that the instance holds.
         data: DataSet,
     },
-    /// Connect the clients of a cell to every system. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
+    /// Connect the clients of a cell to every system, in this order. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
     Connect {
         /// The cell.
         cell: usize,
         /// Number of the block.
         block: u32,
+        /// The systems.
+        order: Vec<usize>,
     },
     /// Run this many events on every system, unrecorded, to learn how fast the systems are. Answer: [`Outcome::Sized`]
     /// or [`Outcome::Failed`].

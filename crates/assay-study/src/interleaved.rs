@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use assay_model::{Block, CellId, Class, EventKind, Study, StudyRecord, Verdict};
-use assay_plan::{ROUNDS_MIN, round_order, start_order};
+use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
 use crate::budget::{BlocksLeft, Budget};
@@ -165,7 +165,8 @@ impl Interleaved {
     fn next_in_cell(&self, block: u32, state: &CellState) -> Action {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
-            return Action::Connect { cell, block };
+            let order = connect_order(self.study.seed, block, cell, self.systems);
+            return Action::Connect { cell, block, order };
         }
         if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
             let events = write_events(&self.study, planned, self.rate(cell));

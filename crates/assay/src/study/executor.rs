@@ -244,7 +244,7 @@ impl Executor for StudyExecutor<'_, '_> {
                 return self.start_all(block, phase, &order);
             }
             Action::StartOne { system, data } => return self.start_one(system, data),
-            Action::Connect { cell, block } => return self.connect(cell, block),
+            Action::Connect { cell, block, order } => return self.connect(cell, block, &order),
             Action::Size { cell, events } => return self.size(cell, events),
             Action::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);

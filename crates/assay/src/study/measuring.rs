@@ -14,13 +14,12 @@ use crate::systems::{
 };
 
 impl StudyExecutor<'_, '_> {
-    /// The clients of every system.
-    pub(super) fn connect(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+    /// Connects the clients of every system.
+    pub(super) fn connect(&mut self, cell: usize, block: u32, order: &[usize]) -> Result<Outcome> {
         let planned = self.cell(cell)?;
         let blocks = self.recorder.study().blocks;
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
-        let systems: Vec<usize> = self.servers.keys().copied().collect();
-        for system in systems {
+        for &system in order {
             match self.connect_frozen(system, &planned) {
                 Ok(clients) => {
                     self.recorder.unprepared(system, clients.session.unprepared())?;
