@@ -8,3 +8,7 @@ ALTER TABLE slice ADD COLUMN turns TEXT NOT NULL DEFAULT '[]';
 -- Measured part of a turn, milliseconds. Slices of older ledgers have one turn.
 ALTER TABLE cell ADD COLUMN turn_ms INTEGER NOT NULL DEFAULT 0;
 UPDATE cell SET turn_ms = slice_ms;
+
+-- Warm part of a turn, microseconds, in place of warm_ms; NULL before it is chosen, together with turn_ms, and in older
+-- ledgers.
+ALTER TABLE cell ADD COLUMN warm_us INTEGER;

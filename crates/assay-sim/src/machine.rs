@@ -7,7 +7,7 @@ use assay_model::{
     Block, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent, StudyRecord,
     Trouble, Verdict, WorkCounters,
 };
-use assay_study::{Action, Executor, Outcome, Phase, Shard};
+use assay_study::{Action, Executor, Outcome, Phase, Shard, TurnLength, TurnTrace};
 use assay_verdict::{Sample, Samples};
 
 use crate::{Noise, Scenario};
@@ -17,6 +17,9 @@ const OPS: u64 = 1_000_000;
 
 /// Operations per second of the base.
 const RATE: f64 = 10_000.0;
+
+/// Seconds that the traced turns of a system take.
+const TRACE_S: f64 = 0.14;
 
 /// Seconds that it takes to load the data of all systems.
 const LOAD_S: f64 = 5.0;
@@ -289,6 +292,36 @@ impl Machine {
         Ok(Outcome::Sized { rate: RATE / 4.0 })
     }
 
+    /// Traces in which every event takes the same time.
+    fn trace(&mut self, cell: usize) -> Result<Outcome, Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "traces a cell that is not connected")?;
+        self.ensure(planned.warm_us.is_none(), "traces a cell twice")?;
+        let began_s = self.used_s;
+        for system in 0..self.record().systems.len() {
+            self.works(system, (cell, u64::MAX - 1));
+            self.used_s += TRACE_S;
+            if self.noise.strikes(self.scenario.faults.slice) {
+                return Ok(failed(system));
+            }
+        }
+        let event_us = (1e6 / RATE) as u32;
+        let ends: TurnTrace =
+            (1..=20_000 / event_us.max(1)).map(|event| event * event_us).collect();
+        let systems = vec![vec![ends; 4]; self.record().systems.len()];
+        Ok(Outcome::Traced { systems, seconds: self.used_s - began_s })
+    }
+
+    fn set_turn(&mut self, cell: usize, length: TurnLength) -> Result<(), Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(planned.warm_us.is_none(), "sets the length of turns twice")?;
+        self.commit()?;
+        if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
+            (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
+        }
+        Ok(())
+    }
+
     /// Adds the work of a slice to a server's history.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
         if let Some(server) = self.servers.get_mut(&system) {
@@ -343,8 +376,8 @@ impl Machine {
         let noise = self.scenario.truth.slice_sd * self.noise.normal();
         let rate = RATE * (self.scenario.change(system, cell) + shift + noise).exp();
         let elapsed_ns = (OPS as f64 / rate * 1e9) as u64;
-        self.used_s +=
-            f64::from(planned.turns() * planned.warm_ms + planned.slice_ms) / 1000.0 + OVERHEAD_S;
+        let warm_ms = f64::from(planned.turns()) * planned.warm_time_us() as f64 / 1000.0;
+        self.used_s += (warm_ms + f64::from(planned.slice_ms)) / 1000.0 + OVERHEAD_S;
         let mut slice = Slice {
             system,
             cell: planned.id,
@@ -484,6 +517,8 @@ impl Machine {
                 return self.once(cell, system, is_recorded);
             }
             Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
+            Action::Trace { cell, .. } => return self.trace(cell),
+            Action::SetTurn { cell, length } => self.set_turn(cell, length)?,
             Action::Begin { block, rounds, cells, is_recorded, so_far } => {
                 let cells = cells.into_iter().map(|cell| Ok(self.cell(cell)?.id));
                 let cells = cells.collect::<Result<_, Strike>>()?;
