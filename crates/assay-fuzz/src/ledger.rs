@@ -110,6 +110,7 @@ fn replay(record: &StudyRecord) {
         let outcome = match action {
             Action::Load => Outcome::Loaded { rates: vec![100.0; record.study.cells.len()] },
             Action::Size { .. } => Outcome::Sized { rate: 100.0 },
+            Action::Trace { .. } => Outcome::Traced { systems: Vec::new(), seconds: 0.1 },
             Action::Round { cell, block, round, order } => measured(cell, block, round, &order),
             Action::Once { cell, system, .. } => measured(cell, 0, 0, &[system]),
             _ => Outcome::Done,

@@ -15,3 +15,7 @@ ALTER TABLE block ADD COLUMN cell_rounds TEXT;
 
 -- JSON: the limits of a gate, {"margins": [one for each cell], "allow_undecided"}. NULL if the study is no gate.
 ALTER TABLE study ADD COLUMN gate TEXT;
+
+-- Warm part of a turn, microseconds, in place of warm_ms; NULL before it is chosen, together with turn_ms, and in older
+-- ledgers.
+ALTER TABLE cell ADD COLUMN warm_us INTEGER;

@@ -106,11 +106,20 @@ impl Bounded for DataSet {
     }
 }
 
+/// The longest warm part that is chosen by measurement or planned, microseconds.
+const WARM_US: u32 = 3_600_000_000;
+
+/// Checks the measured part, milliseconds, and the warm part, microseconds, of a turn.
+pub(crate) fn turn(turn_ms: u32, warm_us: u32) -> Result<(), String> {
+    within("warm_us", warm_us, &(0..=WARM_US))?;
+    within("turn_ms", turn_ms, &(0..=SLICE_MS))
+}
+
 impl Bounded for PlannedCell {
     fn check(&self) -> Result<(), String> {
         self.id.setup.check()?;
         within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
-        within("turn_ms", self.turn_ms, &(0..=SLICE_MS))?;
+        turn(self.turn_ms, self.warm_us.unwrap_or(0))?;
         within("slice_ms", self.slice_ms, &(0..=SLICE_MS))?;
         within("events", self.events.unwrap_or(0), &(0..=COUNT_MAX))?;
         if self.events.is_some() && self.id.test.class != Class::Write {

@@ -167,8 +167,8 @@ fn read_cells(
     study: &str,
     tests: &Tests,
 ) -> Result<Vec<PlannedCell>, Problem> {
-    let sql = "SELECT number, test, clients, tables, rows, warm_ms, turn_ms, slice_ms, events,
-        placement
+    let sql = "SELECT number, test, clients, tables, rows, warm_ms, warm_us, turn_ms, slice_ms,
+        events, placement
         FROM cell WHERE study = ? ORDER BY number";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("cell", "number", row);
@@ -176,6 +176,7 @@ fn read_cells(
         fields.checked(PlannedCell {
             id: fields.cell(tests)?,
             warm_ms: fields.get("warm_ms")?,
+            warm_us: fields.get("warm_us")?,
             turn_ms: fields.get("turn_ms")?,
             slice_ms: fields.get("slice_ms")?,
             events: is_calibrated.then(|| fields.number("events")).transpose()?,

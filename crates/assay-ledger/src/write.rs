@@ -3,11 +3,11 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Slice, SliceId,
-    SliceOutcome, Study, StudyEvent, System,
+    AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
+    SliceId, SliceOutcome, Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
 
 use crate::bounds;
 use crate::columns::visit_counters;
@@ -90,6 +90,20 @@ impl Ledger {
         events: u64,
     ) -> Result<(), Error> {
         self.named(set_calibrated_events(&self.connection, study, cell, events))
+    }
+
+    /// Sets the measured part, milliseconds, and the warm part, microseconds, of the turns of a cell.
+    ///
+    /// # Errors
+    /// The study has no such cell.
+    pub fn set_turn(
+        &mut self,
+        study: &str,
+        cell: CellId,
+        turn_ms: u32,
+        warm_us: u32,
+    ) -> Result<(), Error> {
+        self.named(set_turn(&self.connection, study, cell, turn_ms, warm_us))
     }
 
     /// Removes a study without slices. Returns whether it did: a study with slices always stays.
@@ -182,9 +196,9 @@ fn add_cell(
     storable(cell)?;
     let setup = cell.id.setup;
     connection.execute(
-        "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, turn_ms, slice_ms,
-            events, placement)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO cell (study, number, test, clients, tables, rows, warm_ms, warm_us, turn_ms,
+            slice_ms, events, placement)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study,
             index(number)?,
@@ -193,6 +207,7 @@ fn add_cell(
             setup.tables,
             setup.rows,
             cell.warm_ms,
+            cell.warm_us,
             cell.turn_ms,
             cell.slice_ms,
             cell.events.map(|events| integer("events", events)).transpose()?,
@@ -401,20 +416,37 @@ fn set_calibrated_events(
     if events > COUNT_MAX {
         return Err(Problem::Unstorable(format!("{events} events of a slice")));
     }
-    let setup = cell.setup;
-    let changed = connection.execute(
-        "UPDATE cell SET events = ?
-         WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?",
-        params![
-            integer("events", events)?,
-            study,
-            cell.test.name,
-            setup.clients,
-            setup.tables,
-            setup.rows
-        ],
-    )?;
-    match changed {
+    update_cell(connection, study, cell, "events = ?", &[integer("events", events)?])
+}
+
+fn set_turn(
+    connection: &Connection,
+    study: &str,
+    cell: CellId,
+    turn_ms: u32,
+    warm_us: u32,
+) -> Result<(), Problem> {
+    bounds::turn(turn_ms, warm_us).map_err(Problem::Unstorable)?;
+    let values = [i64::from(turn_ms), i64::from(warm_us)];
+    update_cell(connection, study, cell, "turn_ms = ?, warm_us = ?", &values)
+}
+
+fn update_cell(
+    connection: &Connection,
+    study: &str,
+    cell: CellId,
+    set: &str,
+    values: &[i64],
+) -> Result<(), Problem> {
+    let Setup { clients, tables, rows } = cell.setup;
+    let sql = format!(
+        "UPDATE cell SET {set}
+         WHERE study = ? AND test = ? AND clients = ? AND tables = ? AND rows = ?"
+    );
+    let name = cell.test.name.as_str();
+    let of_cell: [&dyn ToSql; 5] = [&study, &name, &clients, &tables, &rows];
+    let values = values.iter().map(|value| value as &dyn ToSql).chain(of_cell);
+    match connection.execute(&sql, params_from_iter(values))? {
         0 => Err(Problem::NoSuchCell { study: study.to_owned(), cell: Box::new(cell) }),
         _ => Ok(()),
     }

@@ -244,9 +244,12 @@ fn calibration_and_later_audits_replace_earlier_ones() {
     let mut ledger = Ledger::open(&directory.path().join("ledger.db")).unwrap();
     common::write(&mut ledger, &record);
     ledger.set_calibrated_events("sample", cell, 777).unwrap();
+    ledger.set_turn("sample", cell, 12, 2500).unwrap();
     ledger.set_audit("sample", &record.audit[..1]).unwrap();
     let read = ledger.read("sample").unwrap();
-    assert_eq!(read.study.cells[0].events, Some(777));
+    let written = &read.study.cells[0];
+    assert_eq!((written.events, written.turn_ms), (Some(777), 12));
+    assert_eq!((written.warm_us, written.warm_time_us()), (Some(2500), 2500));
     assert_eq!(read.audit, record.audit[..1]);
 }
 
@@ -268,6 +271,14 @@ fn unstorable_values_are_refused() {
     assert!(matches!(
         ledger.set_calibrated_events("sample", cell, 1).unwrap_err().problem,
         Problem::NoSuchCell { .. }
+    ));
+    assert!(matches!(
+        ledger.set_turn("sample", cell, 5, 1000).unwrap_err().problem,
+        Problem::NoSuchCell { .. }
+    ));
+    assert!(matches!(
+        ledger.set_turn("sample", record.study.cells[0].id, u32::MAX, 1000).unwrap_err().problem,
+        Problem::Unstorable(_)
     ));
     assert!(matches!(
         ledger.finish("none", Duration::ZERO).unwrap_err().problem,

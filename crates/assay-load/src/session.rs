@@ -211,6 +211,22 @@ impl Session {
         })
     }
 
+    /// Runs events as [`Session::run`] does. Returns when each of them ended, counted from the common start: ascending,
+    /// of all clients together.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn trace(&mut self, stretch: Stretch) -> Result<Vec<Duration>> {
+        self.forget();
+        self.tallies.iter_mut().for_each(|it| it.measured.ends = Some(Vec::new()));
+        self.turn(None, stretch)?;
+        let ends = self.tallies.iter_mut().filter_map(|it| it.measured.ends.take());
+        let mut ends: Vec<Duration> = ends.flatten().collect();
+        ends.sort_unstable();
+        self.forget();
+        Ok(ends)
+    }
+
     /// The work of the measured parts of all turns since it was last taken.
     ///
     /// # Errors

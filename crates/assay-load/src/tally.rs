@@ -20,6 +20,8 @@ const DIGITS: u8 = 3;
 pub(crate) struct Tally {
     counters: WorkCounters,
     latency: Histogram<u64>,
+    /// When each event ended, from the start of its part; only in a trace.
+    pub(crate) ends: Option<Vec<Duration>>,
 }
 
 /// The counters of one client in the two parts of its runs.
@@ -43,7 +45,7 @@ impl Tallies {
 impl Tally {
     pub(crate) fn new() -> Result<Self> {
         let latency = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)?;
-        Ok(Self { counters: WorkCounters::default(), latency })
+        Ok(Self { counters: WorkCounters::default(), latency, ends: None })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -52,6 +54,7 @@ impl Tally {
         errors.clear();
         self.counters = WorkCounters { errors, ..WorkCounters::default() };
         self.latency.reset();
+        self.ends = None;
     }
 
     pub(crate) fn events(&self) -> u64 {

@@ -117,6 +117,9 @@ impl Worker {
             }
             let end = Instant::now();
             tally.count_event(end - now);
+            if let Some(ends) = &mut tally.ends {
+                ends.push(part.since_start(end));
+            }
             tally.show(&self.gauge);
             done = tally.events() - before;
             now = end;

@@ -116,8 +116,10 @@ pub struct System {
 pub struct PlannedCell {
     /// The cell.
     pub id: CellId,
-    /// Warm part of each turn, which is discarded, milliseconds. Write tests: part of the events, see `events`.
+    /// Planned warm part of each turn, which is discarded, milliseconds. Write tests: part of the events, see `events`.
     pub warm_ms: u32,
+    /// Warm part of each turn in its place, microseconds. `None` before it is chosen, together with `turn_ms`.
+    pub warm_us: Option<u32>,
     /// Measured part of each turn, milliseconds. A slice that is not longer has one turn.
     pub turn_ms: u32,
     /// Measured part of each slice, milliseconds. It bounds reads; the calibration of writes aims at it.
@@ -129,6 +131,12 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
+    /// Warm part of each turn, microseconds.
+    #[must_use]
+    pub fn warm_time_us(&self) -> u64 {
+        self.warm_us.map_or(u64::from(self.warm_ms) * 1000, u64::from)
+    }
+
     /// Turns of each system in a round: an even number, so that they can be balanced, or one.
     #[must_use]
     pub fn turns(&self) -> u32 {

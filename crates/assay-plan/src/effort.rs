@@ -22,8 +22,10 @@ pub(crate) struct Effort {
     /// Measured part of a turn of reads and of writes.
     pub(crate) turn_ms: u32,
     pub(crate) write_turn_ms: u32,
-    /// Warm part of a turn at most.
+    /// Planned warm part of a turn at most.
     pub(crate) warm_ms: u32,
+    /// Whether the length of turns and of their warm part is chosen by measurement.
+    pub(crate) times_turns: bool,
     pub(crate) twin: bool,
     pub(crate) experiment: Experiment,
 }
@@ -100,6 +102,7 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
         turn_ms: 5,
         write_turn_ms: 25,
         warm_ms: 10,
+        times_turns: true,
         twin: false,
         experiment: Experiment::Interleaved,
     };
@@ -111,6 +114,7 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
             rounds: 2,
             slice_ms: 50,
             write_slice_ms: 100,
+            times_turns: false,
             ..quick
         },
         Preset::Quick => quick,
@@ -137,6 +141,7 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
             turn_ms: u32::MAX,
             write_turn_ms: u32::MAX,
             warm_ms: 5000,
+            times_turns: false,
             experiment: Experiment::Sequential,
             ..quick
         },

@@ -30,7 +30,7 @@ pub use effort::longest_slice_s;
 pub use error::{Error, Refusal};
 pub use fits::{MachineFacts, check_audit, check_memory, largest};
 pub use gate::{gate, parse_limit};
-pub use order::{round_order, start_order};
+pub use order::{connect_order, round_order, start_order};
 pub use outlook::{Needs, ROUNDS_MIN, outlook, overrun, round_s, start_s};
 pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{GateRequest, Request, SetupRequest, SystemRequest, THRESHOLD};

@@ -24,6 +24,12 @@ pub fn start_order(seed: u64, block: u32, phase: u32, systems: usize) -> Vec<usi
     permutation(seed, [2, u64::from(block), u64::from(phase), 0], systems)
 }
 
+/// Order in which the clients of a cell connect to the systems.
+#[must_use]
+pub fn connect_order(seed: u64, block: u32, cell: usize, systems: usize) -> Vec<usize> {
+    permutation(seed, [3, u64::from(block), cell as u64, 0], systems)
+}
+
 fn permutation(seed: u64, key: [u64; 4], len: usize) -> Vec<usize> {
     let mut state = seed;
     for part in key {
@@ -59,5 +65,15 @@ mod tests {
         let orders = |seed| (0..64).map(|b| round_order(seed, b, 0, 0, 3)).collect::<Vec<_>>();
         assert_eq!(orders(1), orders(1));
         assert_ne!(orders(1), orders(2));
+    }
+
+    #[test]
+    fn each_system_is_the_first_to_be_connected_about_equally_often() {
+        let cells = || (0..20).flat_map(|block| (0..32).map(move |cell| (block, cell)));
+        let first = |system| {
+            cells().filter(|&(block, cell)| connect_order(7, block, cell, 2)[0] == system).count()
+        };
+        assert_eq!(first(0) + first(1), 640);
+        assert!((270..370).contains(&first(0)), "{}", first(0));
     }
 }

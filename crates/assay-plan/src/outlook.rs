@@ -49,7 +49,7 @@ pub struct Needs {
 #[must_use]
 pub fn round_s(cell: &PlannedCell, systems: usize) -> f64 {
     let turns = f64::from(cell.turns());
-    let warm_ms = turns * (f64::from(cell.warm_ms) + TURN_OVERHEAD_MS);
+    let warm_ms = turns * (cell.warm_time_us() as f64 / 1000.0 + TURN_OVERHEAD_MS);
     systems as f64 * (warm_ms + f64::from(cell.slice_ms) + OVERHEAD_MS) / 1000.0
 }
 

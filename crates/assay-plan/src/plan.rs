@@ -274,9 +274,12 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     // Who asks for long slices asks for long turns, unless they say otherwise.
     let turn_ms = request.turn_s.map(ms).or(asked_s.map(ms)).unwrap_or(preset_turn_ms);
     let turn_ms = turn_ms.clamp(1, slice_ms.max(1));
+    let warm_ms = turn_ms.div_ceil(WARM_PART).min(effort.warm_ms);
+    let is_asked = request.turn_s.is_some() || asked_s.is_some();
     PlannedCell {
         id: CellId { test, setup },
-        warm_ms: turn_ms.div_ceil(WARM_PART).min(effort.warm_ms),
+        warm_ms,
+        warm_us: (is_asked || !effort.times_turns).then(|| warm_ms.saturating_mul(1000)),
         turn_ms,
         slice_ms,
         events: None,

@@ -120,6 +120,7 @@ mod tests {
         let cell = |test: Test, clients| PlannedCell {
             id: CellId { test, setup: Setup { clients, tables: setup.0, rows: setup.1 } },
             warm_ms: 5000,
+            warm_us: Some(5_000_000),
             turn_ms: u32::MAX,
             slice_ms: match test.class {
                 Class::Write if !test.planning.is_timed_as_published => 1_800_000,

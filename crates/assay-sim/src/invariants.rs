@@ -122,7 +122,9 @@ fn no_early_end(machine: &Machine, open: &[CellId]) -> Result<(), String> {
         .study
         .cells
         .iter()
-        .map(|cell| per_cell(cell.turns() * cell.warm_ms + cell.slice_ms + 20))
+        .map(|cell| {
+            per_cell(cell.turns() * cell.warm_time_us().div_ceil(1000) as u32 + cell.slice_ms + 20)
+        })
         .sum();
     if is_open && blocks < record.blocks_max() && left_s > SLACK_S + 3.0 * pass_s {
         return Err(format!("ends after {blocks} blocks with {left_s:.0} s left"));

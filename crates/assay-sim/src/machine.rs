@@ -7,7 +7,7 @@ use assay_model::{
     Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
     StudyRecord, Trouble, Verdict, WorkCounters,
 };
-use assay_study::{Action, Executor, Outcome, Phase, Shard};
+use assay_study::{Action, Executor, Outcome, Phase, Shard, TurnLength, TurnTrace};
 use assay_verdict::{Sample, Samples};
 
 use crate::{Noise, Scenario};
@@ -17,6 +17,9 @@ const OPS: u64 = 1_000_000;
 
 /// Operations per second of the base.
 const RATE: f64 = 10_000.0;
+
+/// Seconds that the traced turns of a system take.
+const TRACE_S: f64 = 0.14;
 
 /// Seconds that it takes to load the data of all systems.
 const LOAD_S: f64 = 5.0;
@@ -264,14 +267,15 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    fn connect(&mut self, cell: usize) -> Result<Outcome, Strike> {
+    fn connect(&mut self, cell: usize, order: &[usize]) -> Result<Outcome, Strike> {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
         let phase = Phase::of(self.cell(cell)?.id);
-        let systems = 0..self.record().systems.len();
         let fits = |server: &Server| server.phase == Some(phase);
+        let mut systems = 0..self.record().systems.len();
         let is_up = systems.clone().all(|system| self.servers.get(&system).is_some_and(fits));
         self.ensure(is_up, "connects to servers that do not run on these data")?;
-        for system in systems {
+        self.ensure(systems.all(|system| order.contains(&system)), "leaves a system out")?;
+        for &system in order {
             if self.noise.strikes(self.scenario.faults.connect) {
                 return Ok(failed(system));
             }
@@ -292,6 +296,36 @@ impl Machine {
             }
         }
         Ok(Outcome::Sized { rate: RATE / 4.0 })
+    }
+
+    /// Traces in which every event takes the same time.
+    fn trace(&mut self, cell: usize) -> Result<Outcome, Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(self.connected == Some(cell), "traces a cell that is not connected")?;
+        self.ensure(planned.warm_us.is_none(), "traces a cell twice")?;
+        let began_s = self.used_s;
+        for system in 0..self.record().systems.len() {
+            self.works(system, (cell, u64::MAX - 1));
+            self.used_s += TRACE_S;
+            if self.noise.strikes(self.scenario.faults.slice) {
+                return Ok(failed(system));
+            }
+        }
+        let event_us = (1e6 / RATE) as u32;
+        let ends: TurnTrace =
+            (1..=20_000 / event_us.max(1)).map(|event| event * event_us).collect();
+        let systems = vec![vec![ends; 4]; self.record().systems.len()];
+        Ok(Outcome::Traced { systems, seconds: self.used_s - began_s })
+    }
+
+    fn set_turn(&mut self, cell: usize, length: TurnLength) -> Result<(), Strike> {
+        let planned = self.cell(cell)?;
+        self.ensure(planned.warm_us.is_none(), "sets the length of turns twice")?;
+        self.commit()?;
+        if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
+            (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
+        }
+        Ok(())
     }
 
     /// Adds the work of a slice to a server's history.
@@ -348,8 +382,8 @@ impl Machine {
         let noise = self.scenario.truth.slice_sd * self.noise.normal();
         let rate = RATE * (self.scenario.change(system, cell) + shift + noise).exp();
         let elapsed_ns = (OPS as f64 / rate * 1e9) as u64;
-        self.used_s +=
-            f64::from(planned.turns() * planned.warm_ms + planned.slice_ms) / 1000.0 + OVERHEAD_S;
+        let warm_ms = f64::from(planned.turns()) * planned.warm_time_us() as f64 / 1000.0;
+        self.used_s += (warm_ms + f64::from(planned.slice_ms)) / 1000.0 + OVERHEAD_S;
         let mut slice = Slice {
             system,
             cell: planned.id,
@@ -480,7 +514,7 @@ impl Machine {
             }
             Action::StartAll { phase, order, .. } => return self.start_all(phase, &order),
             Action::StartOne { system, .. } => return self.start_one(system),
-            Action::Connect { cell, .. } => return self.connect(cell),
+            Action::Connect { cell, order, .. } => return self.connect(cell, &order),
             Action::Size { cell, events } => return self.size(cell, events),
             Action::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);
@@ -489,6 +523,8 @@ impl Machine {
                 return self.once(cell, system, is_recorded);
             }
             Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
+            Action::Trace { cell, .. } => return self.trace(cell),
+            Action::SetTurn { cell, length } => self.set_turn(cell, length)?,
             Action::Begin { block, cells, is_recorded, so_far } => {
                 let cells = cells.into_iter().map(|(cell, rounds)| {
                     let id = self.cell(cell)?.id;

@@ -3,7 +3,7 @@
 use assay_model::{DataSet, EventKind, PlannedCell, Verdict};
 use assay_verdict::Sample;
 
-use crate::Phase;
+use crate::{Phase, TurnLength, TurnTrace};
 
 /// The next thing to do. Cells are indices into the study's cells, systems into its systems.
 ///
@@ -55,12 +55,14 @@ pub enum Action {
         /// The data that the instance holds.
         data: DataSet,
     },
-    /// Connect the clients of a cell to every system. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
+    /// Connect the clients of a cell to every system, in this order. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
     Connect {
         /// The cell.
         cell: usize,
         /// Number of the block.
         block: u32,
+        /// The systems.
+        order: Vec<usize>,
     },
     /// Run this many events on every system, unrecorded, to learn how fast the systems are. Answer: [`Outcome::Sized`]
     /// or [`Outcome::Failed`].
@@ -69,6 +71,21 @@ pub enum Action {
         cell: usize,
         /// Number of events.
         events: u64,
+    },
+    /// Run a few unrecorded turns of every system alternately, to learn how soon after a hand-over they run at full
+    /// speed. All systems run the same number. Answer: [`Outcome::Traced`] or [`Outcome::Failed`].
+    Trace {
+        /// The cell.
+        cell: usize,
+        /// Number of the block.
+        block: u32,
+    },
+    /// Record the length of the turns of a cell.
+    SetTurn {
+        /// The cell.
+        cell: usize,
+        /// The length, the same for all systems.
+        length: TurnLength,
     },
     /// Measure one slice of every system, in turns that begin with this order, and record the slices at once. A slice
     /// that fails ends the round, which then needs no other slice. Answer: [`Outcome::Measured`].
@@ -168,6 +185,13 @@ pub enum Outcome {
         /// Events per second, geometric mean over the systems.
         rate: f64,
     },
+    /// The systems have run turns.
+    Traced {
+        /// The turns of each system.
+        systems: Vec<Vec<TurnTrace>>,
+        /// Duration of the action, seconds.
+        seconds: f64,
+    },
     /// Slices were measured. They are recorded, unless they only repeat writes.
     Measured {
         /// The slices in the order in which they were measured. Only the last one may have failed.
@@ -176,10 +200,10 @@ pub enum Outcome {
         seconds: f64,
     },
     /// A system could not do it, and the driver decides what follows: another attempt, a failed cell, tests left for
-    /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`] and
-    /// [`Action::Size`] may fail in this way. Everything else that prevents an action is an error of the executor and
-    /// ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails is a measured
-    /// slice.
+    /// later, or the end of the study. Only [`Action::StartAll`], [`Action::StartOne`], [`Action::Connect`],
+    /// [`Action::Size`] and [`Action::Trace`] may fail in this way. Everything else that prevents an action is an error
+    /// of the executor and ends the run, above all an interrupt and a ledger that cannot be written. A slice that fails
+    /// is a measured slice.
     Failed {
         /// The system that could not do it.
         system: usize,

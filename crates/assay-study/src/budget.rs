@@ -1,6 +1,6 @@
 //! Shares out the budget over blocks.
 
-use assay_model::{Study, StudyRecord};
+use assay_model::{PlannedCell, Study, StudyRecord};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
 
 /// Number of blocks that run even if the budget is too small: without a second block, nothing is known of the spread
@@ -50,6 +50,18 @@ impl Budget {
         self.rounds_s += seconds;
         if let Some(known) = self.round_s.get_mut(cell).filter(|_| is_usual) {
             *known = 0.5 * *known + 0.5 * seconds;
+        }
+    }
+
+    /// The block in progress took this time for something that no other block needs.
+    pub(crate) fn only_now(&mut self, seconds: f64) {
+        self.rounds_s += seconds;
+    }
+
+    /// The rounds of a cell take another time than was planned, and none has been measured yet.
+    pub(crate) fn planned_anew(&mut self, cell: usize, planned: &PlannedCell, systems: usize) {
+        if let Some(known) = self.round_s.get_mut(cell) {
+            *known = round_s(planned, systems);
         }
     }
 

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use assay_model::{Block, CellId, Class, EventKind, Study, StudyRecord, Verdict};
-use assay_plan::{ROUNDS_MIN, round_order, start_order};
+use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
 use crate::budget::{BlocksLeft, Budget, Wish};
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
-use crate::sizing::{is_unsized, rounds_for, write_events};
-use crate::{Action, End, Outcome, Phase, Shard};
+use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
+use crate::{Action, End, Outcome, Phase, Shard, TurnLength, TurnTrace, turn_length};
 
 /// An interleaved study: what is known of it, and its state.
 #[derive(Debug, Clone)]
@@ -168,11 +168,15 @@ impl Interleaved {
     fn next_in_cell(&self, block: u32, state: &CellState) -> Action {
         let CellState { cell, left, is_connected } = *state;
         if !is_connected {
-            return Action::Connect { cell, block };
+            let order = connect_order(self.study.seed, block, cell, self.systems);
+            return Action::Connect { cell, block, order };
         }
         if let Some(planned) = self.study.cells.get(cell).filter(|cell| is_unsized(cell)) {
             let events = write_events(&self.study, planned, self.rate(cell));
             return Action::Size { cell, events };
+        }
+        if self.study.cells.get(cell).is_some_and(is_untimed) {
+            return Action::Trace { cell, block };
         }
         if left.next % ROUNDS_MIN == 0 && left.are_none() {
             return Action::Disconnect;
@@ -206,8 +210,14 @@ impl Interleaved {
                 }
             }
             (&Action::Size { cell, .. }, &Outcome::Sized { rate }) => self.sized(cell, rate),
+            (&Action::Trace { cell, .. }, Outcome::Traced { systems, seconds }) => {
+                self.traced(cell, systems, *seconds);
+            }
+            (&Action::SetTurn { cell, length }, Outcome::Done) => self.turn_set(cell, length),
             (
-                &(Action::Connect { cell, .. } | Action::Size { cell, .. }),
+                &(Action::Connect { cell, .. }
+                | Action::Size { cell, .. }
+                | Action::Trace { cell, .. }),
                 Outcome::Failed { system, why },
             ) => self.could_not_begin(cell, *system, why),
             (Action::Round { .. }, Outcome::Measured { samples, seconds }) => {
@@ -270,6 +280,23 @@ impl Interleaved {
         if let Some((phase, events)) = self.phase_mut().zip(events) {
             phase.pending.push_back(Action::Calibrate { cell, events });
         }
+    }
+
+    fn traced(&mut self, cell: usize, systems: &[Vec<TurnTrace>], seconds: f64) {
+        self.budget.only_now(seconds);
+        let planned = self.study.cells.get(cell);
+        let length = planned.map(|it| turn_length(it.turn_ms, it.slice_ms, systems));
+        if let Some((phase, length)) = self.phase_mut().zip(length) {
+            phase.pending.push_back(Action::SetTurn { cell, length });
+        }
+    }
+
+    fn turn_set(&mut self, cell: usize, length: TurnLength) {
+        if let Some(planned) = self.study.cells.get_mut(cell) {
+            (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
+            self.budget.planned_anew(cell, planned, self.systems);
+        }
+        self.pending_done();
     }
 
     /// Begins the next block, or ends the study.

@@ -15,9 +15,11 @@ mod rounds;
 mod sequential;
 mod shard;
 mod sizing;
+mod turn_length;
 
 pub use action::{Action, End, Outcome};
 pub use driver::{Driver, Executor, carry_out};
 pub use phase::Phase;
 pub use shard::Shard;
 pub use sizing::{mean_rate, write_events};
+pub use turn_length::{TurnLength, TurnTrace, turn_length};

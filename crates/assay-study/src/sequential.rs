@@ -143,6 +143,7 @@ impl Sequential {
                 let cell = PlannedCell {
                     id: CellId { test, setup: Setup { clients, tables, rows } },
                     warm_ms: 0,
+                    warm_us: Some(0),
                     turn_ms: seconds.saturating_mul(1000),
                     slice_ms: seconds.saturating_mul(1000),
                     events: None,

@@ -22,6 +22,11 @@ pub(crate) fn is_unsized(cell: &PlannedCell) -> bool {
     cell.id.test.class == Class::Write && cell.events.is_none()
 }
 
+/// Whether the length of the cell's turns must still be chosen. A test that uses up its rows has none to spare for it.
+pub(crate) fn is_untimed(cell: &PlannedCell) -> bool {
+    cell.warm_us.is_none() && cell.turns() > 1 && !cell.id.test.planning.uses_up_rows
+}
+
 /// The number of events of a write slice that takes the planned time at `rate` events per second. It is smaller if the
 /// test would use up too many rows, and never below a minimum for each client.
 #[must_use]

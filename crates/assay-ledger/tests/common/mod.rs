@@ -231,11 +231,13 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
     let placement =
         select(vec![CpuPlacement::OneCpu, CpuPlacement::ConnectionsOnOneCpu, CpuPlacement::Free]);
     let test = select(all_tests().to_vec());
-    let lengths = (0..=SLICE_MS, 0..=SLICE_MS, 0..=SLICE_MS);
+    let warm_us = option::of(0..=3_600_000_000_u32);
+    let lengths = (0..=SLICE_MS, warm_us, 0..=SLICE_MS, 0..=SLICE_MS);
     (test, setup(), lengths, option::of(count()), placement).prop_map(
-        |(test, setup, (warm_ms, turn_ms, slice_ms), events, placement)| PlannedCell {
+        |(test, setup, (warm_ms, warm_us, turn_ms, slice_ms), events, placement)| PlannedCell {
             id: CellId { test, setup },
             warm_ms,
+            warm_us,
             turn_ms,
             slice_ms,
             events: events.filter(|_| test.class == Class::Write),

@@ -22,6 +22,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
         .map(|test| PlannedCell {
             id: CellId { test, setup },
             warm_ms: 10,
+            warm_us: Some(10_000),
             turn_ms: 50,
             slice_ms: 50,
             events: None,

@@ -59,10 +59,16 @@ struct Process {
     pid: Pid,
     /// Readable when the process has ended.
     pidfd: OwnedFd,
-    frozen: bool,
     /// Whether its program is recorded, so that it can be found if the supervisor is killed while it is frozen.
     noted: bool,
     stop_by: StopBy,
+}
+
+impl Process {
+    /// Whether it is a server of several processes: Postgres.
+    fn has_children(&self) -> bool {
+        self.stop_by == StopBy::Interrupt
+    }
 }
 
 impl SupervisorProcess {
@@ -214,8 +220,7 @@ impl SupervisorProcess {
         let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
         // It belongs to an earlier process.
         self.ending = None;
-        self.process =
-            Some(Process { pid, pidfd, frozen: false, noted: false, stop_by: job.stop_by });
+        self.process = Some(Process { pid, pidfd, noted: false, stop_by: job.stop_by });
         Ok(pid)
     }
 
@@ -230,10 +235,8 @@ impl SupervisorProcess {
         Ok(process)
     }
 
+    /// Stops the process, which runs or is about to stop.
     fn freeze(&mut self) -> io::Result<()> {
-        if self.process.as_ref().is_some_and(|process| process.frozen) {
-            return Ok(());
-        }
         let pid = self.process()?.pid;
         // The kernel notifies the parent once all threads have stopped.
         let send = |signal| Ok(kill_process(pid, signal)?);
@@ -249,11 +252,12 @@ impl SupervisorProcess {
         if let Some(run_dir) = self.run_dir.as_ref().filter(|_| !process.noted) {
             run_dir.note_program(pid);
         }
-        // A stopped process starts no others.
-        children::freeze(pid, || self.still_wanted())?;
         let process = self.process()?;
         process.noted = true;
-        process.frozen = true;
+        if process.has_children() {
+            // A stopped process starts no others.
+            children::freeze(pid, || self.still_wanted())?;
+        }
         Ok(())
     }
 
@@ -269,9 +273,11 @@ impl SupervisorProcess {
     }
 
     fn thaw(&mut self) -> io::Result<()> {
-        children::thaw(self.process()?.pid)?;
-        self.signal(Signal::CONT)?.frozen = false;
-        Ok(())
+        let process = self.process()?;
+        if process.has_children() {
+            children::thaw(process.pid)?;
+        }
+        self.signal(Signal::CONT).map(drop)
     }
 
     /// Reaps the process if its state has changed, and reports its end.
@@ -301,10 +307,9 @@ impl SupervisorProcess {
 
     /// Lets a server of several processes end by itself. If it is killed, it leaves shared memory behind.
     fn quit(&mut self) -> io::Result<()> {
-        let Some(process) = self.process.as_ref() else { return Ok(()) };
-        if process.stop_by != StopBy::Interrupt {
+        let Some(process) = self.process.as_ref().filter(|it| it.has_children()) else {
             return Ok(());
-        }
+        };
         let pid = process.pid;
         kill_process(pid, Signal::QUIT)?;
         children::thaw(pid)?;

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use assay_wire::{Stop, Watched};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::protocol::{CONTROL, Ending, Job, Reply, Request, Supervisor};
+use super::protocol::{CONTROL, Ending, Job, Reply, Request, StopBy, Supervisor};
 use super::run_dir::prepare_root;
 use crate::error::Error;
 use crate::site::Site;
@@ -28,6 +29,9 @@ pub(crate) struct Sandbox {
     stays: bool,
     socket: BufReader<UnixStream>,
     run_dir: PathBuf,
+    /// The process, if it starts no others. Its signals then need not pass through the supervisor.
+    process: Option<OwnedFd>,
+    is_frozen: bool,
     ended: Option<Ending>,
     stop: Stop,
     /// The socket, while a stop may shut it down. For the supervisor that is like the end of this program.
@@ -63,6 +67,8 @@ impl Sandbox {
             stays: false,
             socket,
             run_dir,
+            process: None,
+            is_frozen: false,
             ended: None,
             stop: site.stop.clone(),
             watched: None,
@@ -80,6 +86,8 @@ impl Sandbox {
             stays: true,
             socket,
             run_dir: run_dir.to_owned(),
+            process: None,
+            is_frozen: false,
             ended: None,
             stop: Stop::default(),
             watched: None,
@@ -128,12 +136,20 @@ impl Sandbox {
 
     /// Starts a process and returns its id. A stop ends it and removes everything that the supervisor owns.
     pub(crate) fn run(&mut self, job: Job) -> Result<i32, Error> {
-        self.ended = None;
+        (self.ended, self.process, self.is_frozen) = (None, None, false);
         self.watched = Some(self.stop.watch(self.socket.get_ref().try_clone()?.into()));
-        match self.request(&Request::Run(job))? {
-            Reply::Started { pid } => Ok(pid),
-            other => Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+        let is_alone = job.stop_by == StopBy::Terminate;
+        let pid = match self.request(&Request::Run(job))? {
+            Reply::Started { pid } => pid,
+            other => return Err(Error::Supervisor(format!("unexpected answer {other:?}"))),
+        };
+        let opened = Pid::from_raw(pid).filter(|_| is_alone);
+        let opened = opened.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        // Only the supervisor frees the id. While it has not, the id cannot belong to another process.
+        if opened.is_some() && self.tell()?.is_none() {
+            self.process = opened;
         }
+        Ok(pid)
     }
 
     /// Protects it from a stop from now on. Fails if a stop was asked for before.
@@ -144,12 +160,25 @@ impl Sandbox {
 
     /// Stops the process. Returns when all its threads have stopped.
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
-        self.request(&Request::Freeze).map(drop)
+        if self.is_frozen {
+            return Ok(());
+        }
+        if let Some(process) = &self.process {
+            // Its threads stop while the supervisor wakes up. If it has ended, the supervisor says so.
+            let _ = pidfd_send_signal(process, Signal::STOP);
+        }
+        self.request(&Request::Freeze)?;
+        self.is_frozen = true;
+        Ok(())
     }
 
     /// Resumes a frozen process.
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
-        self.request(&Request::Thaw).map(drop)
+        self.is_frozen = false;
+        match &self.process {
+            Some(process) if pidfd_send_signal(process, Signal::CONT).is_ok() => Ok(()),
+            _ => self.request(&Request::Thaw).map(drop),
+        }
     }
 
     /// Asks the process for a clean shutdown.

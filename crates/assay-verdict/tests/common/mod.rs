@@ -116,6 +116,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
     let cells = tests_of(TestSet::Set32).into_iter().map(|test| PlannedCell {
         id: CellId { test, setup },
         warm_ms: 10,
+        warm_us: Some(10_000),
         turn_ms: 50,
         slice_ms: 50,
         events: None,

@@ -175,8 +175,7 @@ pub(crate) struct Procedure {
     #[arg(allow_hyphen_values = true)]
     write_slice: Option<f64>,
 
-    /// Measured part of every turn: slices are measured in turns of the systems [default: by preset and test, or
-    /// `--slice` if that is given]
+    /// Measured part of every turn: systems take turns within a slice [default: `--slice`, else by measurement]
     #[arg(long, value_name = "TIME", value_parser = parse_duration_s, help_heading = "Experiment")]
     #[arg(allow_hyphen_values = true)]
     turn: Option<f64>,

@@ -247,8 +247,9 @@ impl Executor for StudyExecutor<'_, '_> {
                 return self.start_all(block, phase, &order);
             }
             Action::StartOne { system, data } => return self.start_one(system, data),
-            Action::Connect { cell, block } => return self.connect(cell, block),
+            Action::Connect { cell, block, order } => return self.connect(cell, block, &order),
             Action::Size { cell, events } => return self.size(cell, events),
+            Action::Trace { cell, block } => return self.trace(cell, block),
             Action::Round { cell, block, round, order } => {
                 return self.round(cell, block, round, &order);
             }
@@ -259,6 +260,10 @@ impl Executor for StudyExecutor<'_, '_> {
             Action::Calibrate { cell, events } => {
                 let id = self.cell(cell)?.id;
                 self.recorder.calibrated(id, events)?;
+            }
+            Action::SetTurn { cell, length } => {
+                let id = self.cell(cell)?.id;
+                self.recorder.set_turn(id, length)?;
             }
             Action::Begin { block, cells, is_recorded, so_far } => {
                 if !is_recorded {
@@ -299,6 +304,7 @@ fn begins_work(action: &Action) -> bool {
     !matches!(
         action,
         Action::Calibrate { .. }
+            | Action::SetTurn { .. }
             | Action::Disconnect
             | Action::RecordFailure { .. }
             | Action::Note { .. }

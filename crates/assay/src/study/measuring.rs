@@ -1,26 +1,32 @@
 //! Measures: all systems taking turns in a cell while the others are frozen, or one system once and long.
 
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, PlannedCell, Slice};
+use assay_model::{Class, CpuPlacement, PlannedCell, Slice};
 use assay_plan::round_order;
 use assay_study::{Outcome, mean_rate};
 use assay_verdict::Sample;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::executor::StudyExecutor;
 use crate::systems::{
     Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out,
 };
 
+/// Traced turns of each system.
+const TRACES: u32 = 7;
+/// They end early, but not before so many, once they have taken this long.
+const TRACES_MIN: u32 = 4;
+const TRACE_LIMIT: Duration = Duration::from_millis(300);
+
 impl StudyExecutor<'_, '_> {
-    /// The clients of every system.
-    pub(super) fn connect(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+    /// Connects the clients of every system.
+    pub(super) fn connect(&mut self, cell: usize, block: u32, order: &[usize]) -> Result<Outcome> {
         let planned = self.cell(cell)?;
         let blocks = self.recorder.study().blocks;
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
-        let systems: Vec<usize> = self.servers.keys().copied().collect();
-        for system in systems {
+        for &system in order {
             match self.connect_frozen(system, &planned) {
                 Ok(clients) => {
                     self.recorder.unprepared(system, clients.session.unprepared())?;
@@ -52,7 +58,7 @@ impl StudyExecutor<'_, '_> {
         let mut rates = Vec::with_capacity(self.clients.len());
         let systems: Vec<usize> = self.clients.keys().copied().collect();
         for system in systems {
-            match self.rate(system, &planned, events) {
+            match self.with_clients(system, true, |clients| clients.rate(&planned, events)) {
                 Ok(rate) => rates.push(rate),
                 Err(error) => return self.failed(system, error),
             }
@@ -60,13 +66,58 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Sized { rate: mean_rate(rates.into_iter()) })
     }
 
-    fn rate(&mut self, system: usize, cell: &PlannedCell, events: u64) -> Result<f64> {
+    /// Turns of every system that are not recorded: so many, unless they take too long.
+    pub(super) fn trace(&mut self, cell: usize, block: u32) -> Result<Outcome> {
+        let began = Clock::now();
+        let planned = self.cell(cell)?;
+        let _beside = BesideClient::of(planned.placement, self.local.cpu);
+        let freezes = planned.id.test.class == Class::Write;
+        let seed = self.recorder.study().seed;
+        let connected: Vec<usize> = self.clients.keys().copied().collect();
+        let mut systems = vec![Vec::new(); connected.len()];
+        if !freezes {
+            self.servers.values_mut().try_for_each(Instance::thaw)?;
+        }
+        for turn in 0..TRACES {
+            if turn >= TRACES_MIN && began.elapsed() > TRACE_LIMIT {
+                break;
+            }
+            for index in round_order(seed, block, cell, turn, connected.len()) {
+                let Some((system, turns)) = connected.get(index).zip(systems.get_mut(index)) else {
+                    continue;
+                };
+                let trace = |clients: &mut Clients| clients.trace(&planned, turn);
+                match self.with_clients(*system, freezes, trace) {
+                    Ok(ends) => turns.push(ends),
+                    Err(error) => return self.failed(*system, error),
+                }
+            }
+        }
+        if !freezes {
+            self.servers.values_mut().try_for_each(Instance::freeze)?;
+        }
+        Ok(Outcome::Traced { systems, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// Does something with a system's clients. If the server is frozen, it is thawed for that time.
+    fn with_clients<T>(
+        &mut self,
+        system: usize,
+        is_frozen: bool,
+        act: impl FnOnce(&mut Clients) -> Result<T>,
+    ) -> Result<T> {
         let server = self.servers.get_mut(&system).context("its server is not running")?;
         let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
-        let thawed = server.thaw().map_err(anyhow::Error::from);
-        let rate = thawed.and_then(|()| clients.rate(cell, events));
-        let frozen = server.freeze().map_err(anyhow::Error::from);
-        rate.and_then(|rate| frozen.map(|()| rate))
+        if !is_frozen {
+            return act(clients);
+        }
+        server.thaw()?;
+        match (act(clients), server.freeze()) {
+            (done, Ok(())) => done,
+            (Ok(_), Err(error)) => Err(error.into()),
+            // The server has ended: its error is added to what its clients reported.
+            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error}")),
+        }
     }
 
     /// One slice of every system, in turns.
@@ -84,6 +135,7 @@ impl StudyExecutor<'_, '_> {
         let slots: Vec<Slot> =
             slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
         let interrupt = &self.env.interrupt;
+        let _beside = BesideClient::of(planned.placement, self.local.cpu);
         let slices = interrupt.finish(seconds, || self.turns(cell, &planned, &slots))??;
         let samples = slices.iter().map(Sample::of).collect();
         slices.into_iter().try_for_each(|slice| self.record(slice))?;
@@ -173,19 +225,7 @@ impl StudyExecutor<'_, '_> {
         turn: u32,
         freezes: bool,
     ) -> Result<()> {
-        let server = self.servers.get_mut(&system).context("its server is not running")?;
-        let clients = self.clients.get_mut(&system).context("its clients are not connected")?;
-        if !freezes {
-            return clients.turn(cell, open, turn);
-        }
-        server.thaw()?;
-        let measured = clients.turn(cell, open, turn);
-        match (measured, server.freeze()) {
-            (measured, Ok(())) => measured,
-            (Ok(()), Err(error)) => Err(error.into()),
-            // The server has ended: its error is added to what its clients reported.
-            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error}")),
-        }
+        self.with_clients(system, freezes, |clients| clients.turn(cell, open, turn))
     }
 
     /// Closes the connections while the servers can notice it.
@@ -236,5 +276,29 @@ impl StudyExecutor<'_, '_> {
         let (name, seconds) = (self.name(system), cell.slice_ms / 1000);
         self.env.progress.begin(&format!("{name}: warming with {}, {seconds} s", cell.id.test));
         self.connect_noting(system, cell)?.warm(cell)
+    }
+}
+
+/// Keeps this thread on the CPU of a single client until it is dropped. A thread that wakes another on its own CPU and
+/// then sleeps hands over in half the time that it takes to wake one on an idle CPU.
+struct BesideClient(CpuSet);
+
+impl BesideClient {
+    /// Does nothing where clients may run anywhere. A failure only costs time.
+    fn of(placement: CpuPlacement, client_cpu: usize) -> Option<Self> {
+        if placement == CpuPlacement::Free {
+            return None;
+        }
+        let before = sched_getaffinity(None).ok()?;
+        let mut cpus = CpuSet::new();
+        cpus.set(client_cpu);
+        sched_setaffinity(None, &cpus).ok()?;
+        Some(Self(before))
+    }
+}
+
+impl Drop for BesideClient {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.0);
     }
 }

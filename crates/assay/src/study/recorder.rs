@@ -11,6 +11,7 @@ use assay_model::{
     StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts};
+use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
@@ -214,6 +215,15 @@ impl<'a> Recorder<'a> {
         self.ledger.set_calibrated_events(&self.record.study.id, cell, events)?;
         for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
             planned.events = Some(events);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_turn(&mut self, cell: CellId, length: TurnLength) -> Result<()> {
+        let TurnLength { turn_ms, warm_us } = length;
+        self.ledger.set_turn(&self.record.study.id, cell, turn_ms, warm_us)?;
+        for planned in self.record.study.cells.iter_mut().filter(|planned| planned.id == cell) {
+            (planned.turn_ms, planned.warm_us) = (turn_ms, Some(warm_us));
         }
         Ok(())
     }

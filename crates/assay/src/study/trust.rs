@@ -102,7 +102,8 @@ pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
     let wrong = |what| Err(Distrust::Plan { study: study.id.clone(), what });
     let longest_s = longest_slice_s(study.budget_s);
     for cell in &study.cells {
-        let (test, lasts_ms) = (cell.id.test, cell.warm_ms.max(cell.slice_ms));
+        let warm_ms = u32::try_from(cell.warm_time_us().div_ceil(1000)).unwrap_or(u32::MAX);
+        let (test, lasts_ms) = (cell.id.test, warm_ms.max(cell.warm_ms).max(cell.slice_ms));
         // As planned: in whole milliseconds, rounded up.
         if f64::from(lasts_ms) >= longest_s * 1000.0 + 1.0 {
             return wrong(format!(

@@ -9,6 +9,7 @@ use assay_model::{
     System, Turn, Unit, WorkCounters,
 };
 use assay_probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
+use assay_study::TurnTrace;
 
 use super::instance::Instance;
 use super::site::LocalSite;
@@ -68,6 +69,27 @@ fn sizing_sequence(cell: CellId) -> u64 {
     OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
 }
 
+/// Length of a traced turn, milliseconds.
+const TRACE_MS: u32 = 20;
+/// Bits of a sequence number that count the events of a traced turn. Traces begin halfway through a slice's bits, after
+/// the events for sizing.
+const TRACE_BITS: u32 = SLICE_BITS - 5;
+
+/// The events of a traced turn, the same on all systems: some of a slice's for writes, and a time for reads.
+fn traced(cell: &PlannedCell, turn: u32) -> Stretch {
+    let halfway = 1 << (SLICE_BITS - 1);
+    let clients = u64::from(cell.id.setup.clients);
+    let bound = match cell.events {
+        Some(events) => {
+            let of_turn = events * u64::from(TRACE_MS) / u64::from(cell.slice_ms.max(1));
+            Bound::Events(of_turn.max(clients))
+        }
+        None => Bound::Time(Duration::from_millis(TRACE_MS.into())),
+    };
+    let first_sequence = sizing_sequence(cell.id) + halfway + (u64::from(turn) << TRACE_BITS);
+    Stretch { first_sequence, bound }
+}
+
 /// Connects the clients of a cell to a server that is not frozen, and puts clients and server on their CPUs.
 pub(crate) fn connect_clients(
     server: &Instance,
@@ -105,11 +127,11 @@ fn stretches(cell: &PlannedCell, first: u64, turn: u32) -> [Stretch; 2] {
         Some(events) => {
             let clients = u64::from(cell.id.setup.clients);
             let of_turn = events.div_ceil(turns).max(clients);
-            let warm = of_turn * u64::from(cell.warm_ms) / u64::from(cell.turn_ms.max(1));
+            let warm = of_turn * cell.warm_time_us() / (u64::from(cell.turn_ms.max(1)) * 1000);
             (Bound::Events(warm.max(clients)), Bound::Events(of_turn))
         }
         None => (
-            Bound::Time(Duration::from_millis(u64::from(cell.warm_ms))),
+            Bound::Time(Duration::from_micros(cell.warm_time_us())),
             Bound::Time(Duration::from_millis(u64::from(cell.slice_ms)) / turns as u32),
         ),
     };
@@ -187,6 +209,12 @@ impl Clients {
         let work = self.session.run(sizing_sequence(cell.id), Bound::Events(events))?;
         let seconds = Duration::from_nanos(work.elapsed_ns).as_secs_f64();
         Ok(work.events as f64 / seconds.max(1e-9))
+    }
+
+    /// Runs a turn that is not recorded. Returns when its events ended.
+    pub(crate) fn trace(&mut self, cell: &PlannedCell, turn: u32) -> Result<TurnTrace> {
+        let ends = self.session.trace(traced(cell, turn))?;
+        Ok(ends.into_iter().map(|it| u32::try_from(it.as_micros()).unwrap_or(u32::MAX)).collect())
     }
 
     /// Runs the cell for the time of a slice, without recording anything.

@@ -482,6 +482,7 @@ impl Maker<'_> {
         let cell = PlannedCell {
             id: CellId { test, setup: Setup { clients: 1, tables, rows } },
             warm_ms: 0,
+            warm_us: Some(0),
             turn_ms: 0,
             slice_ms: 0,
             events: Some(aging_events(test, self.data)),

@@ -1,0 +1,170 @@
+//! How long the turns of a cell are, and how much of them is warm-up: chosen from traces of a few turns.
+//!
+//! The first events of a turn are slow: while another system had the CPU, the caches lost what this one needs. The
+//! length of that warm part differs by test, from a fraction of a millisecond for a single row to several for a range
+//! of rows that are spread over the table.
+
+/// The ends of the events of one turn of one system, microseconds from its start, ascending.
+pub type TurnTrace = Vec<u32>;
+
+/// The length of a cell's turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLength {
+    /// Measured part, milliseconds.
+    pub turn_ms: u32,
+    /// Warm part, microseconds.
+    pub warm_us: u32,
+}
+
+/// Where a warm part may end, microseconds. It ends at the first of these after which events are no longer slow.
+const WARM_US: [u32; 6] = [1000, 2000, 3000, 4000, 6000, 8000];
+
+/// Events that are slower by less than this part count as settled.
+const SLOW: f64 = 0.02;
+
+/// Standard errors by which events must be slower.
+const ERRORS: f64 = 2.0;
+
+/// The measured part takes at least so many times the warm part, or an event where that is longer: the warm part, which
+/// is at least an event, is then at most a fifth of the time.
+const PER_WARM: u32 = 4;
+
+/// Chooses the length of a cell's turns from traces of each system. A turn is at least as long as planned, and a slice
+/// of this length has at least two, so that the order of the systems can be reversed.
+#[must_use]
+pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -> TurnLength {
+    let settled: Vec<Vec<SettledTurn>> = systems
+        .iter()
+        .map(|turns| turns.iter().filter_map(|ends| SettledTurn::of(ends)).collect())
+        .collect();
+    // One system alone shows what only it has, and all together show what is too small to be seen in one.
+    let is_slow = |from, to| {
+        settled.iter().any(|turns| is_slow_within(turns.iter(), from, to))
+            || is_slow_within(settled.iter().flatten(), from, to)
+    };
+    let windows = WARM_US.windows(2).filter_map(|it| <[u32; 2]>::try_from(it).ok());
+    let slow = windows.take_while(|&[from, to]| is_slow(from, to));
+    let [shortest, ..] = WARM_US;
+    let warm_us = slow.map(|[_, to]| to).last().unwrap_or(shortest);
+    let event_us = settled.iter().filter_map(|turns| median(turns.iter().map(|it| it.event_us)));
+    let event_us = event_us.fold(0.0, f64::max) as u32;
+    let wanted_ms = warm_us.max(event_us).saturating_mul(PER_WARM).div_ceil(1000);
+    let longest_ms = (slice_ms / 2).max(planned_ms);
+    TurnLength { turn_ms: wanted_ms.clamp(planned_ms, longest_ms), warm_us }
+}
+
+/// A turn's events, compared with those of its second half.
+struct SettledTurn {
+    /// Median duration of an event in the second half, microseconds.
+    event_us: f64,
+    /// When each event began, microseconds, and the logarithm of its duration relative to that median.
+    events: Vec<(u32, f64)>,
+}
+
+impl SettledTurn {
+    /// `None` where it has no event that took time.
+    fn of(ends: &[u32]) -> Option<Self> {
+        let begins = std::iter::once(&0).chain(ends);
+        let events: Vec<(u32, u32)> =
+            begins.zip(ends).map(|(begin, end)| (*begin, end.saturating_sub(*begin))).collect();
+        let half = ends.last()? / 2;
+        let late = events.iter().filter(|(begin, us)| begin.saturating_add(*us) > half);
+        let event_us = median(late.map(|(_, us)| f64::from(*us)))?;
+        if event_us <= 0.0 {
+            return None;
+        }
+        let relative = |(begin, us): (u32, u32)| (begin, (f64::from(us.max(1)) / event_us).ln());
+        Some(Self { event_us, events: events.into_iter().map(relative).collect() })
+    }
+}
+
+/// Whether the events that begin in this part of the turns are slower than later ones, beyond error.
+fn is_slow_within<'a>(
+    turns: impl Iterator<Item = &'a SettledTurn>,
+    from_us: u32,
+    to_us: u32,
+) -> bool {
+    // Medians: a turn in which another process had the CPU for a while says nothing of caches.
+    let of_turn = |turn: &SettledTurn| {
+        let within = turn.events.iter().filter(|(begin, _)| (from_us..to_us).contains(begin));
+        median(within.map(|(_, relative)| *relative))
+    };
+    let slower: Vec<f64> = turns.filter_map(of_turn).collect();
+    let count = slower.len() as f64;
+    let Some(middle) = median(slower.iter().copied()).filter(|_| count >= 3.0) else {
+        return false;
+    };
+    // 1.4826 turns the median absolute deviation of a normal distribution into its standard deviation, and 1.2533 the
+    // standard error of a mean into that of a median.
+    let spread = median(slower.iter().map(|it| (it - middle).abs())).unwrap_or(0.0);
+    let error = 1.2533 * 1.4826 * spread / count.sqrt();
+    middle > SLOW.max(ERRORS * error)
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let upper = values.get(values.len() / 2)?;
+    let lower = values.get((values.len() - 1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(systems: &[Vec<TurnTrace>]) -> TurnLength {
+        turn_length(5, 200, systems)
+    }
+
+    /// Eight turns of 20 ms: events of so many microseconds, slower by a part that shrinks to 1/e in each `decay_us`.
+    /// In every third turn, the CPU is gone for 3 ms once.
+    fn turns(event_us: f64, slower: f64, decay_us: f64) -> Vec<TurnTrace> {
+        let turn = |number: u32| {
+            let (mut now, mut ends) = (0.0_f64, Vec::new());
+            let jitter = |event: usize| 1.0 + 0.04 * ((event * 7 + number as usize * 3) % 5) as f64;
+            let mut is_lost = number.is_multiple_of(3);
+            while now < 20_000.0 {
+                let slowness = 1.0 + slower * (-now / decay_us).exp();
+                now += event_us * jitter(ends.len()) * slowness;
+                if is_lost && now > 1500.0 {
+                    now += 3000.0;
+                    is_lost = false;
+                }
+                ends.push(now as u32);
+            }
+            ends
+        };
+        (0..8).map(turn).collect()
+    }
+
+    #[test]
+    fn short_events_that_settle_at_once_keep_the_planned_turn() {
+        let length = chosen(&[turns(30.0, 4.0, 100.0), turns(28.0, 4.0, 100.0)]);
+        assert_eq!(length, TurnLength { turn_ms: 5, warm_us: 1000 });
+    }
+
+    #[test]
+    fn the_system_that_settles_last_decides() {
+        let [quick, slow] = [turns(250.0, 0.3, 300.0), turns(250.0, 0.4, 1200.0)];
+        let length = chosen(&[quick.clone(), slow.clone()]);
+        assert!((3000..=6000).contains(&length.warm_us), "{length:?}");
+        assert_eq!(length.turn_ms, length.warm_us / 250);
+        assert_eq!(chosen(&[slow, quick]), length);
+    }
+
+    #[test]
+    fn turns_hold_several_long_events_but_no_more_than_half_a_slice() {
+        let length = chosen(&[turns(9000.0, 0.0, 1.0), turns(12_000.0, 0.0, 1.0)]);
+        assert!((48..=56).contains(&length.turn_ms), "{length:?}");
+        assert_eq!(length.warm_us, 1000);
+        let longest = chosen(&[turns(90_000.0, 0.0, 1.0)]);
+        assert_eq!(longest.turn_ms, 100);
+    }
+
+    #[test]
+    fn without_traces_the_plan_holds() {
+        let length = chosen(&[Vec::new(), vec![Vec::new()]]);
+        assert_eq!(length, TurnLength { turn_ms: 5, warm_us: 1000 });
+    }
+}
