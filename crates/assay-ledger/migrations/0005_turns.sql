@@ -8,3 +8,6 @@ ALTER TABLE slice ADD COLUMN turns TEXT NOT NULL DEFAULT '[]';
 -- Measured part of a turn, milliseconds. Slices of older ledgers have one turn.
 ALTER TABLE cell ADD COLUMN turn_ms INTEGER NOT NULL DEFAULT 0;
 UPDATE cell SET turn_ms = slice_ms;
+
+-- JSON: what an examination of the machine found before the run. NULL if there was none.
+ALTER TABLE run ADD COLUMN doctor TEXT;

@@ -12,6 +12,7 @@ mod nearest;
 mod order;
 mod outlook;
 mod plan;
+mod precision;
 mod product_names;
 mod request;
 mod reserved;
@@ -29,7 +30,9 @@ pub use effort::longest_slice_s;
 pub use error::{Error, Refusal};
 pub use fits::{MachineFacts, check_audit, check_memory, largest};
 pub use order::{round_order, start_order};
-pub use outlook::{Needs, ROUNDS_MIN, outlook, overrun, round_s, start_s};
+pub use outlook::{
+    Needs, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
+};
 pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use sequence::{Step, sequence};

@@ -4,6 +4,7 @@
 
 mod audit;
 mod data;
+mod doctor;
 mod format;
 mod html;
 mod label;
@@ -17,6 +18,7 @@ mod view;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
+pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use studies::studies;
 pub use tests_list::{ListedTest, tests_json, tests_text};

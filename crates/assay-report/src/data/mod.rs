@@ -2,4 +2,4 @@
 
 pub(crate) mod csv;
 pub(crate) mod json;
-mod row;
+pub(crate) mod row;
