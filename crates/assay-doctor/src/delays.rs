@@ -10,8 +10,9 @@ use assay_model::{Delays, Quantiles};
 use crate::pinned::{on_cpu, pin};
 use crate::{Error, kernel_file};
 
-/// Readings of the clock, sleeps and round trips of a message.
-const READINGS: u32 = 100_000;
+/// Readings of the clock in a series, series, sleeps, and round trips of a message.
+const READINGS: u32 = 1000;
+const SERIES: u32 = 100;
 const SLEEPS: usize = 200;
 const ROUND_TRIPS: usize = 2000;
 
@@ -45,12 +46,16 @@ pub(crate) fn measure(cpus: &[usize], data_dir: &Path) -> Result<Delays, Error> 
     })
 }
 
+/// The median over series, some of which may be interrupted.
 fn clock_read_ns() -> f64 {
-    let began = Instant::now();
-    for _ in 0..READINGS {
-        std::hint::black_box(Instant::now());
-    }
-    began.elapsed().as_nanos() as f64 / f64::from(READINGS)
+    let series = |_| {
+        let began = Instant::now();
+        for _ in 0..READINGS {
+            std::hint::black_box(Instant::now());
+        }
+        began.elapsed().as_nanos() as f64 / f64::from(READINGS)
+    };
+    quantiles((0..SERIES).map(series).collect()).unwrap_or_default().median
 }
 
 fn sleep_late_us() -> Option<Quantiles> {

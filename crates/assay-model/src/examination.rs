@@ -69,7 +69,7 @@ pub struct MemoryFacts {
 pub struct Delays {
     /// The kernel's source of time.
     pub clock: Option<String>,
-    /// Reading the clock, nanoseconds on average.
+    /// Reading the clock, nanoseconds.
     pub clock_read_ns: f64,
     /// Delay of a thread that sleeps until a given time, microseconds.
     pub sleep_late_us: Option<Quantiles>,

@@ -45,9 +45,8 @@ impl Precision {
         }
     }
 
-    /// Standard error of the log ratio of fixed work in turns of this length, after one second. Between two lengths, its
-    /// logarithm is proportional to that of the length. Beyond the longest, it grows with the square root of the
-    /// length.
+    /// Standard error of the log ratio of fixed work in turns of this length, after one second. Between two lengths,
+    /// it is interpolated on logarithmic scales. Beyond the longest, it grows with the square root of the length.
     fn of_turn(&self, turn_ms: f64) -> f64 {
         let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return f64::NAN };
         let around = |pair: &&[TurnError]| pair.last().is_some_and(|it| it.turn_ms >= turn_ms);

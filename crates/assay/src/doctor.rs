@@ -1,22 +1,20 @@
-//! `assay doctor`: says whether this machine is fit to measure, and how small a change it could show. Studies use the
-//! same examination.
+//! `assay doctor`: says whether this machine is fit to measure, and how small a change it could show.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_model::{Class, Examination, Experiment, Host, Noise, PlannedCell, Preset, Study};
+use assay_model::{Class, Host, Noise, PlannedCell, Preset, Study};
 use assay_plan::{MachineFacts, Needs, Plan, Request};
-use assay_probe::Census;
 use assay_report::{Diagnosis, Needed, Prospect};
 
 use crate::cli::{Doctor, ShapeWord};
+use crate::examination::examine;
 use crate::exit::Exit;
-use crate::interrupt::Interrupt;
 use crate::machine_lock::MachineLock;
 use crate::progress::Progress;
 use crate::report;
-use crate::systems::{Environment, environment};
+use crate::systems::environment;
 
 /// Presets with verdicts, and smoke.
 const PRESETS: [Preset; 3] = [Preset::Smoke, Preset::Quick, Preset::Standard];
@@ -26,10 +24,6 @@ const CHANGES: [f64; 3] = [0.01, 0.02, 0.05];
 
 /// Any two systems: the plan of a study does not depend on them.
 const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
-
-/// Seconds for which the noise is recorded before a study, and the shortest budget of such a study.
-const BEFORE_STUDY: Duration = Duration::from_secs(4);
-const BUDGET_MIN_S: f64 = 120.0;
 
 /// Examines this machine and prints the diagnosis.
 pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -53,30 +47,6 @@ pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
         ShapeWord::Json => assay_report::doctor_json(diagnosis),
     })?;
     Ok(Exit::Done)
-}
-
-/// Examines the machine before a study, unless that would take too large a part of its time or serve nothing.
-pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examination> {
-    let is_worth_it = study.preset != Preset::Smoke
-        && study.experiment == Experiment::Interleaved
-        && study.budget_s >= BUDGET_MIN_S;
-    is_worth_it.then_some(())?;
-    env.progress.update("measuring the noise of this machine");
-    let examined = examine(&env.cache_dir, BEFORE_STUDY, &env.interrupt);
-    // A study can do without.
-    examined.inspect_err(|error| log::warn!("cannot examine this machine: {error:#}")).ok()
-}
-
-/// Examines this machine, and names the processes that kept it busy meanwhile.
-fn examine(data_dir: &Path, record_for: Duration, interrupt: &Interrupt) -> Result<Examination> {
-    let before = Census::take().ok();
-    let stop = interrupt.stop();
-    let mut doctor = assay_doctor::examine(data_dir, record_for, &|| stop.is_asked())?;
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    if let Some((before, after)) = before.zip(Census::take().ok()) {
-        doctor.load.busiest = after.named_since(&before, &[own]);
-    }
-    Ok(doctor)
 }
 
 /// A study of two systems with some preset on such a machine, however much memory it has.

@@ -13,6 +13,7 @@ mod config_file;
 mod connection;
 mod doctor;
 mod errors;
+mod examination;
 mod exit;
 mod interrupt;
 mod load;

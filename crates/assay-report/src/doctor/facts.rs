@@ -222,8 +222,9 @@ const SLOW_CLOCK_NS: f64 = 200.0;
 /// Microseconds after which a sleep is late.
 const LATE_US: f64 = 1000.0;
 
-/// Microseconds of a slow flush.
+/// Microseconds of a slow flush: of half of them, and of one in a hundred.
 const SLOW_FLUSH_US: f64 = 20_000.0;
+const SLOWEST_FLUSH_US: f64 = 200_000.0;
 
 fn delays(examination: &Examination) -> Vec<Fact> {
     let delays = &examination.delays;
@@ -231,8 +232,8 @@ fn delays(examination: &Examination) -> Vec<Fact> {
     if let Some(flush) = delays.flush_us {
         let found = format!("{}; studies wait for it only with full durability", spread(flush));
         facts.push(Fact::fine("disk flush", found).harms(
-            if_so(flush.median > SLOW_FLUSH_US, Harm::Change),
-            "choose a faster disk with `--cache-dir` or `ASSAY_CACHE`",
+            if_so(flush.median > SLOW_FLUSH_US || flush.p99 > SLOWEST_FLUSH_US, Harm::Change),
+            "stop what else writes to the disk, or choose another one with `--cache-dir` or `ASSAY_CACHE`",
         ));
     }
     let clock = delays.clock.as_deref().unwrap_or("unknown source");
@@ -247,8 +248,8 @@ fn delays(examination: &Examination) -> Vec<Fact> {
     let wake = wake.into_iter().filter_map(|(us, on)| Some(format!("{:.1} µs {on}", us?)));
     let wake: Vec<String> = wake.collect();
     if !wake.is_empty() {
-        let why = if wake.len() > 1 { "; one client and its server share a CPU" } else { "" };
-        facts.push(Fact::fine("message to a thread", format!("{}{why}", wake.join(", "))));
+        let why = if wake.len() > 1 { "; so one client and its server share a CPU" } else { "" };
+        facts.push(Fact::fine("waking a thread", format!("{}{why}", wake.join(", "))));
     }
     if let Some(late) = delays.sleep_late_us {
         let slack = delays.timer_slack_ns;

@@ -192,7 +192,8 @@ fn advice(facts: &[Fact]) -> Vec<String> {
 fn at_least(change: f64) -> String {
     match 100.0 * change {
         small if small < 9.95 => format!("{:.1} %", (10.0 * small).ceil() / 10.0),
-        large => format!("{:.0} %", large.ceil()),
+        large if large <= 100.0 => format!("{:.0} %", large.ceil()),
+        _ => ">100 %".to_owned(),
     }
 }
 
@@ -202,18 +203,11 @@ fn indented(lines: Vec<String>) -> Vec<String> {
 
 fn prospects(diagnosis: Diagnosis) -> Vec<String> {
     let mut table = plain_table();
-    let several = format!("{} clients", diagnosis.host.cpus);
-    table.set_header([left("preset"), right("takes"), right("reads"), right("writes")]);
+    let cpus = diagnosis.host.doctor.as_ref().map_or(0, |doctor| doctor.cpus.allowed);
     let has_several = diagnosis.prospects.iter().any(|it| it.several.is_some());
-    if has_several {
-        table.set_header([
-            left("preset"),
-            right("takes"),
-            right("reads"),
-            right("writes"),
-            right(several),
-        ]);
-    }
+    let several = has_several.then(|| right(format!("{cpus} clients")));
+    let header = [left("preset"), right("takes"), right("reads"), right("writes")];
+    table.set_header(header.into_iter().chain(several));
     let shown = |change: Option<f64>| change.map_or_else(String::new, at_least);
     for prospect in diagnosis.prospects {
         let Prospect { preset, seconds, reads, writes, several } = *prospect;
@@ -249,7 +243,8 @@ fn needed(list: &[Needed]) -> Vec<String> {
         };
         let percent = 100.0 * needed.threshold;
         let time = duration(60.0 * minutes);
-        format!("  {change}: {time}, with `--threshold {percent}% --budget {minutes}m{blocks}`")
+        let budget = time.replace(" min", "m").replace(' ', "");
+        format!("  {change}: {time}, with `--threshold {percent}% --budget {budget}{blocks}`")
     };
     let heading = "the time that such a study needs to detect, in half of the tests, a change of";
     std::iter::once(heading.to_owned()).chain(list.iter().map(line)).collect()
@@ -261,9 +256,9 @@ fn found(facts: &[Fact]) -> Vec<String> {
         let judgement = match fact.harm {
             Harm::Fine => "fine",
             Harm::Change => "worth changing",
-            Harm::Spoils => "spoils measurements",
+            Harm::Spoils => "spoils results",
         };
-        table.add_row([fact.fact, fact.found.as_str(), judgement].map(left));
+        table.add_row([fact.fact, judgement, fact.found.as_str()].map(left));
     }
     [vec!["what was found".to_owned()], indented(trimmed(&table))].concat()
 }
@@ -287,7 +282,7 @@ fn spectrum(noise: &Noise) -> Vec<String> {
     table.set_header(std::iter::once(left("turns of")).chain(head));
     let error = |error: f64| right(format!("±{:.2} %", 100.0 * 2.0 * error / SHOWN_S.sqrt()));
     let errors = noise.turns.iter().map(|it| error(it.error));
-    table.add_row(std::iter::once(left(format!("error after {SHOWN_S} s"))).chain(errors));
+    table.add_row(std::iter::once(left(format!("95 % error after {SHOWN_S} s"))).chain(errors));
     lines.extend(indented(trimmed(&table)));
     lines.push(format!(
         "  two systems that take turns see nearly the same speed if turns are short: this machine asks for turns of at \

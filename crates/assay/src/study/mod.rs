@@ -18,7 +18,7 @@ use assay_model::{Examination, Hint, Host, StudyRecord};
 use assay_plan::Plan;
 use assay_study::{Driver, Shard, carry_out};
 
-use crate::doctor::examine_before;
+use crate::examination::examine_before;
 use crate::machine_lock::MachineLock;
 use crate::systems::{
     Environment, LocalSite, Participant, leave_root_for, machine_facts, participants,
