@@ -20,9 +20,6 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    /// The kernel does not say which CPUs this process may use.
-    #[error("cannot ask the kernel for the CPUs that this process may use")]
-    Cpus(#[source] io::Error),
     /// The directory for data does not take files.
     #[error("cannot write a file in `{}`", directory.display())]
     Flush {

@@ -13,26 +13,27 @@ use crate::{Error, delays, pinned};
 /// Steps before the first one that is recorded: caches fill, and the clock frequency rises.
 const WARM_STEPS: usize = 500;
 
-/// Examines this machine, and records the noise of its speed for this long. `data_dir` exists and will hold the data of
-/// servers. The recording ends early once it `should_stop`. The busiest processes are left to the caller.
+/// Examines this machine, of which this process may use `cpus`, and records the noise of its speed for this long.
+/// `data_dir` exists and will hold the data of servers. The recording ends early once it `should_stop`. The busiest
+/// processes are left to the caller.
 ///
 /// # Errors
 /// The machine cannot be measured. Facts that it does not state are `None` instead.
 pub fn examine(
+    cpus: &[usize],
     data_dir: &Path,
     record_for: Duration,
     should_stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Examination, Error> {
     let began = Instant::now();
     let before = CpuTimes::now();
-    let cpus = facts::allowed_cpus()?;
-    let noise = record_noise(&cpus, record_for, should_stop)?;
-    let delays = delays::measure(&cpus, data_dir)?;
+    let noise = record_noise(cpus, record_for, should_stop)?;
+    let delays = delays::measure(cpus, data_dir)?;
     let seconds = began.elapsed().as_secs_f64();
     let used = before.zip(CpuTimes::now()).map(|(before, after)| after.since(before));
     let per_second = |of: fn(&CpuTimes) -> f64| used.as_ref().map(|used| of(used) / seconds);
     Ok(Examination {
-        cpus: facts::cpus(&cpus),
+        cpus: facts::cpus(cpus),
         load: LoadFacts {
             seconds,
             steal_cpus: per_second(|used| used.steal_s),

@@ -24,34 +24,3 @@ pub(crate) fn line(path: impl AsRef<Path>) -> Option<String> {
 pub(crate) fn number(path: impl AsRef<Path>) -> Option<u64> {
     line(path)?.parse().ok()
 }
-
-/// Number of items in a list of ranges such as `0-3,8`.
-pub(crate) fn count_listed(list: &str) -> Option<u32> {
-    list.split(',').try_fold(0_u32, |sum, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn lists_of_ranges_are_counted() {
-        assert_eq!(count_listed("0-3,8,10-11"), Some(7));
-        assert_eq!(count_listed("3-1"), None);
-        assert_eq!(count_listed("0-4294967295"), None);
-        assert_eq!(count_listed("0-4294967294,7"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn any_list_is_read_or_refused(list in "[0-9,\\-x]{0,30}") {
-            let _ = count_listed(&list);
-        }
-    }
-}

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::Error;
@@ -22,6 +23,9 @@ pub(crate) fn on_cpu<T: Send>(
 
 /// Keeps the calling thread on this CPU.
 pub(crate) fn pin(cpu: usize) -> Result<(), Error> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Error::Pin { cpu, source: Errno::INVAL.into() });
+    }
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|source| Error::Pin { cpu, source: source.into() })

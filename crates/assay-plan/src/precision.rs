@@ -4,15 +4,17 @@ use assay_model::{Class, Noise, PlannedCell, TurnError};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// The noise of a machine that was not measured, as fixed work would show it: that of a shared virtual machine with two
-/// CPUs, on which servers were compared with themselves in turns of 5, 10 and 50 ms. The other lengths follow from the
-/// noise of fixed work there.
+/// CPUs, on which a server was compared with itself in turns of 5, 10 and 50 ms, divided by the factor of reads. The
+/// other lengths follow from the noise of fixed work there.
 const USUAL: [(f64, f64); 6] =
     [(1.0, 0.003), (5.0, 0.008), (10.0, 0.0154), (50.0, 0.035), (200.0, 0.06), (1000.0, 0.12)];
 
-/// The error of a test divided by that of fixed work in turns of the same length: the median of tests of a server
-/// compared with itself, measured beside fixed work.
-const READS: f64 = 1.2;
-const WRITES: f64 = 1.4;
+/// The error of a test divided by that of fixed work in turns of the same length: medians over tests of a server
+/// compared with itself, with fixed work before and after (`docs/method.md`).
+const READS: f64 = 1.15;
+const WRITES: f64 = 1.3;
+
+/// The same for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
 const SEVERAL_CLIENTS: f64 = 4.0;
 
 /// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the time measured: fresh

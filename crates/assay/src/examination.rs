@@ -32,9 +32,10 @@ pub(crate) fn examine(
     record_for: Duration,
     interrupt: &Interrupt,
 ) -> Result<Examination> {
+    let cpus = assay_probe::cpus_allowed()?;
     let before = Census::take().ok();
     let stop = interrupt.stop();
-    let mut doctor = assay_doctor::examine(data_dir, record_for, &|| stop.is_asked())?;
+    let mut doctor = assay_doctor::examine(&cpus, data_dir, record_for, &|| stop.is_asked())?;
     let own = rustix::process::getpid().as_raw_nonzero().get();
     if let Some((before, after)) = before.zip(Census::take().ok()) {
         doctor.load.busiest = after.named_since(&before, &[own]);

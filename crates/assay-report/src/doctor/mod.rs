@@ -273,7 +273,8 @@ fn spectrum(noise: &Noise) -> Vec<String> {
         let mut table = plain_table();
         let head = noise.correlations.iter().map(|it| right(format!("{} ms", it.lag_ms)));
         table.set_header(std::iter::once(left("time between two moments")).chain(head));
-        let values = noise.correlations.iter().map(|it| right(format!("{:.2}", it.value)));
+        let value = |value: f64| right(format!("{value:.2}").replace('-', "−"));
+        let values = noise.correlations.iter().map(|it| value(it.value));
         table.add_row(std::iter::once(left("correlation of their speed")).chain(values));
         lines.extend(indented(trimmed(&table)));
     }
@@ -285,8 +286,7 @@ fn spectrum(noise: &Noise) -> Vec<String> {
     table.add_row(std::iter::once(left(format!("95 % error after {SHOWN_S} s"))).chain(errors));
     lines.extend(indented(trimmed(&table)));
     lines.push(format!(
-        "  two systems that take turns see nearly the same speed if turns are short: this machine asks for turns of at \
-         most {} ms",
+        "  with short turns, two systems see nearly the same speed; this machine asks for {} ms or less",
         noise.asked_ms
     ));
     lines
