@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-workloads", &["assay-model"]),
     ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
+    ("assay-doctor", &["assay-model"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),

@@ -19,3 +19,6 @@ ALTER TABLE study ADD COLUMN gate TEXT;
 -- Warm part of a turn, microseconds, in place of warm_ms; NULL before it is chosen, together with turn_ms, and in older
 -- ledgers.
 ALTER TABLE cell ADD COLUMN warm_us INTEGER;
+
+-- JSON: what an examination of the machine found before the run. NULL if there was none.
+ALTER TABLE run ADD COLUMN doctor TEXT;

@@ -9,12 +9,12 @@ use assay_model::limits::{
     SYSTEMS, TABLES,
 };
 use assay_model::{
-    Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Gate, Instance,
-    PlannedCell, Series, Setup, Slice, Study, StudyEvent, System,
+    Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Examination, Gate,
+    Instance, Noise, PlannedCell, Quantiles, Series, Setup, Slice, Study, StudyEvent, System,
 };
 
 use crate::histogram;
-use crate::limits::COUNT_MAX;
+use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
 /// Valid dates, milliseconds since the Unix epoch: until the end of the year 9999.
 const MOMENTS: RangeInclusive<i64> = 0..=253_402_300_799_999;
@@ -202,6 +202,52 @@ impl Bounded for Attachment {
         within("length of media_type", self.media_type.len(), &(1..=NAME_BYTES))?;
         within("bytes", self.bytes.len(), &(0..=ATTACHMENT_BYTES))
     }
+}
+
+/// Lengths of the lists of an examination: busy processes, lags and turns.
+const LISTED: usize = 100;
+
+/// Numbers of an examination: CPUs, seconds, and what is derived from them.
+const AMOUNTS: RangeInclusive<f64> = 0.0..=1e12;
+
+impl Bounded for Examination {
+    fn check(&self) -> Result<(), String> {
+        let Self { cpus, load, memory, delays, noise } = self;
+        let texts = [&cpus.governor, &memory.huge_pages, &delays.clock].into_iter().flatten();
+        let names = texts.chain(load.busiest.iter().map(|process| &process.name));
+        for name in names {
+            within("length of a fact", name.len(), &(0..=NAME_BYTES))?;
+        }
+        within("busiest", load.busiest.len(), &(0..=LISTED))?;
+        let quantiles = [delays.sleep_late_us, delays.flush_us].into_iter().flatten();
+        let quantiles = quantiles.flat_map(|Quantiles { median, p99 }| [median, p99]);
+        let amounts = [cpus.quota, load.steal_cpus, load.other_cpus, delays.wake_one_cpu_us];
+        let amounts = amounts.into_iter().chain([delays.wake_two_cpus_us]).flatten();
+        let needed = [load.seconds, delays.clock_read_ns];
+        for amount in needed.into_iter().chain(amounts).chain(quantiles) {
+            within("an amount", amount, &AMOUNTS)?;
+        }
+        for kb in [memory.available_kb, memory.swap_kb, memory.swap_used_kb].into_iter().flatten() {
+            within("an amount of memory", kb, &(0..=COUNTER_MAX))?;
+        }
+        noise.as_ref().map_or(Ok(()), check_noise)
+    }
+}
+
+fn check_noise(noise: &Noise) -> Result<(), String> {
+    let Noise { seconds, correlations, turns, asked_ms } = noise;
+    within("correlations", correlations.len(), &(0..=LISTED))?;
+    within("turns", turns.len(), &(0..=LISTED))?;
+    for correlation in correlations {
+        within("lag_ms", correlation.lag_ms, &AMOUNTS)?;
+        within("a correlation", correlation.value, &(-1.0..=1.0))?;
+    }
+    for turn in turns {
+        within("turn_ms", turn.turn_ms, &AMOUNTS)?;
+        within("error", turn.error, &AMOUNTS)?;
+    }
+    within("seconds", *seconds, &AMOUNTS)?;
+    within("asked_ms", *asked_ms, &AMOUNTS)
 }
 
 /// The largest number of turns of a slice.

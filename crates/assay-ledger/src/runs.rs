@@ -1,10 +1,10 @@
 //! The runs of a study: when, where and by which version of assay it was measured.
 
-use assay_model::{Host, Run};
+use assay_model::{Examination, Host, Run};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::rows::{Fields, rows};
-use crate::values::{index, integer};
+use crate::values::{index, integer, json, storable};
 use crate::{Error, Ledger, Problem, bounds};
 
 /// The time of the last row that was written to the study before `run_end`.
@@ -70,7 +70,10 @@ pub(crate) fn read(connection: &Connection, study: &str) -> Result<Vec<Run>, Pro
         let (row, what) = (format!("`{study}`"), "is missing".to_owned());
         return Err(Problem::Row { table: "run", row, what });
     }
-    let with_host = |(id, run)| Ok(Run { host: read_host(connection, id)?, ..run });
+    let with_host = |(id, run)| {
+        let doctor = read_doctor(connection, id)?;
+        Ok(Run { host: Host { doctor, ..read_host(connection, id)? }, ..run })
+    };
     runs.into_iter().map(with_host).collect()
 }
 
@@ -114,6 +117,7 @@ fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
             filesystem: fields.get("filesystem")?,
             counts_disk_wait: fields.get("counts_disk_wait")?,
             counts_device: fields.get("counts_device")?,
+            doctor: None,
         })
     })?;
     found.pop().ok_or_else(|| Problem::Row {
@@ -121,6 +125,16 @@ fn read_host(connection: &Connection, run: i64) -> Result<Host, Problem> {
         row: run.to_string(),
         what: "is missing".to_owned(),
     })
+}
+
+fn read_doctor(connection: &Connection, run: i64) -> Result<Option<Examination>, Problem> {
+    let sql = "SELECT id, doctor FROM run WHERE id = ?";
+    let found = rows(connection, sql, [run], |row| {
+        let fields = Fields::new("run", "id", row);
+        let doctor = fields.has("doctor")?.then(|| fields.json("doctor")).transpose()?;
+        doctor.map(|it: Examination| fields.checked(it)).transpose()
+    })?;
+    Ok(found.into_iter().flatten().next())
 }
 
 fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
@@ -131,8 +145,11 @@ fn add_with_transaction(connection: &Connection, study: &str, run: &Run) -> Resu
 
 pub(crate) fn add(connection: &Connection, study: &str, run: &Run) -> Result<(), Problem> {
     bounds::moment("started_ms", run.started_ms).map_err(Problem::Unstorable)?;
-    let sql = "INSERT INTO run (study, started_ms, assay_version) VALUES (?, ?, ?)";
-    connection.execute(sql, params![study, run.started_ms, run.assay_version])?;
+    let doctor = run.host.doctor.as_ref();
+    doctor.map_or(Ok(()), storable)?;
+    let doctor = doctor.map(json).transpose()?;
+    let sql = "INSERT INTO run (study, started_ms, assay_version, doctor) VALUES (?, ?, ?, ?)";
+    connection.execute(sql, params![study, run.started_ms, run.assay_version, doctor])?;
     let (id, host) = (connection.last_insert_rowid(), &run.host);
     connection.execute(
         "INSERT INTO host (run, study, cpu, cpus, memory_kb, kernel, os, hypervisor, filesystem,

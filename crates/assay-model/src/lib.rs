@@ -9,6 +9,7 @@ mod counted;
 mod data;
 mod estimate;
 mod event;
+mod examination;
 mod gate;
 mod hint;
 pub mod limits;
@@ -28,6 +29,9 @@ pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, StatementMode};
 pub use estimate::{Estimate, Verdict};
 pub use event::{BusyProcess, EventKind, MachineFact};
+pub use examination::{
+    Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
+};
 pub use gate::Gate;
 pub use hint::Hint;
 pub use prefix::{Build, Layout, Package, Prefix};

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Artifact, CellId, DataContent, DataSet, EventKind, Gate, IdKey, Preset, Setup, Slice,
-    StartFrom, StatementMode, SystemSpec, TestSet,
+    Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, Preset, Setup,
+    Slice, StartFrom, StatementMode, SystemSpec, TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -75,6 +75,9 @@ pub struct Host {
     pub counts_disk_wait: bool,
     /// Whether the data directories lie on a block device whose reads and writes are counted.
     pub counts_device: bool,
+    /// What an examination found before the run.
+    #[serde(default)]
+    pub doctor: Option<Examination>,
 }
 
 impl Host {
@@ -90,6 +93,7 @@ impl Host {
             filesystem: String::new(),
             counts_disk_wait: false,
             counts_device: false,
+            doctor: None,
         }
     }
 }

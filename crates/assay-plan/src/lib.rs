@@ -13,6 +13,7 @@ mod nearest;
 mod order;
 mod outlook;
 mod plan;
+mod precision;
 mod product_names;
 mod request;
 mod reserved;
@@ -31,7 +32,9 @@ pub use error::{Error, Refusal};
 pub use fits::{MachineFacts, check_audit, check_memory, largest};
 pub use gate::{gate, parse_limit};
 pub use order::{connect_order, round_order, start_order};
-pub use outlook::{Needs, ROUNDS_MIN, outlook, overrun, round_s, start_s};
+pub use outlook::{
+    Needs, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
+};
 pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{GateRequest, Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use sequence::{Step, sequence};

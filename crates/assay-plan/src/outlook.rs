@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Experiment, PlannedCell, Preset, Setup, Study, counted};
+use assay_model::{Experiment, Noise, PlannedCell, Preset, Setup, Study, counted};
 
+use crate::precision::{Precision, Spent};
 use crate::size::loaded_mb;
 use crate::units::duration_text;
 
@@ -24,17 +25,6 @@ const TURN_OVERHEAD_MS: f64 = 0.3;
 /// started.
 const START_S: f64 = 0.5;
 const START_MB_PER_S: f64 = 200.0;
-
-/// How the smallest change found in half of the tests depends on blocks and on pairs of slices of this length, percent
-/// squared: fitted to the simulations of `docs/statistics.md` (10.7 % at 4 × 10, 4.9 % at 4 × 40, 3.6 %
-/// at 4 × 160).
-const OF_BLOCKS: f64 = 36.0;
-const OF_PAIRS: f64 = 3500.0;
-const PAIR_MS: f64 = 50.0;
-
-/// Student's t, 97.5 %, for the degrees of freedom of 2, 3 and 4 blocks: it shows how uncertain the spread of so few
-/// blocks is. The fit was made at 4 blocks.
-const STUDENT: [f64; 3] = [12.706, 4.303, 3.182];
 
 /// The needs of verdicts, which the crate that judges decides.
 #[derive(Debug, Clone, Copy)]
@@ -67,9 +57,16 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
-/// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left.
+/// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left, given
+/// the noise of the machine if it was measured.
 #[must_use]
-pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> String {
+pub fn outlook(
+    study: &Study,
+    systems: usize,
+    left_s: f64,
+    needs: Needs,
+    noise: Option<&Noise>,
+) -> String {
     let start_s = start_s(&study.cells, systems);
     let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
     let what = format!(
@@ -105,16 +102,97 @@ pub fn outlook(study: &Study, systems: usize, left_s: f64, needs: Needs) -> Stri
             counted(blocks, "block"),
         );
     }
-    let affordable = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
-    let rounds = affordable.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
-    let smallest = smallest_change(study, blocks, rounds).max(needs.threshold);
+    let spent = affordable(study, systems, left_s);
+    let changes = smallest_change(study, spent, needs, noise, |_| true);
+    let machine = match noise {
+        Some(_) => "with the noise that this machine has now",
+        None => "on a virtual machine with the usual noise",
+    };
     format!(
-        "{what}; {} allows {} of {rounds} passes; on a quiet machine that detects changes of about {:.0} % in half of \
-         the tests; smaller ones may stay undecided",
+        "{what}; {} allows {} of {} passes; {machine}, that detects changes of about {} in half of the tests; smaller \
+         ones may stay undecided",
         about(left_s),
         counted(blocks, "block"),
-        (100.0 * smallest).ceil(),
+        spent.rounds,
+        percent(changes.unwrap_or(f64::INFINITY)),
     )
+}
+
+/// Blocks and rounds that a study can measure in the time that is left.
+fn affordable(study: &Study, systems: usize, left_s: f64) -> Spent {
+    let start_s = start_s(&study.cells, systems);
+    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
+    let blocks = ((left_s / block_s).max(1.0) as u32).min(study.blocks);
+    let rounds = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
+    let rounds = rounds.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
+    Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) }
+}
+
+/// The smallest change that a study, given this time, would call in half of those of its cells that are `of` interest;
+/// `None` without any.
+#[must_use]
+pub fn smallest_change_in(
+    study: &Study,
+    systems: usize,
+    seconds: f64,
+    needs: Needs,
+    noise: Option<&Noise>,
+    of: impl Fn(&PlannedCell) -> bool,
+) -> Option<f64> {
+    smallest_change(study, affordable(study, systems, seconds), needs, noise, of)
+}
+
+fn smallest_change(
+    study: &Study,
+    spent: Spent,
+    needs: Needs,
+    noise: Option<&Noise>,
+    of: impl Fn(&PlannedCell) -> bool,
+) -> Option<f64> {
+    let precision = Precision::of(noise);
+    let count = study.cells.len();
+    let cells = study.cells.iter().filter(|cell| of(cell));
+    let change = |cell| precision.smallest_change(cell, spent, count, needs.threshold);
+    let mut changes: Vec<f64> = cells.map(change).collect();
+    changes.sort_unstable_by(f64::total_cmp);
+    changes.get(changes.len() / 2).copied()
+}
+
+/// Most blocks that [`needed`] suggests.
+const BLOCKS_MOST: u32 = 24;
+
+/// The least time in which a study like this one would call a change of this size in half of its cells, and the number
+/// of blocks to spend it on; `None` if no time is enough. Loading is left out.
+#[must_use]
+pub fn needed(
+    study: &Study,
+    systems: usize,
+    change: f64,
+    needs: Needs,
+    noise: Option<&Noise>,
+) -> Option<(f64, u32)> {
+    let start_s = start_s(&study.cells, systems);
+    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let with_blocks = |count: u32| {
+        let blocks = f64::from(count);
+        let is_enough = |rounds: f64| {
+            let found = smallest_change(study, Spent { blocks, rounds }, needs, noise, |_| true);
+            found.is_some_and(|found| found <= change)
+        };
+        let (mut few, mut many) = (f64::from(ROUNDS_MIN), f64::from(study.rounds));
+        if !is_enough(many) {
+            return None;
+        }
+        // Half a round more or less does not matter.
+        while many - few > 0.5 {
+            let middle = f64::midpoint(few, many);
+            if is_enough(middle) { many = middle } else { few = middle }
+        }
+        Some((blocks * (start_s + many * once_s), count))
+    };
+    let ways = (needs.blocks..=BLOCKS_MOST).filter_map(with_blocks);
+    ways.min_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s))
 }
 
 /// Says before a study starts that it takes longer than its budget; `None` if the budget may be enough.
@@ -140,15 +218,12 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     })
 }
 
-/// The smallest change that this much measuring finds in half of the tests, on a quiet machine.
-fn smallest_change(study: &Study, blocks: u32, rounds: u32) -> f64 {
-    let slice_ms: f64 = study.cells.iter().map(|cell| f64::from(cell.slice_ms)).sum::<f64>()
-        / study.cells.len().max(1) as f64;
-    let (blocks, rounds) = (f64::from(blocks), f64::from(rounds));
-    let of_pairs = OF_PAIRS * (PAIR_MS / slice_ms.max(1.0)) / (blocks * rounds);
-    let [.., of_fit] = STUDENT;
-    let student = STUDENT.get((blocks as usize).saturating_sub(2)).unwrap_or(&of_fit);
-    student / of_fit * (OF_BLOCKS / blocks + of_pairs).sqrt() / 100.0
+/// `1.8 %`, `12 %`: rounded up, so that nothing smaller is promised.
+fn percent(change: f64) -> String {
+    match 100.0 * change {
+        small if small < 9.95 => format!("{:.1} %", (10.0 * small).ceil() / 10.0),
+        large => format!("{:.0} %", large.ceil()),
+    }
 }
 
 fn about(seconds: f64) -> String {
@@ -161,7 +236,7 @@ fn about(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Preset;
+    use assay_model::{Class, Preset, TurnError};
 
     use super::*;
     use crate::{MachineFacts, Request, plan};
@@ -179,16 +254,13 @@ mod tests {
     #[test]
     fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
-        let told = outlook(&study, 2, 600.0, NEEDS);
+        let told = outlook(&study, 2, 600.0, NEEDS, None);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
         assert!(told.contains("10 min allows 6 blocks of "), "{told}");
-        let rounds = told.split("6 blocks of ").nth(1).unwrap().split(' ').next().unwrap();
-        let percent = 100.0 * smallest_change(&study, 6, rounds.parse().unwrap());
-        let found = format!("detects changes of about {:.0} % in half", percent.ceil());
-        assert!(told.contains(&found), "{told}");
+        assert!(told.contains("detects changes of about 2.4 % in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
-            outlook(&one, 1, 600.0, NEEDS).contains("over 1 test on 1 system takes"),
+            outlook(&one, 1, 600.0, NEEDS, None).contains("over 1 test on 1 system takes"),
             "{one:?}"
         );
     }
@@ -197,11 +269,11 @@ mod tests {
     fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
         study.budget_s = 30.0;
-        let none = outlook(&study, 2, 2.0, NEEDS);
+        let none = outlook(&study, 2, 2.0, NEEDS, None);
         assert!(none.contains("more than the 2 s left"), "{none}");
-        let few = outlook(&study, 2, 30.0, NEEDS);
+        let few = outlook(&study, 2, 30.0, NEEDS, None);
         assert!(few.contains("a verdict needs 4 blocks"), "{few}");
-        let late = outlook(&study, 2, -30.0, NEEDS);
+        let late = outlook(&study, 2, -30.0, NEEDS, None);
         assert!(late.contains("nothing is left of the budget"), "{late}");
         for told in [&none, &few] {
             assert!(told.contains("few tests will be decided"), "{told}");
@@ -210,7 +282,7 @@ mod tests {
             // The time used so far counts too.
             let used_s = if *told == none { 28.0 } else { 0.0 };
             assert!(
-                outlook(&study, 2, seconds - used_s, NEEDS).contains("on a quiet machine"),
+                outlook(&study, 2, seconds - used_s, NEEDS, None).contains("detects changes"),
                 "{budget}"
             );
         }
@@ -231,31 +303,59 @@ mod tests {
         assert_eq!(overrun(&Study { budget_s: 1.0, ..published }, 12), None);
     }
 
+    fn change(study: &Study, blocks: u32, rounds: u32, noise: Option<&Noise>) -> f64 {
+        let spent = Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) };
+        smallest_change(study, spent, NEEDS, noise, |_| true).unwrap()
+    }
+
     #[test]
-    fn longer_studies_detect_smaller_changes_as_simulated() {
-        let mut study = planned(Preset::Quick, &["point-query"]);
-        // The simulations had slices of this length.
-        study.cells[0].slice_ms = PAIR_MS as u32;
-        for (rounds, simulated) in [(10, 0.107), (40, 0.049), (160, 0.036)] {
-            let change = smallest_change(&study, 4, rounds);
-            assert!((0.8..1.2).contains(&(change / simulated)), "{rounds}: {change}");
-        }
+    fn longer_studies_detect_smaller_changes() {
+        let study = planned(Preset::Quick, &[]);
+        let [short, long] = [2, 40].map(|rounds| change(&study, 4, rounds, None));
+        assert!(short > 1.1 * long && long > NEEDS.threshold, "{short} {long}");
+        let tests = |class| move |cell: &PlannedCell| cell.id.test.class == class;
+        let of = |class| smallest_change_in(&study, 2, 600.0, NEEDS, None, tests(class)).unwrap();
+        assert!(of(Class::Read) < of(Class::Write), "{study:?}");
+        assert_eq!(smallest_change_in(&study, 2, 600.0, NEEDS, None, |_| false), None);
     }
 
     #[test]
     fn few_blocks_detect_only_large_changes() {
-        let study = planned(Preset::Quick, &["point-query"]);
-        let [two, three, four, five] =
-            [2, 3, 4, 5].map(|blocks| smallest_change(&study, blocks, 40));
-        assert!(
-            two > 4.0 * four && three > 1.3 * four && four > five,
-            "{two} {three} {four} {five}"
-        );
+        for tests in [&["point-query"][..], &[]] {
+            let study = planned(Preset::Quick, tests);
+            let [two, four, six] = [2, 4, 6].map(|blocks| change(&study, blocks, 40, None));
+            assert!(two > 1.2 * four && four >= six, "{two} {four} {six}");
+        }
+    }
+
+    #[test]
+    fn measured_noise_decides_the_outlook() {
+        let study = planned(Preset::Quick, &[]);
+        let noise = |error| Noise {
+            turns: [1.0, 100.0].map(|turn_ms| TurnError { turn_ms, error }).to_vec(),
+            ..Noise::default()
+        };
+        let [calm, noisy] = [0.002, 0.1].map(noise);
+        assert!(change(&study, 6, 10, Some(&calm)) < change(&study, 6, 10, Some(&noisy)));
+        let told = outlook(&study, 2, 600.0, NEEDS, Some(&calm));
+        assert!(told.contains("with the noise that this machine has now"), "{told}");
+    }
+
+    #[test]
+    fn smaller_changes_need_more_time() {
+        let study = planned(Preset::Quick, &[]);
+        let needed_for = |change: f64| {
+            needed(&study, 2, change, Needs { threshold: change / 2.0, ..NEEDS }, None)
+        };
+        let [(five_s, _), (two_s, _), (one_s, blocks)] =
+            [0.05, 0.02, 0.01].map(|change| needed_for(change).unwrap());
+        assert!(five_s < two_s && two_s < one_s && blocks > 4, "{five_s} {two_s} {one_s}");
+        assert_eq!(needed_for(1e-4), None);
     }
 
     #[test]
     fn smoke_promises_no_verdict() {
-        let told = outlook(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, NEEDS);
+        let told = outlook(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, NEEDS, None);
         assert!(
             told.contains("2 blocks of preset smoke only show that everything works"),
             "{told}"
@@ -265,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_single_pass_promises_nothing() {
-        let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS);
+        let told = outlook(&planned(Preset::Published, &["point-query"]), 2, 0.0, NEEDS, None);
         assert!(told.contains("there is only one"), "{told}");
     }
 }

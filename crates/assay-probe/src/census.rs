@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use assay_model::BusyProcess;
+
 use crate::Error;
 use crate::host::online_cpus;
 
@@ -12,6 +14,12 @@ pub struct Census {
     taken: Instant,
     processes: BTreeMap<Id, Process>,
 }
+
+/// The largest number of processes that are named to a user.
+const NAMES: usize = 3;
+
+/// The fewest CPUs that a process uses to be named.
+const CPUS_MIN: f64 = 0.02;
 
 /// Process id and start: ids are used again.
 type Id = (i32, u64);
@@ -31,6 +39,12 @@ pub struct Busy {
     pub name: String,
     /// CPUs in use, on average.
     pub cpus: f64,
+}
+
+impl From<Busy> for BusyProcess {
+    fn from(busy: Busy) -> Self {
+        Self { name: busy.name, cpu_percent: (100.0 * busy.cpus).round() as u32 }
+    }
 }
 
 impl Census {
@@ -74,6 +88,13 @@ impl Census {
             .collect();
         busy.sort_by(|a, b| b.cpus.total_cmp(&a.cpus));
         busy
+    }
+
+    /// The few of [`Self::busiest_since`] that a user should know.
+    #[must_use]
+    pub fn named_since(&self, earlier: &Self, ours: &[i32]) -> Vec<BusyProcess> {
+        let busiest = self.busiest_since(earlier, ours).into_iter();
+        busiest.filter(|busy| busy.cpus >= CPUS_MIN).take(NAMES).map(BusyProcess::from).collect()
     }
 
     /// CPU time that every process and its ended children used since `earlier`.

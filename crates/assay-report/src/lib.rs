@@ -4,6 +4,7 @@
 
 mod audit;
 mod data;
+mod doctor;
 mod format;
 mod html;
 mod junit;
@@ -18,6 +19,7 @@ mod view;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
+pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use junit::junit;
 pub use studies::studies;

@@ -20,6 +20,7 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
         "host: {}, {}, {}",
         machine.processor, machine.memory, machine.platform
     ))];
+    lines.extend(machine.state.iter().cloned().map(detail));
     lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
     lines.push(line(study(&conditions.study)));
     lines.extend(runs(conditions).map(line));

@@ -11,7 +11,9 @@ mod command_line;
 mod compare;
 mod config_file;
 mod connection;
+mod doctor;
 mod errors;
+mod examination;
 mod exit;
 mod interrupt;
 mod load;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Studies(args) => report::studies(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
+        Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),
         Command::Cache(command) => cache::run(command, cli.cache_dir.as_deref()),
         Command::Load(args) => load::load(args),
         Command::Bench(args) => bench::bench(args),

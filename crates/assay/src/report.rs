@@ -294,7 +294,7 @@ pub(crate) fn put_one<T: Serialize>(
 const WIDTH: usize = 120;
 
 /// Layout for the terminal's width, if the output is a terminal. Colours are removed later if they cannot be shown.
-fn options(to_stdout: bool) -> TextOptions {
+pub(crate) fn options(to_stdout: bool) -> TextOptions {
     let to_terminal = to_stdout && std::io::stdout().is_terminal();
     TextOptions { width: if to_terminal { terminal_width() } else { WIDTH }, color: true }
 }

@@ -101,6 +101,25 @@ fn listed_tests_can_be_requested() {
     refused(&["tests", "point-querry"], "matches none", "hint: did you mean `point-query`");
 }
 
+/// A short recording, so that the figures are poor but all of them are there.
+#[test]
+fn the_doctor_examines_this_machine() {
+    let (code, stdout, stderr) = assay(&["doctor", "--for", "1s", "--format", "json"]);
+    assert_eq!(code, 0, "{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document["schema"], 1);
+    let found =
+        |fact: &str| document["facts"].as_array().unwrap().iter().any(|it| it["fact"] == fact);
+    for fact in ["CPUs", "other load", "memory", "disk flush", "clock", "noise"] {
+        assert!(found(fact), "no {fact} in: {stdout}");
+    }
+    assert!(document["host"]["doctor"]["noise"]["asked_ms"].as_f64() >= Some(1.0), "{stdout}");
+    assert_eq!(document["presets"].as_array().unwrap().len(), 3);
+    assert_eq!(document["needed"].as_array().unwrap().len(), 3);
+    refused(&["doctor", "--for", "0.1s"], "must be between 1 second and 10 minutes", "");
+    refused(&["doctor", "--cache-dir", "/proc/x"], "cache directory", "`ASSAY_CACHE`");
+}
+
 #[test]
 fn invalid_numbers() {
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];

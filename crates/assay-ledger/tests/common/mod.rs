@@ -291,9 +291,61 @@ fn study() -> impl Strategy<Value = Study> {
     )
 }
 
+/// Numbers that JSON keeps exactly.
+fn amount() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), Just(1e12), (0..1_000_000_u32).prop_map(|it| f64::from(it) / 8.0)]
+}
+
+fn noise() -> impl Strategy<Value = Noise> {
+    let correlation = (amount(), select(vec![-1.0, 0.0, 0.5, 1.0]))
+        .prop_map(|(lag_ms, value)| Correlation { lag_ms, value });
+    let turn = (amount(), amount()).prop_map(|(turn_ms, error)| TurnError { turn_ms, error });
+    (amount(), amount(), vec(correlation, 0..3), vec(turn, 0..3)).prop_map(
+        |(seconds, asked_ms, correlations, turns)| Noise { seconds, correlations, turns, asked_ms },
+    )
+}
+
+fn examination() -> impl Strategy<Value = Examination> {
+    let process =
+        (text(), any::<u32>()).prop_map(|(name, cpu_percent)| BusyProcess { name, cpu_percent });
+    let facts = (vec(option::of(text()), 3), vec(option::of(number()), 4), any::<u32>());
+    let others = (vec(process, 0..3), option::of(any::<bool>()), option::of(noise()));
+    (facts, vec(option::of(amount()), 8), others).prop_map(
+        |((t, n, count), a, (busiest, switch, noise))| Examination {
+            cpus: CpuFacts {
+                allowed: count,
+                quota: a[0],
+                governor: t[0].clone(),
+                turbo: switch,
+                smt: switch,
+                numa_nodes: Some(count),
+            },
+            load: LoadFacts { seconds: 2.5, steal_cpus: a[1], other_cpus: a[2], busiest },
+            memory: MemoryFacts {
+                available_kb: n[0],
+                huge_pages: t[1].clone(),
+                swap_kb: n[1],
+                swap_used_kb: n[2],
+                swappiness: None,
+            },
+            delays: Delays {
+                clock: t[2].clone(),
+                clock_read_ns: 25.5,
+                sleep_late_us: a[3].zip(a[4]).map(|(median, p99)| Quantiles { median, p99 }),
+                timer_slack_ns: n[3],
+                wake_one_cpu_us: a[5],
+                wake_two_cpus_us: a[6],
+                flush_us: a[6].zip(a[7]).map(|(median, p99)| Quantiles { median, p99 }),
+            },
+            noise,
+        },
+    )
+}
+
 fn host() -> impl Strategy<Value = Host> {
-    (vec(text(), 4), any::<u32>(), number(), option::of(text())).prop_map(
-        |(t, cpus, memory_kb, hypervisor)| Host {
+    let doctor = option::of(examination());
+    (vec(text(), 4), any::<u32>(), number(), option::of(text()), doctor).prop_map(
+        |(t, cpus, memory_kb, hypervisor, doctor)| Host {
             cpu: t[0].clone(),
             cpus,
             memory_kb,
@@ -303,6 +355,7 @@ fn host() -> impl Strategy<Value = Host> {
             filesystem: t[3].clone(),
             counts_disk_wait: cpus % 2 == 0,
             counts_device: cpus % 3 == 0,
+            doctor,
         },
     )
 }

@@ -3,5 +3,5 @@
 pub(crate) mod csv;
 pub(crate) mod gate;
 pub(crate) mod json;
-mod row;
+pub(crate) mod row;
 mod steps;

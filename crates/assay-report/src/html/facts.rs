@@ -25,7 +25,7 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         1 => "one run".to_owned(),
         runs => format!("{runs} runs"),
     };
-    vec![
+    let mut facts = vec![
         ("Processor", machine.processor.clone()),
         ("Memory", machine.memory.clone()),
         ("System", machine.platform.clone()),
@@ -45,5 +45,9 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Retried errors", thousands(conditions.retried_errors as f64)),
         ("Workload version", study.workload_version.to_string()),
         ("assay", study.assay_version.to_owned()),
-    ]
+    ];
+    // After the system.
+    let state = machine.state.iter().map(|line| ("Machine", line.clone()));
+    facts.splice(3..3, state);
+    facts
 }

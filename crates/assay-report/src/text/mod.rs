@@ -5,7 +5,7 @@ mod groups;
 pub(crate) mod paint;
 pub(crate) mod table;
 mod tests;
-mod wrap;
+pub(crate) mod wrap;
 
 use assay_model::{Verdict, printable};
 

@@ -8,6 +8,7 @@ use assay_model::{
 use super::findings::{self, TopicFindings};
 use super::study::JudgedStudy;
 use super::trouble;
+use crate::doctor;
 use crate::number::{duration, share};
 use crate::words::{binaries, minute, origin, rfc3339};
 
@@ -40,6 +41,8 @@ pub(crate) struct Machine {
     pub(crate) memory: String,
     /// Operating system, kernel and file system.
     pub(crate) platform: String,
+    /// Its noise and what is worth changing, as far as they were examined.
+    pub(crate) state: Vec<String>,
 }
 
 /// One system.
@@ -133,6 +136,7 @@ fn machine(host: &Host) -> Machine {
         cpus,
         memory: format!("{:.0} GiB", host.memory_kb as f64 / f64::from(1 << 20)),
         platform: format!("{}, kernel {}, {}", host.os, host.kernel, host.filesystem),
+        state: host.doctor.as_ref().map(|it| doctor::state(host, it)).unwrap_or_default(),
     }
 }
 

@@ -164,6 +164,7 @@ fn host() -> Host {
         filesystem: "ext4".into(),
         counts_disk_wait: true,
         counts_device: true,
+        doctor: None,
     }
 }
 

@@ -18,8 +18,8 @@ pub(crate) use gate::Gate;
 use number::{parse_number, parse_seed};
 pub(crate) use sysbench::{option_hint, subcommand_hint};
 pub(crate) use tools::{
-    Audit, Bench, CacheClean, CacheCommand, Getting, Load, ServerCommand, ServerGet, ServerStart,
-    ServerStop, Tests,
+    Audit, Bench, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet,
+    ServerStart, ServerStop, Tests,
 };
 
 /// Find where a database got slower, and why.
@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Tests(Tests),
     /// Start systems and compare their effective settings, without load
     Audit(Audit),
+    /// Say whether this machine is fit to measure, and how small a change it could show
+    Doctor(Doctor),
     /// Create and fill sbtest1, sbtest2, ... on a running server
     Load(Load),
     /// Run one test against a running server, as sysbench does

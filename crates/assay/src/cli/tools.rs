@@ -168,6 +168,31 @@ pub(crate) struct Audit {
     pub(crate) getting: Getting,
 }
 
+/// `assay doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Time to record the noise of the machine's speed, such as `10s`
+    #[arg(long = "for", value_name = "TIME", default_value = "20s", value_parser = parse_recording)]
+    pub(crate) seconds: f64,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// Seconds of a recording: each of them takes some tens of kilobytes.
+fn parse_recording(text: &str) -> Result<f64, String> {
+    let seconds = parse_seconds(text)?;
+    if (1.0..=600.0).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err("must be between 1 second and 10 minutes".to_owned())
+    }
+}
+
 /// `assay tests`.
 #[derive(Debug, Args)]
 pub(crate) struct Tests {

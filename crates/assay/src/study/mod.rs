@@ -14,10 +14,11 @@ mod trust;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Hint, StudyRecord};
+use assay_model::{Examination, Hint, Host, StudyRecord};
 use assay_plan::Plan;
 use assay_study::{Driver, Shard, carry_out};
 
+use crate::examination::examine_before;
 use crate::machine_lock::MachineLock;
 use crate::systems::{
     Environment, LocalSite, Participant, leave_root_for, machine_facts, participants,
@@ -48,8 +49,10 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
-    let mut recorder =
-        Recorder::begin(ledger, plan.study, &participants, &env.cache_dir).map_err(unnamed)?;
+    let doctor = examine_before(&plan.study, env);
+    env.interrupt.check().map_err(|error| unnamed(error.into()))?;
+    let host = host(doctor, env).map_err(unnamed)?;
+    let mut recorder = Recorder::begin(ledger, plan.study, host, &participants).map_err(unnamed)?;
     let claim = Claim::begin(recorder.id(), &recorder.record().systems);
     finish(&participants, env, &mut recorder, claim)
 }
@@ -75,7 +78,7 @@ pub(crate) fn resume(
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
     trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
-    let here = assay_probe::host(&env.cache_dir).map_err(|error| unnamed(error.into()))?;
+    let here = host(examine_before(&record.study, env), env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = again::get_again(&record, env).map_err(named)?;
@@ -84,6 +87,11 @@ pub(crate) fn resume(
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)
+}
+
+/// This machine, and what was found on it.
+fn host(doctor: Option<Examination>, env: &Environment) -> Result<Host> {
+    Ok(Host { doctor, ..assay_probe::host(&env.cache_dir)? })
 }
 
 /// Whether the machine has memory for what a ledger says that it is to hold.

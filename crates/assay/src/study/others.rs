@@ -1,17 +1,11 @@
 //! Finds the other processes that used the machine while servers were measured, so that the user can stop them.
 
 use anyhow::Result;
-use assay_model::{BusyProcess, EventKind, Trouble};
+use assay_model::{EventKind, Trouble};
 use assay_probe::Census;
 
 use super::recorder::Recorder;
 use crate::systems::Instance;
-
-/// The largest number of processes that an event names.
-const NAMES: usize = 3;
-
-/// The fewest CPUs that a process uses to be named.
-const CPUS_MIN: f64 = 0.02;
 
 /// Watches over some slices.
 pub(crate) struct Others {
@@ -44,17 +38,11 @@ impl Others {
             return Ok(());
         }
         let Some((before, after)) = self.before.zip(Census::take().ok()) else { return Ok(()) };
-        let mut busiest = after.busiest_since(&before, &self.ours);
-        busiest.retain(|busy| busy.cpus >= CPUS_MIN);
-        busiest.truncate(NAMES);
+        let processes = after.named_since(&before, &self.ours);
         let events = &recorder.record().events;
-        if busiest.iter().all(|busy| events.iter().any(|event| event.what.names(&busy.name))) {
+        if processes.iter().all(|busy| events.iter().any(|event| event.what.names(&busy.name))) {
             return Ok(());
         }
-        let processes = busiest.into_iter().map(|busy| BusyProcess {
-            name: busy.name,
-            cpu_percent: (100.0 * busy.cpus).round() as u32,
-        });
-        recorder.event(None, EventKind::OtherProcesses { processes: processes.collect() })
+        recorder.event(None, EventKind::OtherProcesses { processes })
     }
 }

@@ -9,6 +9,9 @@ pub(super) fn outlook(recorder: &Recorder) -> String {
     let study = recorder.study();
     let needs =
         Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) };
-    let left_s = recorder.record().budget_s() - recorder.used_s();
-    assay_plan::outlook(study, recorder.record().systems.len(), left_s, needs)
+    let record = recorder.record();
+    let left_s = record.budget_s() - recorder.used_s();
+    let doctor = record.runs.last().and_then(|run| run.host.doctor.as_ref());
+    let noise = doctor.and_then(|it| it.noise.as_ref());
+    assay_plan::outlook(study, record.systems.len(), left_s, needs, noise)
 }

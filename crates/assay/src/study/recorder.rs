@@ -1,7 +1,6 @@
 //! Everything measured, committed to the ledger at once and kept for the stop rule.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -35,14 +34,13 @@ impl<'a> Recorder<'a> {
     pub(crate) fn begin(
         ledger: &'a mut Ledger,
         mut study: Study,
+        host: Host,
         participants: &[Participant],
-        data_dir: &Path,
     ) -> Result<Self> {
         let now = Timestamp::now();
         study.started_ms = now.as_millisecond();
         study.id =
             format!("{}-{:03}", now.strftime("%Y%m%d-%H%M%S"), now.subsec_nanosecond() / 1_000_000);
-        let host = assay_probe::host(data_dir)?;
         let systems: Vec<_> = participants.iter().map(|it| it.system.clone()).collect();
         ledger.create_study(&study, &host, &systems)?;
         let record = StudyRecord::new(study, host, systems);

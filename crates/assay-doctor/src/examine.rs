@@ -1,0 +1,75 @@
+//! The whole examination: noise, delays and facts.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assay_model::{Examination, LoadFacts, Noise};
+
+use crate::facts::{self, CpuTimes};
+use crate::spectrum::noise;
+use crate::work::Work;
+use crate::{Error, delays, pinned};
+
+/// Steps before the first one that is recorded: caches fill, and the clock frequency rises.
+const WARM_STEPS: usize = 500;
+
+/// Examines this machine, of which this process may use `cpus`, and records the noise of its speed for this long.
+/// `data_dir` exists and will hold the data of servers. The recording ends early once it `should_stop`. The busiest
+/// processes are left to the caller.
+///
+/// # Errors
+/// The machine cannot be measured. Facts that it does not state are `None` instead.
+pub fn examine(
+    cpus: &[usize],
+    data_dir: &Path,
+    record_for: Duration,
+    should_stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Examination, Error> {
+    let began = Instant::now();
+    let before = CpuTimes::now();
+    let noise = record_noise(cpus, record_for, should_stop)?;
+    let delays = delays::measure(cpus, data_dir)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let used = before.zip(CpuTimes::now()).map(|(before, after)| after.since(before));
+    let per_second = |of: fn(&CpuTimes) -> f64| used.as_ref().map(|used| of(used) / seconds);
+    Ok(Examination {
+        cpus: facts::cpus(cpus),
+        load: LoadFacts {
+            seconds,
+            steal_cpus: per_second(|used| used.steal_s),
+            other_cpus: per_second(|used| (used.busy_s - used.own_s).max(0.0)),
+            busiest: Vec::new(),
+        },
+        memory: facts::memory(),
+        delays,
+        noise,
+    })
+}
+
+/// The noise of a fixed piece of work on the CPU that a client shares with its server.
+fn record_noise(
+    cpus: &[usize],
+    record_for: Duration,
+    should_stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Noise>, Error> {
+    let Some(&cpu) = cpus.last() else { return Ok(None) };
+    let series = pinned::on_cpu(cpu, || record(record_for, should_stop))?;
+    Ok(noise(&series))
+}
+
+/// The durations of steps of equal work, one after the other, nanoseconds.
+fn record(record_for: Duration, should_stop: &dyn Fn() -> bool) -> Result<Vec<u32>, Error> {
+    let mut work = Work::new()?;
+    for _ in 0..WARM_STEPS {
+        work.step()?;
+    }
+    let began = Instant::now();
+    let (mut series, mut last) = (Vec::new(), began);
+    while last.duration_since(began) < record_for && !should_stop() {
+        work.step()?;
+        let now = Instant::now();
+        series.push(u32::try_from(now.duration_since(last).as_nanos()).unwrap_or(u32::MAX));
+        last = now;
+    }
+    Ok(series)
+}

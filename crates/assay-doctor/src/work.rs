@@ -1,0 +1,92 @@
+//! A fixed piece of work that depends on the machine as a database server's does: it follows pointers, copies pages,
+//! and calls the kernel.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+
+use crate::Error;
+
+/// Entries of the chain of pointers: 4 MiB, more than the caches of one CPU hold.
+const CHAIN: usize = 1 << 20;
+
+/// Bytes of the pages: 32 MiB, as much as the tables of a study have.
+const POOL: usize = 32 << 20;
+
+/// Bytes of a page.
+const PAGE: usize = 16 << 10;
+
+/// Pointers followed, pages copied, and messages sent in one step.
+const HOPS: usize = 1000;
+const PAGES: usize = 4;
+const MESSAGES: usize = 10;
+
+/// Bytes of a message, about those of a query with one row.
+const MESSAGE: usize = 128;
+
+/// The work, which continues where the last step ended.
+pub(crate) struct Work {
+    chain: Vec<u32>,
+    pool: Vec<u8>,
+    page: Vec<u8>,
+    ends: [UnixStream; 2],
+    at: u32,
+    state: u64,
+}
+
+impl Work {
+    /// Prepares the work: about 10 ms and 36 MiB.
+    pub(crate) fn new() -> Result<Self, Error> {
+        let (one, other) = UnixStream::pair().map_err(Error::Socket)?;
+        let mut work = Self {
+            chain: Vec::new(),
+            pool: (0..POOL).map(|index| index as u8).collect(),
+            page: vec![0; PAGE],
+            ends: [one, other],
+            at: 0,
+            state: 1,
+        };
+        work.chain = work.circle();
+        Ok(work)
+    }
+
+    /// One circle through all entries in random order (Sattolo), so that no prefetcher can guess the next.
+    fn circle(&mut self) -> Vec<u32> {
+        let mut chain: Vec<u32> = (0..CHAIN as u32).collect();
+        for last in (1..CHAIN).rev() {
+            let other = self.random() as usize % last;
+            chain.swap(last, other);
+        }
+        chain
+    }
+
+    /// A generator that costs a few cycles (Marsaglia's xorshift).
+    fn random(&mut self) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
+    }
+
+    /// Does one step: always the same amount of work, some 0.1 ms.
+    pub(crate) fn step(&mut self) -> Result<(), Error> {
+        for _ in 0..HOPS {
+            self.at = self.chain.get(self.at as usize).copied().unwrap_or_default();
+        }
+        for _ in 0..PAGES {
+            let from = self.random() as usize % (POOL / PAGE) * PAGE;
+            if let Some(page) = self.pool.get(from..from + PAGE) {
+                self.page.copy_from_slice(page);
+            }
+            self.at ^=
+                u32::from(std::hint::black_box(&self.page).iter().fold(0, |all, it| all ^ it)) & 1;
+        }
+        let mut message = [0; MESSAGE];
+        let [one, other] = &mut self.ends;
+        for _ in 0..MESSAGES {
+            one.write_all(&message)
+                .and_then(|()| other.read_exact(&mut message))
+                .map_err(Error::Socket)?;
+        }
+        Ok(())
+    }
+}

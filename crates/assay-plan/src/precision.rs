@@ -1,0 +1,130 @@
+//! How precise the result of a test becomes, by the noise of the machine and the time spent.
+
+use assay_model::{Class, Noise, PlannedCell, TurnError};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+/// The noise of a machine that was not measured, as fixed work would show it: that of a shared virtual machine with two
+/// CPUs, on which a server was compared with itself in turns of 5, 10 and 50 ms, divided by the factor of reads. The
+/// other lengths follow from the noise of fixed work there.
+const USUAL: [(f64, f64); 6] =
+    [(1.0, 0.003), (5.0, 0.008), (10.0, 0.0154), (50.0, 0.035), (200.0, 0.06), (1000.0, 0.12)];
+
+/// The error of a test divided by that of fixed work in turns of the same length: medians over tests of a server
+/// compared with itself, with fixed work before and after (`docs/method.md`).
+const READS: f64 = 1.15;
+const WRITES: f64 = 1.3;
+
+/// The same for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
+const SEVERAL_CLIENTS: f64 = 4.0;
+
+/// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the time measured: fresh
+/// instances differ (0.003 to 0.006).
+const BLOCK_SD: f64 = 0.0045;
+
+/// Fewer tests than this share no knowledge of how much blocks differ.
+const CELLS_MIN: usize = 3;
+
+/// Level of the last of several looks at the data, of 0.05 for all of them.
+const LAST_LOOK: f64 = 0.043;
+
+/// The probability that a change of the stated size is called.
+const POWER: f64 = 0.8;
+
+/// The error of fixed work by the length of a turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Precision(Vec<TurnError>);
+
+impl Precision {
+    /// That of a machine whose noise was measured, or the usual one.
+    pub(crate) fn of(noise: Option<&Noise>) -> Self {
+        let usable = |turn: &&TurnError| turn.turn_ms > 0.0 && turn.error > 0.0;
+        let measured = noise.iter().flat_map(|noise| noise.turns.iter().filter(usable));
+        let measured: Vec<TurnError> = measured.copied().collect();
+        if measured.is_empty() {
+            Self(USUAL.map(|(turn_ms, error)| TurnError { turn_ms, error }).to_vec())
+        } else {
+            Self(measured)
+        }
+    }
+
+    /// Standard error of the log ratio of fixed work in turns of this length, after one second. Between two lengths,
+    /// it is interpolated on logarithmic scales. Beyond the longest, it grows with the square root of the length.
+    fn of_turn(&self, turn_ms: f64) -> f64 {
+        let (Some(first), Some(last)) = (self.0.first(), self.0.last()) else { return f64::NAN };
+        let around = |pair: &&[TurnError]| pair.last().is_some_and(|it| it.turn_ms >= turn_ms);
+        match self.0.windows(2).find(around) {
+            _ if turn_ms <= first.turn_ms => first.error,
+            Some([below, above]) => {
+                let share = (turn_ms / below.turn_ms).ln() / (above.turn_ms / below.turn_ms).ln();
+                below.error * (above.error / below.error).powf(share)
+            }
+            _ => last.error * (turn_ms / last.turn_ms).sqrt(),
+        }
+    }
+
+    /// The smallest relative change of a cell that would be called in four of five studies with this many blocks and
+    /// rounds. It is one of `cells` that are judged together.
+    pub(crate) fn smallest_change(
+        &self,
+        cell: &PlannedCell,
+        Spent { blocks, rounds }: Spent,
+        cells: usize,
+        threshold: f64,
+    ) -> f64 {
+        let factor = match (cell.id.setup.clients, cell.id.test.class) {
+            (1, Class::Read) => READS,
+            (1, Class::Write) => WRITES,
+            _ => SEVERAL_CLIENTS,
+        };
+        // A pair of systems is measured for twice the length of a slice in each round.
+        let seconds = 2.0 * f64::from(cell.slice_ms) / 1000.0 * blocks * rounds;
+        let of_turns = (factor * self.of_turn(f64::from(cell.turn_ms))).powi(2) / seconds;
+        let of_blocks = BLOCK_SD.powi(2) / blocks;
+        let variance = of_turns + of_blocks;
+        // The noise within blocks is known from many turns, the differences of blocks only from the blocks.
+        let freedom = if cells < CELLS_MIN {
+            blocks - 1.0
+        } else {
+            (blocks - 1.0) * (variance / of_blocks).powi(2)
+        };
+        let Ok(student) = StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1000.0)) else {
+            return f64::INFINITY;
+        };
+        let critical = student.inverse_cdf(1.0 - LAST_LOOK / 2.0 / cells.max(1) as f64);
+        let error = variance.sqrt();
+        let called = (critical * error).max(threshold.ln_1p());
+        (called + student.inverse_cdf(POWER) * error).exp_m1()
+    }
+}
+
+/// The measuring of every cell. Rounds may be a fraction while the number of them is sought.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spent {
+    pub(crate) blocks: f64,
+    pub(crate) rounds: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_lies_between_those_of_the_next_lengths() {
+        let usual = Precision::of(None);
+        assert_eq!(usual.of_turn(0.5), 0.003);
+        assert_eq!(usual.of_turn(5.0), 0.008);
+        let between = usual.of_turn(25.0);
+        assert!((0.0154..0.035).contains(&between), "{between}");
+        assert!((usual.of_turn(4000.0) - 0.24).abs() < 1e-9);
+    }
+
+    #[test]
+    fn measured_noise_replaces_the_usual_one() {
+        let turn = |turn_ms, error| TurnError { turn_ms, error };
+        let noise = |turns| Noise { turns, ..Noise::default() };
+        let measured = Precision::of(Some(&noise(vec![turn(0.0, 0.1), turn(10.0, 0.05)])));
+        assert_eq!(measured.of_turn(10.0), 0.05);
+        let nothing = Precision::of(Some(&noise(vec![turn(10.0, 0.0)])));
+        assert_eq!(nothing.of_turn(5.0), 0.008);
+    }
+}

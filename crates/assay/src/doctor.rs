@@ -1,0 +1,118 @@
+//! `assay doctor`: says whether this machine is fit to measure, and how small a change it could show.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_model::{Class, Host, Noise, PlannedCell, Preset, Study};
+use assay_plan::{MachineFacts, Needs, Plan, Request};
+use assay_report::{Diagnosis, Needed, Prospect};
+
+use crate::cli::{Doctor, ShapeWord};
+use crate::examination::examine;
+use crate::exit::Exit;
+use crate::machine_lock::MachineLock;
+use crate::progress::Progress;
+use crate::report;
+use crate::systems::environment;
+
+/// Presets with verdicts, and smoke.
+const PRESETS: [Preset; 3] = [Preset::Smoke, Preset::Quick, Preset::Standard];
+
+/// Relative changes for which the necessary time is stated.
+const CHANGES: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// Any two systems: the plan of a study does not depend on them.
+const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
+
+/// Examines this machine and prints the diagnosis.
+pub(crate) fn run(args: &Doctor, cache_dir: Option<&Path>) -> Result<Exit> {
+    let progress = Progress::new(args.quiet);
+    let env = environment(cache_dir, true, false, &progress)?;
+    // It would disturb a study, and the study it.
+    let _lock = MachineLock::wait(&progress, &env.interrupt)?;
+    progress.begin(&format!("measuring this machine for {:.0} s", args.seconds.ceil()));
+    let record_for = Duration::from_secs_f64(args.seconds);
+    let doctor = examine(&env.cache_dir, record_for, &env.interrupt)?;
+    env.interrupt.check()?;
+    progress.finish();
+    let noise = doctor.noise.clone();
+    let cpus = doctor.cpus.allowed;
+    let host = Host { doctor: Some(doctor), ..assay_probe::host(&env.cache_dir)? };
+    let prospects = prospects(cpus, noise.as_ref())?;
+    let needed = needed(cpus, noise.as_ref())?;
+    let diagnosis = Diagnosis { host: &host, prospects: &prospects, needed: &needed };
+    report::write_stdout(&match args.shape.format {
+        ShapeWord::Text => assay_report::doctor_text(diagnosis, &report::options(true)),
+        ShapeWord::Json => assay_report::doctor_json(diagnosis),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// A study of two systems with some preset on such a machine, however much memory it has.
+fn planned(request: Request, cpus: u32) -> Result<Plan> {
+    let machine = MachineFacts { cpus, memory_mb: u64::MAX / 8, disk_mb: u64::MAX };
+    Ok(assay_plan::plan(&request, machine)?)
+}
+
+fn request() -> Request {
+    Request::of_systems(&SYSTEMS.map(str::to_owned))
+}
+
+fn needs(study: &Study) -> Needs {
+    Needs { blocks: assay_verdict::BLOCKS_MIN, threshold: assay_verdict::threshold(study) }
+}
+
+fn prospects(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Prospect>> {
+    let prospect = |preset| {
+        let Plan { systems, study, .. } = planned(Request { preset, ..request() }, cpus)?;
+        let smallest = |of: &dyn Fn(&PlannedCell) -> bool| {
+            let (count, seconds) = (systems.len(), study.budget_s);
+            assay_plan::smallest_change_in(&study, count, seconds, needs(&study), noise, of)
+        };
+        let has_one_client = |cell: &PlannedCell| cell.id.setup.clients == 1;
+        let of_class =
+            |class| smallest(&|cell| has_one_client(cell) && cell.id.test.class == class);
+        Ok(Prospect {
+            preset,
+            seconds: study.budget_s,
+            reads: of_class(Class::Read),
+            writes: of_class(Class::Write),
+            several: smallest(&|cell| !has_one_client(cell)),
+        })
+    };
+    PRESETS.into_iter().map(prospect).collect()
+}
+
+fn needed(cpus: u32, noise: Option<&Noise>) -> Result<Vec<Needed>> {
+    let needed = |change: f64| {
+        // Half of it, so that a change of this size is not at the border of what counts.
+        let threshold = change / 2.0;
+        let request = Request { threshold: Some(threshold), ..request() };
+        let Plan { systems, study, .. } = planned(request, cpus)?;
+        let time = assay_plan::needed(&study, systems.len(), change, needs(&study), noise);
+        Ok(Needed { change, threshold, time, blocks: study.blocks })
+    };
+    CHANGES.into_iter().map(needed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_changes_need_less_time() {
+        let list = needed(2, None).unwrap();
+        let [one, two, five] = list.as_slice() else { panic!("{list:?}") };
+        let seconds = |needed: &Needed| needed.time.unwrap().0;
+        assert!(seconds(one) > seconds(two) && seconds(two) > seconds(five), "{list:?}");
+    }
+
+    #[test]
+    fn longer_presets_detect_smaller_changes() {
+        let list = prospects(2, None).unwrap();
+        let reads: Vec<f64> = list.iter().map(|it| it.reads.unwrap()).collect();
+        assert!(reads.is_sorted_by(|one, other| one > other), "{list:?}");
+        assert!(list[2].several > list[2].reads && list[1].several.is_none(), "{list:?}");
+    }
+}

@@ -1,0 +1,44 @@
+//! The examination of this machine, for `assay doctor` and before a study.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use assay_model::{Examination, Experiment, Preset, Study};
+use assay_probe::Census;
+
+use crate::interrupt::Interrupt;
+use crate::systems::Environment;
+
+/// Seconds for which the noise is recorded before a study, and the shortest budget of such a study.
+const BEFORE_STUDY: Duration = Duration::from_secs(4);
+const BUDGET_MIN_S: f64 = 120.0;
+
+/// Examines the machine before a study, unless that would take too large a part of its time or serve nothing.
+pub(crate) fn examine_before(study: &Study, env: &Environment) -> Option<Examination> {
+    let is_worth_it = study.preset != Preset::Smoke
+        && study.experiment == Experiment::Interleaved
+        && study.budget_s >= BUDGET_MIN_S;
+    is_worth_it.then_some(())?;
+    env.progress.update("measuring the noise of this machine");
+    let examined = examine(&env.cache_dir, BEFORE_STUDY, &env.interrupt);
+    // A study can do without.
+    examined.inspect_err(|error| log::warn!("cannot examine this machine: {error:#}")).ok()
+}
+
+/// Examines this machine, and names the processes that kept it busy meanwhile.
+pub(crate) fn examine(
+    data_dir: &Path,
+    record_for: Duration,
+    interrupt: &Interrupt,
+) -> Result<Examination> {
+    let cpus = assay_probe::cpus_allowed()?;
+    let before = Census::take().ok();
+    let stop = interrupt.stop();
+    let mut doctor = assay_doctor::examine(&cpus, data_dir, record_for, &|| stop.is_asked())?;
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    if let Some((before, after)) = before.zip(Census::take().ok()) {
+        doctor.load.busiest = after.named_since(&before, &[own]);
+    }
+    Ok(doctor)
+}
