@@ -10,6 +10,7 @@ use assay_model::{
 use assay_study::{Action, Executor, Outcome, Phase, Shard};
 use assay_verdict::{Sample, Samples};
 
+use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario};
 
 /// The number of operations of a slice.
@@ -71,6 +72,10 @@ pub struct Machine {
     block: u32,
     /// Logarithm of the relative rate of each instance that runs, besides that of its system.
     shifts: BTreeMap<usize, f64>,
+    /// The speed of machine and servers, if it varies from turn to turn.
+    speed: Option<Speed>,
+    /// Each decision so far: when, seconds used, and the verdicts on the systems that are compared.
+    pub(crate) looks: Vec<(f64, Vec<Verdict>)>,
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
     /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
@@ -91,10 +96,13 @@ impl Machine {
             let block = noise.below(scenario.record.study.blocks.max(1) as usize);
             (noise.below(scenario.record.systems.len()), block as u32)
         });
+        let speed = scenario.truth.speed.map(|model| Speed::new(model, scenario.seed));
         Self {
             scenario,
             shard,
             noise,
+            speed,
+            looks: Vec::new(),
             used_s: 0.0,
             servers: BTreeMap::new(),
             connected: None,
@@ -191,6 +199,9 @@ impl Machine {
         let shift = self.noise.normal() * self.scenario.truth.block_sd;
         self.shifts.insert(system, shift);
         self.servers.insert(system, Server { phase, history: 0, is_alive: true });
+        if let Some(speed) = &mut self.speed {
+            speed.started(system);
+        }
     }
 
     fn calibrate(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
@@ -217,6 +228,7 @@ impl Machine {
             self.ensure(is_fitting && !block.cells.is_empty(), "plans an odd block")?;
             self.ensure_decided(&block.cells, so_far)?;
             self.commit()?;
+            self.looks.push((self.used_s, so_far.to_vec()));
             self.scenario.record.blocks.push(block.clone());
         }
         self.block = block.number;
@@ -314,8 +326,16 @@ impl Machine {
         histories.dedup();
         self.ensure(histories.len() == 1, "measures servers of unequal histories")?;
         let mut samples = Vec::new();
+        let changes = (0..order.len()).map(|system| self.scenario.change(system, cell)).collect();
+        let turns = Turns { seed: self.record().study.seed, block, round, cell, order, changes };
+        let mut parts =
+            self.speed.as_mut().map(|it| it.measure(&planned, &turns)).unwrap_or_default();
+        self.used_s += self.speed.as_mut().map_or(0.0, Speed::late_s);
         for (position, &system) in order.iter().enumerate() {
-            let slice = self.slice(cell, system, (block, round, position as u32))?;
+            let mut slice = self.slice(cell, system, (block, round, position as u32))?;
+            if let Some(part) = parts.remove(&system) {
+                (slice.turns, slice.work, slice.server) = (part.turns, part.work, part.server);
+            }
             samples.push(Sample::of(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             self.add(slice)?;

@@ -1,0 +1,113 @@
+//! Simulated studies: which batches are missing, and the program that simulates them.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::lines::{Lines, number, text};
+use super::{machine, option};
+
+/// Where the results are, from the root of the repository.
+pub(super) const RESULTS: &str = "docs/calibration/sim.jsonl";
+
+/// Studies of a batch. A batch is one line of results.
+const BATCH: u64 = 50;
+
+/// Studies of each case, unless another number is given.
+const STUDIES: u64 = 1000;
+
+/// Simulates the batches that are missing: `[--studies N] [--case GLOB]`.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
+    let studies = option(words, "--studies")?.map_or(Ok(STUDIES), |it| it.replace('_', "").parse());
+    let studies: u64 = studies.context("`--studies` needs a number")?;
+    let glob = option(words, "--case")?.unwrap_or("*");
+    let program = machine::build("assay-sim")?;
+    let told = machine::done(Command::new(&program).args(["calibrate", "cases"]))?;
+    let (fingerprint, cases) = told.split_once('\n').context("assay-sim names no cases")?;
+    let cases: Vec<&str> = cases.lines().filter(|case| matches(glob, case)).collect();
+    ensure!(!cases.is_empty(), "no case matches `{glob}`");
+    let mut lines = Lines::open(&root.join(RESULTS))?;
+    let is_stale = |line: &Value| {
+        cases.contains(&text(line, "case")) && text(line, "fingerprint") != fingerprint
+    };
+    let removed = lines.remove(is_stale)?;
+    if removed > 0 {
+        println!("removed {removed} lines that other statistics or another simulation gave");
+    }
+    let missing = missing(lines.values(), &cases, studies);
+    println!("{} batches of {BATCH} studies are missing", missing.len());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let commit = machine::commit(root)?;
+    let mut command = Command::new(program);
+    command.arg("calibrate").args(missing.iter().flatten()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start assay-sim")?;
+    let stdout = child.stdout.take().context("assay-sim has no output")?;
+    for (number, line) in BufReader::new(stdout).lines().enumerate() {
+        let mut value: Value = serde_json::from_str(&line?)?;
+        value["assay"] = Value::from(commit.as_str());
+        println!("{} of {}: {}", number + 1, missing.len(), text(&value, "case"));
+        lines.push(value)?;
+    }
+    let status = child.wait()?;
+    ensure!(status.success(), "assay-sim: {status}");
+    Ok(())
+}
+
+/// The arguments for each batch that is not among the results: case, first seed, studies. The first batches of all cases
+/// come before the second ones, so that an early look sees every case.
+fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<[String; 3]> {
+    let key = |line: &Value| (text(line, "case").to_owned(), number(line, "first") as u64);
+    let done: BTreeSet<(String, u64)> = lines.iter().map(key).collect();
+    let batches = (0..studies.div_ceil(BATCH)).map(|batch| 1 + batch * BATCH);
+    let all = batches.flat_map(|first| cases.iter().map(move |case| ((*case).to_owned(), first)));
+    let left = all.filter(|batch| !done.contains(batch));
+    left.map(|(case, first)| [case, first.to_string(), BATCH.to_string()]).collect()
+}
+
+/// Whether a pattern, in which `*` stands for any text, matches all of a text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            rest.char_indices()
+                .map(|(at, _)| at)
+                .chain([rest.len()])
+                .any(|at| rest.get(at..).is_some_and(|rest| matches(after, rest)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_missing_batches_are_simulated() {
+        let lines = [json!({"case": "a", "first": 1}), json!({"case": "b", "first": 51})];
+        let batch = |case: &str, first: &str| [case, first, "50"].map(str::to_owned);
+        assert_eq!(missing(&lines, &["a", "b"], 60), [batch("b", "1"), batch("a", "51")]);
+        assert_eq!(missing(&lines, &["a"], 50), [] as [[String; 3]; 0]);
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text, is_match) in [
+            ("*", "virtual/null/10m", true),
+            ("virtual/*/10m", "virtual/null/10m", true),
+            ("virtual/*/10m", "virtual/null/10m/t1", false),
+            ("*one*", "quiet/one-3/10m", true),
+            ("quiet", "quiet/one-3/10m", false),
+        ] {
+            assert_eq!(matches(pattern, text), is_match, "{pattern} {text}");
+        }
+    }
+}
