@@ -34,7 +34,11 @@ struct Plot {
 /// Writes all tables and plots that there are results for.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path) -> Result<()> {
-    let simulated = sim::Case::all(Lines::open(&root.join(super::sim::RESULTS))?.values());
+    let simulated = Lines::open(&root.join(super::sim::RESULTS))?;
+    let (simulated, stale) = sim::Case::latest(simulated.values());
+    if stale > 0 {
+        println!("left out {stale} lines that other statistics or another simulation gave");
+    }
     let real = Lines::open(&root.join(super::real::RESULTS))?;
     let mut tables = sim::tables(&simulated);
     tables.extend(real::tables(real.values()));

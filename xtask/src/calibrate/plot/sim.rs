@@ -22,10 +22,14 @@ pub(super) struct Case {
 const QUANTITIES: [(&str, &str); 2] = [("qps", "QPS"), ("cpu", "CPU per operation")];
 
 impl Case {
-    /// The cases of all lines, in the order of their names.
-    pub(super) fn all(lines: &[Value]) -> Vec<Self> {
+    /// The cases, in the order of their names, of the lines that have the fingerprint of the last one. Returns the
+    /// number of the others as well.
+    pub(super) fn latest(lines: &[Value]) -> (Vec<Self>, usize) {
         let mut cases: Vec<Self> = Vec::new();
-        for line in lines {
+        let fingerprint = lines.last().map_or("", |line| text(line, "fingerprint"));
+        let is_latest = |line: &&Value| text(line, "fingerprint") == fingerprint;
+        let stale = lines.iter().filter(|line| !is_latest(line)).count();
+        for line in lines.iter().filter(is_latest) {
             let name = text(line, "case");
             let index = cases.iter().position(|case| case.name == name).unwrap_or_else(|| {
                 cases.push(Self { name: name.to_owned(), ..Self::default() });
@@ -36,7 +40,7 @@ impl Case {
             }
         }
         cases.sort_by(|one, other| one.name.cmp(&other.name));
-        cases
+        (cases, stale)
     }
 
     fn add(&mut self, path: &str, value: &Value) {
@@ -81,6 +85,9 @@ impl Case {
     }
 }
 
+/// Changes in percent whose power is simulated.
+const CHANGES: [u32; 4] = [1, 2, 3, 5];
+
 /// Cells without a true difference.
 const EQUAL: [&str; 3] = ["null", "write", "wide"];
 
@@ -97,18 +104,23 @@ pub(super) fn tables(cases: &[Case]) -> Vec<Table> {
     ]
 }
 
-/// False calls, false discovery rate and coverage, for every case.
+/// False calls, false discovery rate and coverage of the usual studies.
 fn errors(cases: &[Case]) -> String {
+    let is_shown = |case: &&Case| {
+        let parts = case.parts();
+        let is_usual = parts.len() == 3 && matches!(parts.get(2), Some(&("5m" | "10m")));
+        is_usual && matches!(parts.get(1), Some(&("null" | "one-3" | "twelve-3")))
+    };
     let rows: Vec<Vec<String>> = cases
         .iter()
+        .filter(is_shown)
         .map(|case| {
-            let mut row = vec![format!("`{}`", case.name), format!("{:.0}", case.sum("studies"))];
+            let studies = case.sum("studies");
+            let mut row = vec![format!("`{}`", case.name), format!("{studies:.0}")];
             for (quantity, _) in QUANTITIES {
+                let with_wrong = case.sum(&format!("{quantity}/with_wrong"));
                 row.push(percent_between(case.share(quantity, &EQUAL, "wrong")));
-                row.push(percent_between(stats::share(
-                    case.sum(&format!("{quantity}/with_wrong")),
-                    case.sum("studies"),
-                )));
+                row.push(percent_between(stats::share(with_wrong, studies)));
                 row.push(percent_between(case.covered(quantity, &ALL)));
             }
             row.push(percent(case.of_study("false_share")));
@@ -119,11 +131,11 @@ fn errors(cases: &[Case]) -> String {
         "case",
         "studies",
         "equal cells called, QPS",
-        "studies with a false call, QPS",
-        "inside the 95 % interval, QPS",
+        "studies with a false call",
+        "inside the 95 % interval",
         "equal cells called, CPU",
-        "studies with a false call, CPU",
-        "inside the 95 % interval, CPU",
+        "studies with a false call",
+        "inside the 95 % interval",
         "false share of all calls",
     ];
     markdown(&head, &rows)
@@ -194,27 +206,35 @@ fn special(cases: &[Case]) -> String {
     markdown(&head, &rows)
 }
 
-/// Power: cases by change and budget.
+/// Power: a row for each machine, number of changed tests, time and threshold, and a column for each change.
 fn power(cases: &[Case]) -> String {
-    let rows: Vec<Vec<String>> = cases
-        .iter()
-        .filter(|case| case.count("qps", &["changed"], "cells") > 0.0)
-        .map(|case| {
-            let mut row = vec![format!("`{}`", case.name)];
-            for (quantity, _) in QUANTITIES {
-                row.push(percent_between(case.share(quantity, &["changed"], "right")));
+    let mut rows: BTreeMap<[String; 4], [String; 2 * CHANGES.len()]> = BTreeMap::new();
+    for case in cases {
+        let parts = case.parts();
+        let [machine, change, minutes, rest @ ..] = parts.as_slice() else { continue };
+        let Some((changed, size)) = change.split_once('-') else { continue };
+        let threshold = rest.first().map_or("2", |it| it.trim_start_matches('t'));
+        let Some(at) = CHANGES.iter().position(|it| it.to_string() == size) else { continue };
+        let key = [
+            format!("`{machine}`"),
+            changed.to_owned(),
+            format!("{} min", minutes.trim_end_matches('m')),
+            format!("{threshold} %"),
+        ];
+        let row = rows.entry(key).or_default();
+        for ((quantity, _), place) in QUANTITIES.iter().zip([at, CHANGES.len() + at]) {
+            if let Some(cell) = row.get_mut(place) {
+                *cell = percent_between(case.share(quantity, &["changed"], "right"));
             }
-            let decided = case.count("qps", &["changed"], "decided");
-            let seconds = case.count("qps", &["changed"], "decided_s");
-            row.push(if decided > 0.0 {
-                format!("{:.0} s", seconds / decided)
-            } else {
-                String::new()
-            });
-            row
-        })
-        .collect();
-    let head = ["case", "changed cells called, QPS", "CPU", "mean time to a verdict, QPS"];
+        }
+    }
+    let rows: Vec<Vec<String>> =
+        rows.into_iter().map(|(key, row)| [&key[..], &row].concat()).collect();
+    let mut head = ["machine", "changed tests", "time", "threshold"].map(str::to_owned).to_vec();
+    for (_, shown) in QUANTITIES {
+        head.extend(CHANGES.map(|change| format!("{change} % in {shown}")));
+    }
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
     markdown(&head, &rows)
 }
 
@@ -299,13 +319,13 @@ fn power_plot(cases: &[Case]) -> String {
     let mut series = Vec::new();
     for (changed, shown) in [("one", "one test of 32"), ("twelve", "twelve tests")] {
         for budget in ["5m", "10m"] {
-            let points: Vec<Point> = [1.0, 2.0, 3.0, 5.0]
+            let points: Vec<Point> = CHANGES
                 .into_iter()
                 .filter_map(|change| {
                     let name = format!("virtual/{changed}-{change}/{budget}");
                     let case = cases.iter().find(|case| case.name == name)?;
                     let share = case.share("qps", &["changed"], "right")?;
-                    Some(in_percent(change, share))
+                    Some(in_percent(change.into(), share))
                 })
                 .collect();
             if !points.is_empty() {
@@ -373,13 +393,16 @@ mod tests {
 
     #[test]
     fn batches_are_added_up_by_case() {
+        let mut stale = line("virtual/one-3/5m", 50, 9);
+        stale["fingerprint"] = "other".into();
         let lines = [
+            stale,
             line("virtual/one-3/5m", 50, 3),
             line("x/null/10m", 50, 0),
             line("virtual/one-3/5m", 50, 1),
         ];
-        let cases = Case::all(&lines);
-        assert_eq!(cases.len(), 2);
+        let (cases, stale) = Case::latest(&lines);
+        assert_eq!((cases.len(), stale), (2, 1));
         let first = &cases[0];
         assert_eq!(first.name, "virtual/one-3/5m");
         assert_eq!((first.sum("studies"), first.count("qps", &["null"], "wrong")), (100.0, 4.0));
@@ -392,9 +415,11 @@ mod tests {
         let names =
             ["virtual/null/5m", "virtual/null/10m", "virtual/one-3/5m", "virtual/one-2/10m/t1"];
         let lines: Vec<Value> = names.iter().map(|name| line(name, 50, 1)).collect();
-        let cases = Case::all(&lines);
+        let (cases, _) = Case::latest(&lines);
         let table = |name| tables(&cases).into_iter().find(|it| it.name == name).unwrap().text;
-        assert_eq!(table("sim-errors").lines().count(), 2 + 4);
+        assert_eq!(table("sim-errors").lines().count(), 2 + 3);
+        assert_eq!(table("sim-power").lines().count(), 2 + 2);
+        assert!(table("sim-power").contains("| `virtual` | one | 10 min | 1 % |  | 0.31 % ["));
         assert_eq!(table("sim-width").lines().count(), 2 + 2);
         assert_eq!(table("sim-special"), "");
         let svgs: Vec<Plot> = plots(&cases);

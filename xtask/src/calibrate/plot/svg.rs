@@ -11,6 +11,8 @@ const ROW: f64 = 26.0;
 
 /// Room around the area: above for title and legend, below and left for labels.
 const TOP: f64 = 64.0;
+/// Height of each further line of the legend.
+const LEGEND: f64 = 18.0;
 const BOTTOM: f64 = 52.0;
 const RIGHT: f64 = 24.0;
 
@@ -75,8 +77,11 @@ impl Axis {
         }
         let first = self.low.log10().floor() as i32;
         let last = self.high.log10().ceil() as i32;
-        let all =
-            (first..=last).flat_map(|power| [1.0, 2.0, 5.0].map(|it| it * 10_f64.powi(power)));
+        let is_wide = self.high > 50.0 * self.low;
+        let steps: &[f64] =
+            if is_wide { &[1.0, 2.0, 5.0] } else { &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0] };
+        let all = (first..=last)
+            .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
         all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
     }
 }
@@ -138,7 +143,8 @@ pub(super) struct Series {
 /// A chart of values over a quantity: lines with error bars.
 pub(super) fn lines(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> String {
     let left = 64.0;
-    let (width, bottom) = (WIDTH - left - RIGHT, TOP + HEIGHT);
+    let top = top(series);
+    let (width, bottom) = (WIDTH - left - RIGHT, top + HEIGHT);
     let at_x = |value: f64| left + width * x.share(value);
     let at_y = |value: f64| bottom - HEIGHT * y.share(value);
     let mut svg = begun(title, bottom + BOTTOM, series);
@@ -153,7 +159,7 @@ pub(super) fn lines(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> Strin
     }
     line(&mut svg, "a", (left, bottom), (left + width, bottom));
     label(&mut svg, (left + width / 2.0, bottom + 42.0), "middle", &x.title);
-    label(&mut svg, (left - 56.0, TOP - 8.0), "start", &y.title);
+    label(&mut svg, (left - 56.0, top - 8.0), "start", &y.title);
     for (number, series) in series.iter().enumerate() {
         let colour = number % COLOURS;
         let places =
@@ -183,25 +189,26 @@ pub(super) fn rows(
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let left = 24.0 + 6.6 * longest as f64;
     let width = WIDTH - left - RIGHT;
-    let bottom = TOP + ROW * names.len() as f64;
+    let top = top(series);
+    let bottom = top + ROW * names.len() as f64;
     let at_x = |value: f64| left + width * x.share(value);
     let mut svg = begun(title, bottom + BOTTOM, series);
     for tick in x.ticks() {
-        line(&mut svg, "g", (at_x(tick), TOP), (at_x(tick), bottom));
+        line(&mut svg, "g", (at_x(tick), top), (at_x(tick), bottom));
         label(&mut svg, (at_x(tick), bottom + 18.0), "middle", &shown(tick));
     }
     for rule in rules {
-        line(&mut svg, "r", (at_x(*rule), TOP), (at_x(*rule), bottom));
+        line(&mut svg, "r", (at_x(*rule), top), (at_x(*rule), bottom));
     }
     label(&mut svg, (left + width / 2.0, bottom + 40.0), "middle", &x.title);
     for (row, name) in names.iter().enumerate() {
-        label(&mut svg, (left - 8.0, TOP + ROW * (row as f64 + 0.5) + 4.0), "end", name);
+        label(&mut svg, (left - 8.0, top + ROW * (row as f64 + 0.5) + 4.0), "end", name);
     }
     let lane = 0.8 * ROW / series.len().max(1) as f64;
     for (number, series) in series.iter().enumerate() {
         let colour = number % COLOURS;
         for point in &series.points {
-            let at = TOP + ROW * (point.at + 0.1) + lane * (number as f64 + 0.5);
+            let at = top + ROW * (point.at + 0.1) + lane * (number as f64 + 0.5);
             let class = format!("e c{colour}");
             line(&mut svg, &class, (at_x(point.low), at), (at_x(point.high), at));
             dot(&mut svg, colour, (at_x(point.value), at), &tooltip(series, point));
@@ -222,14 +229,34 @@ fn begun(title: &str, height: f64, series: &[Series]) -> String {
          <text class=\"t\" x=\"8\" y=\"20\">{title}</text>\n",
         title = escaped(title),
     );
-    let mut x = 8.0;
-    for (number, series) in series.iter().enumerate().filter(|(_, series)| !series.name.is_empty())
-    {
-        dot(&mut svg, number % COLOURS, (x + 4.0, 36.0), &series.name);
-        label(&mut svg, (x + 13.0, 40.0), "start", &series.name);
-        x += 30.0 + 6.8 * series.name.chars().count() as f64;
+    for (number, (place, series)) in legend(series).into_iter().enumerate() {
+        if !series.name.is_empty() {
+            let (x, y) = (place.0, 36.0 + LEGEND * place.1 as f64);
+            dot(&mut svg, number % COLOURS, (x + 4.0, y), &series.name);
+            label(&mut svg, (x + 13.0, y + 4.0), "start", &series.name);
+        }
     }
     svg
+}
+
+/// Where each name of the legend is: pixels from the left, and line.
+fn legend(series: &[Series]) -> Vec<((f64, usize), &Series)> {
+    let (mut x, mut line) = (8.0, 0);
+    let mut places = Vec::with_capacity(series.len());
+    for series in series {
+        let width = 30.0 + 6.8 * series.name.chars().count() as f64;
+        if x + width > WIDTH && x > 8.0 {
+            (x, line) = (8.0, line + 1);
+        }
+        places.push(((x, line), series));
+        x += width;
+    }
+    places
+}
+
+/// The upper end of the area, below title and legend.
+fn top(series: &[Series]) -> f64 {
+    TOP + LEGEND * legend(series).last().map_or(0.0, |(place, _)| place.1 as f64)
 }
 
 fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
@@ -265,7 +292,7 @@ mod tests {
         assert_eq!((axis.low, axis.high), (0.0, 4.0));
         assert_eq!(axis.ticks(), [0.0, 1.0, 2.0, 3.0, 4.0]);
         let axis = Axis::logarithmic("min", [2.5, 40.0].into_iter());
-        assert_eq!(axis.ticks(), [5.0, 10.0, 20.0]);
+        assert_eq!(axis.ticks(), [3.0, 4.0, 5.0, 7.0, 10.0, 20.0, 30.0, 40.0]);
         let below = Axis::from_zero("%", [-1.2, 0.4].into_iter());
         assert!(below.low <= -1.2 && below.high >= 0.4, "{below:?}");
         assert!(Axis::from_zero("%", [].into_iter()).ticks().len() > 3);
@@ -281,6 +308,13 @@ mod tests {
         for text in ["a &lt; b", "two &amp; more", "time, minutes", "half-width, %"] {
             assert!(svg.contains(text), "{text}: {svg}");
         }
+        let names = [
+            "a long name of some quantity, in many words, and then some more of them",
+            "another one",
+            "the third of them all",
+        ];
+        let wrapped = lines("", &x, &y, &[series(names[0]), series(names[1]), series(names[2])]);
+        assert!(wrapped.contains("cy=\"54.0\"") && !svg.contains("cy=\"54.0\""), "{wrapped}");
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
         let names = ["r1", "r2"].map(str::to_owned);
         let svg = rows("rows", &names, &y, &[series("")], &[5.0]);

@@ -94,37 +94,37 @@ impl Assay {
     }
 }
 
-/// A document of `--format json`, reduced to the machine, the time and the cells.
+/// A document of `--format json` on two systems, reduced to the machine, the time and the cells of the second one.
 fn reduced(document: &Value) -> Value {
-    let base = document["systems"].as_array().and_then(|systems| {
-        Some(systems.iter().find(|system| system["is_base"] == true)?["name"].clone())
-    });
+    let systems: Vec<&Value> = document["systems"].as_array().into_iter().flatten().collect();
+    let base = systems.iter().find(|system| system["is_base"] == true).map(|it| &it["name"]);
     let cells = document["cells"].as_array().into_iter().flatten();
-    let others = cells.filter(|cell| Some(&cell["system"]) != base.as_ref());
-    let cells: Vec<Value> = others
-        .map(|cell| {
-            json!({
-                "test": cell["test"],
-                "system": cell["system"],
-                "clients": cell["clients"],
-                "rqps": interval(&cell["rqps"]),
-                "verdict": cell["verdict"],
-                "cpu": interval(&cell["cpu_ratio"]),
-                "cpu_verdict": cell["cpu_verdict"],
-                "detectable": cell["detectable"].as_f64().map(rounded),
-                "slices": cell["slices"],
-                "troubled": cell["troubled"],
-                "blocks": cell["blocks"],
-            })
-        })
-        .collect();
+    let others = cells.filter(|cell| Some(&cell["system"]) != base);
     let study = &document["study"];
     json!({
         "machine": machine_in_words(&document["host"]),
         "elapsed_s": study["elapsed_s"].as_f64().map(rounded),
-        "seed": study["seed"],
-        "cells": cells,
+        "versions": systems.iter().map(|system| &system["version"]).collect::<Vec<_>>(),
+        "cells": others.map(reduced_cell).collect::<Vec<_>>(),
     })
+}
+
+/// A cell, without what was not measured.
+fn reduced_cell(cell: &Value) -> Value {
+    let mut reduced = json!({
+        "test": cell["test"],
+        "rqps": interval(&cell["rqps"]),
+        "verdict": cell["verdict"],
+        "cpu": interval(&cell["cpu_ratio"]),
+        "cpu_verdict": cell["cpu_verdict"],
+        "detectable": cell["detectable"].as_f64().map(rounded),
+        "slices": cell["slices"],
+        "troubled": cell["troubled"],
+    });
+    if let Some(parts) = reduced.as_object_mut() {
+        parts.retain(|_, part| !part.is_null());
+    }
+    reduced
 }
 
 /// `[value, low, high]`, or null.
@@ -159,7 +159,7 @@ mod tests {
         let estimate = json!({"value": 0.987_654_321, "low": 0.98, "high": 0.99});
         let document = json!({
             "host": {"cpu": "CPU", "cpus": 2, "memory_kb": 8 << 20, "hypervisor": "kvm"},
-            "study": {"elapsed_s": 599.123_456, "seed": 3},
+            "study": {"elapsed_s": 599.123_456},
             "systems": [{"name": "a", "is_base": true}, {"name": "b", "is_base": false}],
             "cells": [
                 {"test": "t", "system": "a", "verdict": "same"},
@@ -173,6 +173,6 @@ mod tests {
         let cells = line["cells"].as_array().unwrap();
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0]["rqps"], json!([0.98765, 0.98, 0.99]));
-        assert_eq!(cells[0]["cpu"], Value::Null);
+        assert_eq!(cells[0].get("cpu"), None);
     }
 }
