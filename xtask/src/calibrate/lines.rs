@@ -49,14 +49,21 @@ impl Lines {
         Ok(())
     }
 
-    /// Removes lines; returns how many.
-    pub(super) fn remove(&mut self, is_removed: impl Fn(&Value) -> bool) -> Result<usize> {
-        let before = self.values.len();
-        self.values.retain(|value| !is_removed(value));
-        let removed = before - self.values.len();
-        if removed > 0 {
+    /// Puts other lines in the place of all.
+    pub(super) fn replace(&mut self, values: Vec<Value>) -> Result<()> {
+        if values != self.values {
+            self.values = values;
             self.write()?;
         }
+        Ok(())
+    }
+
+    /// Removes lines; returns how many.
+    pub(super) fn remove(&mut self, is_removed: impl Fn(&Value) -> bool) -> Result<usize> {
+        let kept: Vec<Value> =
+            self.values.iter().filter(|value| !is_removed(value)).cloned().collect();
+        let removed = self.values.len() - kept.len();
+        self.replace(kept)?;
         Ok(removed)
     }
 

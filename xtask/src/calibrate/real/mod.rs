@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::lines::{Lines, text};
@@ -86,8 +86,10 @@ impl Assay {
         command.args(words).stdin(std::process::Stdio::null());
         let output = command.stderr(std::process::Stdio::inherit()).output();
         let output = output.with_context(|| format!("cannot start {command:?}"))?;
-        let document: Value = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("{}: {command:?}", output.status))?;
+        // 0: done; 3: done, but a cell failed.
+        let is_done = matches!(output.status.code(), Some(0 | 3));
+        ensure!(is_done, "{}: {command:?}", output.status);
+        let document: Value = serde_json::from_slice(&output.stdout)?;
         let mut line = reduced(&document);
         line["words"] = words.join(" ").into();
         Ok(line)
