@@ -1,5 +1,5 @@
-//! The speed of a machine and of the servers on it, from turn to turn: noise that is correlated over milliseconds, pauses,
-//! busy neighbours, drift, instances that differ, and stalls of one system.
+//! The speed of a machine and of the servers on it, from turn to turn: noise that is correlated over milliseconds,
+//! pauses, busy neighbours, drift, instances that differ, and stalls of one system.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::Noise;
 /// How speed varies. All standard deviations (sd) and depths are those of the logarithm of a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpeedModel {
-    /// Sd of the machine's speed over 2 ms. [`WHITE`] of the variance is independent from one 2 ms to the next, the rest
-    /// fades with [`FADES_MS`].
+    /// Sd of the machine's speed over 2 ms. [`WHITE`] of the variance is independent from one 2 ms to the next, the
+    /// rest fades with [`FADES_MS`].
     pub sd: f64,
     /// Pauses of the whole machine per second.
     pub pauses_per_s: f64,
@@ -41,8 +41,8 @@ pub struct SpeedModel {
 /// The part of the machine's variance over 2 ms that is independent from one 2 ms to the next.
 const WHITE: f64 = 0.1;
 
-/// The time in which the rest fades: autocorrelation 0.89 at 2 ms, 0.83 at 10 ms, 0.59 at 50 ms, 0.39 at 100 ms and 0.17
-/// at 200 ms.
+/// The time in which the rest fades: autocorrelation 0.89 at 2 ms, 0.83 at 10 ms, 0.59 at 50 ms, 0.39 at 100 ms and
+/// 0.17 at 200 ms.
 const FADES_MS: f64 = 120.0;
 
 /// The time in which the machine's drift fades, milliseconds.
@@ -89,7 +89,7 @@ impl SpeedModel {
         instance_sd: 0.004,
         instance_common: 0.75,
         own_sd: 0.02,
-        write_sd: 0.05,
+        write_sd: 0.03,
         write_fades_ms: 10.0,
         wide: 1.0,
         stalls: 0.0,

@@ -107,8 +107,8 @@ fn rounded(value: f64) -> Value {
     format!("{value:.5e}").parse::<f64>().unwrap_or(value).into()
 }
 
-/// The arguments for each batch that is not among the results: case, first seed, studies. The first batches of all cases
-/// come before the second ones, so that an early look sees every case.
+/// The arguments for each batch that is not among the results: case, first seed, studies. The first batches of all
+/// cases come before the second ones, so that an early look sees every case.
 fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<[String; 3]> {
     let keys = |line: &Value| {
         let (case, first) = (text(line, "case").to_owned(), number(line, "first") as u64);

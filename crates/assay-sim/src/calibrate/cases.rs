@@ -106,6 +106,8 @@ impl Case {
     pub fn kind(&self, change: f64, cell: usize) -> Kind {
         if self.stalls(cell) {
             Kind::Stalled
+        } else if change != 0.0 && self.is_write(cell) {
+            Kind::ChangedWrite
         } else if change != 0.0 {
             Kind::Changed
         } else if self.model.wide > 1.0 && is_special(cell) {

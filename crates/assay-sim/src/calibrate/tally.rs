@@ -12,8 +12,10 @@ pub enum Kind {
     Null,
     /// No difference, in a write with the usual noise.
     Write,
-    /// A difference of the case's size.
+    /// A difference of the case's size, in a read.
     Changed,
+    /// A difference of the case's size, in a write.
+    ChangedWrite,
     /// One system stalls now and then.
     Stalled,
     /// No difference, and more noise than other cells have.
@@ -26,6 +28,7 @@ impl Kind {
             Self::Null => "null",
             Self::Write => "write",
             Self::Changed => "changed",
+            Self::ChangedWrite => "changed_write",
             Self::Stalled => "stalled",
             Self::Wide => "wide",
         }
@@ -57,9 +60,9 @@ pub struct Counts {
     pub error: f64,
     /// Sum of the half-widths of the intervals' logarithms.
     pub half: f64,
-    /// Cells that were decided, and the sum of the seconds until then. Rates only.
+    /// Cells whose rate was decided.
     pub decided: u64,
-    /// See above.
+    /// Sum over these cells of the seconds until then.
     pub decided_s: f64,
 }
 
@@ -113,12 +116,11 @@ pub struct Quantity {
     pub with_wrong: u64,
     /// Sum over studies of the share of wrong calls among all calls; 0 for a study without calls.
     pub false_share: f64,
-    /// Sums over studies of the median half-width of the intervals' logarithms, of the one that nine of ten do not
-    /// exceed, and of the widest.
+    /// Sum over studies of the median half-width of the intervals' logarithms.
     pub half_median: f64,
-    /// See above.
+    /// Sum over studies of the half-width that nine of ten cells do not exceed.
     pub half_nine_of_ten: f64,
-    /// See above.
+    /// Sum over studies of the largest half-width.
     pub half_widest: f64,
 }
 

@@ -92,7 +92,10 @@ const CHANGES: [u32; 4] = [1, 2, 3, 5];
 const EQUAL: [&str; 3] = ["null", "write", "wide"];
 
 /// All cells.
-const ALL: [&str; 5] = ["null", "write", "wide", "changed", "stalled"];
+const ALL: [&str; 6] = ["null", "write", "wide", "changed", "changed_write", "stalled"];
+
+/// Cells with a difference of the case's size.
+const CHANGED: [&str; 2] = ["changed", "changed_write"];
 
 pub(super) fn tables(cases: &[Case]) -> Vec<Table> {
     vec![
@@ -215,16 +218,18 @@ fn power(cases: &[Case]) -> String {
         let Some((changed, size)) = change.split_once('-') else { continue };
         let threshold = rest.first().map_or("2", |it| it.trim_start_matches('t'));
         let Some(at) = CHANGES.iter().position(|it| it.to_string() == size) else { continue };
-        let key = [
-            format!("`{machine}`"),
-            changed.to_owned(),
-            format!("{} min", minutes.trim_end_matches('m')),
-            format!("{threshold} %"),
-        ];
-        let row = rows.entry(key).or_default();
-        for ((quantity, _), place) in QUANTITIES.iter().zip([at, CHANGES.len() + at]) {
-            if let Some(cell) = row.get_mut(place) {
-                *cell = percent_between(case.share(quantity, &["changed"], "right"));
+        for (kind, class) in CHANGED.into_iter().zip(["reads", "writes"]) {
+            let key = [
+                format!("`{machine}`"),
+                format!("{changed}, {class}"),
+                format!("{} min", minutes.trim_end_matches('m')),
+                format!("{threshold} %"),
+            ];
+            let row = rows.entry(key).or_default();
+            for ((quantity, _), place) in QUANTITIES.iter().zip([at, CHANGES.len() + at]) {
+                if let Some(cell) = row.get_mut(place) {
+                    *cell = percent_between(case.share(quantity, &[kind], "right"));
+                }
             }
         }
     }
@@ -324,7 +329,7 @@ fn power_plot(cases: &[Case]) -> String {
                 .filter_map(|change| {
                     let name = format!("virtual/{changed}-{change}/{budget}");
                     let case = cases.iter().find(|case| case.name == name)?;
-                    let share = case.share("qps", &["changed"], "right")?;
+                    let share = case.share("qps", &CHANGED, "right")?;
                     Some(in_percent(change.into(), share))
                 })
                 .collect();
@@ -418,8 +423,10 @@ mod tests {
         let (cases, _) = Case::latest(&lines);
         let table = |name| tables(&cases).into_iter().find(|it| it.name == name).unwrap().text;
         assert_eq!(table("sim-errors").lines().count(), 2 + 3);
-        assert_eq!(table("sim-power").lines().count(), 2 + 2);
-        assert!(table("sim-power").contains("| `virtual` | one | 10 min | 1 % |  | 0.31 % ["));
+        assert_eq!(table("sim-power").lines().count(), 2 + 4);
+        assert!(
+            table("sim-power").contains("| `virtual` | one, reads | 10 min | 1 % |  | 0.31 % [")
+        );
         assert_eq!(table("sim-width").lines().count(), 2 + 2);
         assert_eq!(table("sim-special"), "");
         let svgs: Vec<Plot> = plots(&cases);

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::Assay;
 use super::manual::Sandbox;
 
-/// The server may run for half of each period, microseconds. The kernel's usual period of 100 ms would be one long stall
-/// after the other.
+/// The server may run for half of each period, microseconds. The kernel's usual period of 100 ms would be one long
+/// stall after the other.
 const PERIOD_US: u32 = 10_000;
 
 /// The server that is compared.
