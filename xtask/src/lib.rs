@@ -1,5 +1,6 @@
 //! Rules of the code base, checked by a test, and tasks too long for `main`.
 
+pub mod calibrate;
 pub mod ci;
 mod circles;
 pub mod fuzz;

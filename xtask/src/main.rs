@@ -1,4 +1,4 @@
-//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash`, `simulate` and `servers`.
+//! Tasks of the repository: `cargo xtask ci`, `test`, `tidy`, `fuzz`, `crash`, `simulate`, `calibrate` and `servers`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::{Command, ExitCode};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo xtask ci | test | tidy | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
-                   | simulate quick|faults [TIMES [SEED]]
+                   | simulate quick|faults [TIMES [SEED]] | calibrate sim|real|plot ...
                    | servers [--all] [--accept-expired-index] [SYSTEM...]
 
 ci    everything that must pass before a change lands: formatting, lints, tests and documentation tests, with an
@@ -17,6 +17,7 @@ tidy  the rules of the code base: dependencies between crates, circles of import
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
+calibrate  shows how far verdicts can be trusted: simulated studies whose truth is known, real servers, tables and plots
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table";
 
 fn main() -> ExitCode {
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Some("tidy") => xtask::tidy::check(),
         Some("servers") => xtask::servers::run(words.get(1..).unwrap_or_default()),
         Some("crash") => crash(words.get(1..).unwrap_or_default()),
+        Some("calibrate") => xtask::calibrate::run(words.get(1..).unwrap_or_default()),
         Some("simulate") => simulate(words.get(1..).unwrap_or_default()),
         Some("fuzz") => xtask::fuzz::run(words.get(1..).unwrap_or_default()),
         _ => {
@@ -44,9 +46,10 @@ fn main() -> ExitCode {
 }
 
 /// Test programs that need no server and take seconds, in addition to those of the crates themselves.
-const QUICK: [&str; 13] = [
+const QUICK: [&str; 14] = [
     "answer",
     "built",
+    "calibration",
     "driver",
     "events",
     "killed",

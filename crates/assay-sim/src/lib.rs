@@ -1,18 +1,21 @@
 //! Carries out whole studies without a server. The driver is the real one; the machine and the faults that strike at
 //! random are simulated. A seed decides everything.
 
+pub mod calibrate;
 mod faults;
 mod invariants;
 mod machine;
 mod noise;
 mod scenario;
+mod speed;
 
 pub use faults::Faults;
 pub use machine::{Machine, Strike};
 pub use noise::Noise;
 pub use scenario::{Scenario, Truth, study, system};
+pub use speed::SpeedModel;
 
-use assay_model::StudyRecord;
+use assay_model::{StudyRecord, Verdict};
 use assay_study::{Driver, End, Executor as _, Shard, carry_out};
 
 /// The largest number of runs of a study. A study that needs more counts as one that never ends.
@@ -29,6 +32,8 @@ pub struct Ended {
     pub runs: u32,
     /// Time spent on the study, seconds.
     pub used_s: f64,
+    /// Each decision before a further block: when, seconds used, and the verdicts on the systems that are compared.
+    pub looks: Vec<(f64, Vec<Verdict>)>,
 }
 
 /// Carries out a study to its end, resuming it whenever a fault stops it.
@@ -64,7 +69,8 @@ pub fn simulate(scenario: Scenario) -> Result<Ended, String> {
             End::Complete => {
                 invariants::check(&machine)?;
                 let used_s = machine.used_s();
-                return Ok(Ended { record: machine.into_record(), end, runs, used_s });
+                let looks = std::mem::take(&mut machine.looks);
+                return Ok(Ended { record: machine.into_record(), end, runs, used_s, looks });
             }
         }
     }

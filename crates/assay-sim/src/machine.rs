@@ -1,15 +1,18 @@
 //! The executor of a simulated study. It checks that the driver keeps its contract: servers run before they are
 //! measured, their histories are equal, nothing is recorded twice, and events are noted when they happen.
 
+mod sizes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
     StudyRecord, Trouble, Verdict, WorkCounters,
 };
-use assay_study::{Action, Executor, Outcome, Phase, Shard, TurnLength, TurnTrace};
+use assay_study::{Action, Executor, Outcome, Phase, Shard};
 use assay_verdict::{Sample, Samples};
 
+use crate::speed::{Speed, Turns};
 use crate::{Noise, Scenario};
 
 /// The number of operations of a slice.
@@ -17,9 +20,6 @@ const OPS: u64 = 1_000_000;
 
 /// Operations per second of the base.
 const RATE: f64 = 10_000.0;
-
-/// Seconds that the traced turns of a system take.
-const TRACE_S: f64 = 0.14;
 
 /// Seconds that it takes to load the data of all systems.
 const LOAD_S: f64 = 5.0;
@@ -74,6 +74,10 @@ pub struct Machine {
     block: u32,
     /// Logarithm of the relative rate of each instance that runs, besides that of its system.
     shifts: BTreeMap<usize, f64>,
+    /// The speed of machine and servers, if it varies from turn to turn.
+    speed: Option<Speed>,
+    /// Each decision so far: when, seconds used, and the verdicts on the systems that are compared.
+    pub(crate) looks: Vec<(f64, Vec<Verdict>)>,
     recorded: BTreeSet<(usize, CellId, u32, u32)>,
     /// Blocks in which tests were left out.
     left_out: BTreeSet<u32>,
@@ -94,10 +98,13 @@ impl Machine {
             let block = noise.below(scenario.record.study.blocks.max(1) as usize);
             (noise.below(scenario.record.systems.len()), block as u32)
         });
+        let speed = scenario.truth.speed.map(|model| Speed::new(model, scenario.seed));
         Self {
             scenario,
             shard,
             noise,
+            speed,
+            looks: Vec::new(),
             used_s: 0.0,
             servers: BTreeMap::new(),
             connected: None,
@@ -194,17 +201,9 @@ impl Machine {
         let shift = self.noise.normal() * self.scenario.truth.block_sd;
         self.shifts.insert(system, shift);
         self.servers.insert(system, Server { phase, history: 0, is_alive: true });
-    }
-
-    fn calibrate(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
-        let planned = self.cell(cell)?;
-        self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
-        self.ensure(planned.events.is_none() && events > 0, "sizes a slice twice")?;
-        self.commit()?;
-        if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
-            planned.events = Some(events);
+        if let Some(speed) = &mut self.speed {
+            speed.started(system);
         }
-        Ok(())
     }
 
     fn begin(&mut self, block: Block, is_recorded: bool, so_far: &[Verdict]) -> Result<(), Strike> {
@@ -225,6 +224,7 @@ impl Machine {
             let cells: Vec<CellId> = block.cells.iter().map(|cell| cell.id).collect();
             self.ensure_decided(&cells, so_far)?;
             self.commit()?;
+            self.looks.push((self.used_s, so_far.to_vec()));
             self.scenario.record.blocks.push(block.clone());
         }
         self.block = block.number;
@@ -284,50 +284,6 @@ impl Machine {
         Ok(Outcome::Done)
     }
 
-    fn size(&mut self, cell: usize, events: u64) -> Result<Outcome, Strike> {
-        let planned = self.cell(cell)?;
-        self.ensure(self.connected == Some(cell), "sizes a cell that is not connected")?;
-        self.ensure(planned.events.is_none(), "sizes a slice twice")?;
-        for system in 0..self.record().systems.len() {
-            self.works(system, (cell, u64::MAX));
-            self.used_s += events as f64 / RATE;
-            if self.noise.strikes(self.scenario.faults.slice) {
-                return Ok(failed(system));
-            }
-        }
-        Ok(Outcome::Sized { rate: RATE / 4.0 })
-    }
-
-    /// Traces in which every event takes the same time.
-    fn trace(&mut self, cell: usize) -> Result<Outcome, Strike> {
-        let planned = self.cell(cell)?;
-        self.ensure(self.connected == Some(cell), "traces a cell that is not connected")?;
-        self.ensure(planned.warm_us.is_none(), "traces a cell twice")?;
-        let began_s = self.used_s;
-        for system in 0..self.record().systems.len() {
-            self.works(system, (cell, u64::MAX - 1));
-            self.used_s += TRACE_S;
-            if self.noise.strikes(self.scenario.faults.slice) {
-                return Ok(failed(system));
-            }
-        }
-        let event_us = (1e6 / RATE) as u32;
-        let ends: TurnTrace =
-            (1..=20_000 / event_us.max(1)).map(|event| event * event_us).collect();
-        let systems = vec![vec![ends; 4]; self.record().systems.len()];
-        Ok(Outcome::Traced { systems, seconds: self.used_s - began_s })
-    }
-
-    fn set_turn(&mut self, cell: usize, length: TurnLength) -> Result<(), Strike> {
-        let planned = self.cell(cell)?;
-        self.ensure(planned.warm_us.is_none(), "sets the length of turns twice")?;
-        self.commit()?;
-        if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
-            (planned.turn_ms, planned.warm_us) = (length.turn_ms, Some(length.warm_us));
-        }
-        Ok(())
-    }
-
     /// Adds the work of a slice to a server's history.
     fn works(&mut self, system: usize, (cell, round): (usize, u64)) {
         if let Some(server) = self.servers.get_mut(&system) {
@@ -354,8 +310,16 @@ impl Machine {
         histories.dedup();
         self.ensure(histories.len() == 1, "measures servers of unequal histories")?;
         let mut samples = Vec::new();
+        let changes = (0..order.len()).map(|system| self.scenario.change(system, cell)).collect();
+        let turns = Turns { seed: self.record().study.seed, block, round, cell, order, changes };
+        let mut parts =
+            self.speed.as_mut().map(|it| it.measure(&planned, &turns)).unwrap_or_default();
+        self.used_s += self.speed.as_mut().map_or(0.0, Speed::late_s);
         for (position, &system) in order.iter().enumerate() {
-            let slice = self.slice(cell, system, (block, round, position as u32))?;
+            let mut slice = self.slice(cell, system, (block, round, position as u32))?;
+            if let Some(part) = parts.remove(&system) {
+                (slice.turns, slice.work, slice.server) = (part.turns, part.work, part.server);
+            }
             samples.push(Sample::of(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             self.add(slice)?;

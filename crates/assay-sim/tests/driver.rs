@@ -23,13 +23,13 @@ fn small() -> Scenario {
         rounds: Some(4),
         ..Request::of_systems(&words)
     };
-    let truth = Truth { changes: Vec::new(), slice_sd: 0.0005, block_sd: 0.0002 };
+    let truth = Truth { changes: Vec::new(), slice_sd: 0.0005, block_sd: 0.0002, speed: None };
     Scenario { seed: 7, record: study(&request), truth, faults: Faults::NONE }
 }
 
 /// The cells of [`small`], none of which is decided early.
 fn undecided() -> Scenario {
-    let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1 };
+    let truth = Truth { changes: Vec::new(), slice_sd: 0.3, block_sd: 0.1, speed: None };
     Scenario { truth, ..small() }
 }
 

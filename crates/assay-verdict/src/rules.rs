@@ -106,7 +106,8 @@ impl Rules {
         self.levels.get(look).or(self.levels.last()).copied().unwrap_or(ALPHA)
     }
 
-    /// The look at an effect: its two-sided nominal level, and the part that this level is of those of all planned looks.
+    /// The look at an effect: its two-sided nominal level, and the part that this level is of those of all planned
+    /// looks.
     pub(crate) fn look(&self, effect: &Effect) -> (f64, f64) {
         let level = self.level(effect);
         (level, level / self.levels.iter().take(self.planned as usize).sum::<f64>())

@@ -1,0 +1,410 @@
+//! The speed of a machine and of the servers on it, from turn to turn: noise that is correlated over milliseconds,
+//! pauses, busy neighbours, drift, instances that differ, and stalls of one system.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Class, PlannedCell, ServerCounters, TaskCounters, Turn, WorkCounters};
+use assay_plan::round_order;
+
+use crate::Noise;
+
+/// How speed varies. All standard deviations (sd) and depths are those of the logarithm of a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpeedModel {
+    /// Sd of the machine's speed over 2 ms. [`WHITE`] of the variance is independent from one 2 ms to the next, the
+    /// rest fades with [`FADES_MS`].
+    pub sd: f64,
+    /// Pauses of the whole machine per second.
+    pub pauses_per_s: f64,
+    /// Mean length of a pause, milliseconds; lengths are exponentially distributed.
+    pub pause_ms: f64,
+    /// Mean seconds between two phases in which a neighbour is busy; infinite for none.
+    pub neighbour_every_s: f64,
+    /// Sd of a slow drift of the machine over minutes.
+    pub drift_sd: f64,
+    /// Sd of the log ratio of two systems between blocks of fresh instances.
+    pub instance_sd: f64,
+    /// The share of that variance that all tests of an instance have in common.
+    pub instance_common: f64,
+    /// Sd of a server's own noise over a turn of 5 ms; it is independent from turn to turn.
+    pub own_sd: f64,
+    /// Sd of a server's own noise in writes.
+    pub write_sd: f64,
+    /// Time in which that noise fades, milliseconds of the server's own turns.
+    pub write_fades_ms: f64,
+    /// The factor by which cells with [`is_special`] vary more than others, between instances and within turns.
+    pub wide: f64,
+    /// The share of turns that the last system takes [`STALL`] times as long for, in cells with [`is_special`].
+    pub stalls: f64,
+}
+
+/// The part of the machine's variance over 2 ms that is independent from one 2 ms to the next.
+const WHITE: f64 = 0.1;
+
+/// The time in which the rest fades: autocorrelation 0.89 at 2 ms, 0.83 at 10 ms, 0.59 at 50 ms, 0.39 at 100 ms and
+/// 0.17 at 200 ms.
+const FADES_MS: f64 = 120.0;
+
+/// The time in which the machine's drift fades, milliseconds.
+const DRIFT_FADES_MS: f64 = 300_000.0;
+
+/// The longest step in which the machine's speed is followed, milliseconds.
+const STEP_MS: f64 = 5.0;
+
+/// The length of a turn that [`SpeedModel::own_sd`] refers to, milliseconds.
+const OWN_MS: f64 = 5.0;
+
+/// Mean length of a phase in which a neighbour is busy, seconds; lengths are exponentially distributed.
+const NEIGHBOUR_S: f64 = 2.0;
+
+/// How much slower the machine is meanwhile, and how many times as often it pauses.
+const NEIGHBOUR_DEPTH: f64 = 0.3;
+const NEIGHBOUR_PAUSES: f64 = 5.0;
+
+/// A turn with a stall takes this many times as long for the same work.
+const STALL: f64 = 5.0;
+
+/// The part of the machine's slowness that shows in the CPU time of an operation. Pauses and stalls do not show there.
+const OF_CPU: f64 = 0.9;
+
+/// Part of an instance's difference that its CPU time per operation shares with its rate.
+const SHARED_CPU: f64 = 0.7;
+
+/// Fixed time of a turn in addition to its warm and measured parts, milliseconds.
+const TURN_OVERHEAD_MS: f64 = 0.3;
+
+/// Operations of a turn at the usual speed, and the CPU time of one, nanoseconds. They are so many that whole numbers
+/// round nothing away.
+const OPS: f64 = 1e6;
+const CPU_NS: f64 = 1000.0;
+
+impl SpeedModel {
+    /// The shared virtual machine of the measurements in `docs/method.md`.
+    pub const VIRTUAL: Self = Self {
+        sd: 0.15,
+        pauses_per_s: 2.3,
+        pause_ms: 10.0,
+        neighbour_every_s: f64::INFINITY,
+        drift_sd: 0.02,
+        instance_sd: 0.004,
+        instance_common: 0.75,
+        own_sd: 0.02,
+        write_sd: 0.03,
+        write_fades_ms: 10.0,
+        wide: 1.0,
+        stalls: 0.0,
+    };
+
+    /// A machine of one's own.
+    pub const QUIET: Self = Self { sd: 0.03, pauses_per_s: 0.1, drift_sd: 0.005, ..Self::VIRTUAL };
+
+    /// Logarithm of the true relative rate that stalls give the last of two systems.
+    #[must_use]
+    pub fn stalled(&self) -> f64 {
+        -(self.stalls * (STALL - 1.0)).ln_1p()
+    }
+}
+
+/// Whether a cell is one of those that vary more or stall: one of eight.
+#[must_use]
+pub(crate) fn is_special(cell: usize) -> bool {
+    cell % 8 == 3
+}
+
+/// The turns of a round.
+#[derive(Debug)]
+pub(crate) struct Turns<'a> {
+    /// Seed of the study.
+    pub(crate) seed: u64,
+    pub(crate) block: u32,
+    pub(crate) round: u32,
+    /// Index of the cell.
+    pub(crate) cell: usize,
+    /// The systems in the order of the round.
+    pub(crate) order: &'a [usize],
+    /// Logarithm of the true relative rate of each system.
+    pub(crate) changes: Vec<f64>,
+}
+
+/// What a system did in a round.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub(crate) turns: Vec<Turn>,
+    pub(crate) work: WorkCounters,
+    pub(crate) server: Option<ServerCounters>,
+}
+
+/// A normally distributed quantity with sd 1 that fades exponentially (Ornstein and Uhlenbeck 1930).
+#[derive(Debug, Clone, Copy)]
+struct Fading {
+    value: f64,
+    fades_ms: f64,
+}
+
+impl Fading {
+    fn new(fades_ms: f64, noise: &mut Noise) -> Self {
+        Self { value: noise.normal(), fades_ms }
+    }
+
+    fn advance(&mut self, ms: f64, noise: &mut Noise) -> f64 {
+        let kept = (-ms / self.fades_ms).exp();
+        self.value = kept * self.value + (1.0 - kept * kept).sqrt() * noise.normal();
+        self.value
+    }
+}
+
+/// An instance against its system: logarithms of its relative rate and of its relative CPU time per operation.
+#[derive(Debug, Clone, Copy)]
+struct Shift {
+    rate: f64,
+    cpu: f64,
+}
+
+/// The state of the machine and its servers.
+#[derive(Debug, Clone)]
+pub(crate) struct Speed {
+    model: SpeedModel,
+    noise: Noise,
+    /// Time since the beginning, milliseconds. Only measured time counts.
+    now_ms: f64,
+    shared: Fading,
+    drift: Fading,
+    next_pause_ms: f64,
+    /// When a neighbour becomes busy, and until when it is.
+    neighbour_ms: (f64, f64),
+    /// The own noise of each system in writes.
+    own: BTreeMap<usize, Fading>,
+    /// Shifts of each instance: those of all tests, and those of one test.
+    shifts: BTreeMap<(usize, Option<usize>), Shift>,
+    /// Milliseconds of pauses and stalls that were not accounted for yet.
+    late_ms: f64,
+}
+
+impl Speed {
+    pub(crate) fn new(model: SpeedModel, seed: u64) -> Self {
+        let mut noise = Noise::new(seed ^ 0x0005_9eed_0000_0000);
+        let neighbour_ms = exponential(&mut noise, 1000.0 * model.neighbour_every_s);
+        Self {
+            model,
+            now_ms: 0.0,
+            shared: Fading::new(FADES_MS, &mut noise),
+            drift: Fading::new(DRIFT_FADES_MS, &mut noise),
+            next_pause_ms: 0.0,
+            neighbour_ms: (neighbour_ms, neighbour_ms),
+            own: BTreeMap::new(),
+            shifts: BTreeMap::new(),
+            late_ms: 0.0,
+            noise,
+        }
+    }
+
+    /// A system has a new instance.
+    pub(crate) fn started(&mut self, system: usize) {
+        self.shifts.retain(|(of, _), _| *of != system);
+    }
+
+    /// Seconds that the last turns took longer than planned.
+    pub(crate) fn late_s(&mut self) -> f64 {
+        std::mem::take(&mut self.late_ms) / 1000.0
+    }
+
+    /// What each system does in the turns of a round.
+    pub(crate) fn measure(
+        &mut self,
+        planned: &PlannedCell,
+        round: &Turns,
+    ) -> BTreeMap<usize, Part> {
+        let turns = planned.turns();
+        let is_write = planned.id.test.class == Class::Write;
+        let ms = f64::from(planned.slice_ms) / f64::from(turns.max(1));
+        let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+        let mut cpu_ns: BTreeMap<usize, f64> = BTreeMap::new();
+        for turn in 0..turns {
+            let number = round.round.wrapping_mul(turns).wrapping_add(turn);
+            let systems = round.order.len();
+            for place in round_order(round.seed, round.block, round.cell, number, systems) {
+                let Some(&system) = round.order.get(place) else { continue };
+                self.shared.advance(f64::from(planned.warm_ms) + TURN_OVERHEAD_MS, &mut self.noise);
+                self.late_ms += TURN_OVERHEAD_MS;
+                let (turn, cpu) = self.turn(round, system, is_write, ms);
+                let part = parts.entry(system).or_default();
+                part.work.elapsed_ns += turn.ns;
+                part.work.events += turn.units;
+                *cpu_ns.entry(system).or_default() += cpu;
+                if turns > 1 {
+                    part.turns.push(turn);
+                }
+            }
+        }
+        for (system, part) in &mut parts {
+            part.work.read = part.work.events;
+            part.work.event_ns_sum = part.work.elapsed_ns;
+            let cpu_ns = cpu_ns.get(system).map_or(0, |ns| *ns as u64);
+            let connections = TaskCounters { cpu_ns, ..TaskCounters::default() };
+            part.server = Some(ServerCounters { connections, ..ServerCounters::default() });
+        }
+        parts
+    }
+
+    /// One turn of one system, and the CPU time that its server used, nanoseconds.
+    fn turn(&mut self, round: &Turns, system: usize, is_write: bool, ms: f64) -> (Turn, f64) {
+        let model = self.model;
+        let is_special = is_special(round.cell);
+        let wide = if is_special { model.wide } else { 1.0 };
+        let (machine, own_write) = self.run(ms, is_write.then_some(system));
+        let own = wide * (model.own_sd * (OWN_MS / ms).sqrt() * self.noise.normal())
+            + wide * model.write_sd * own_write;
+        let shift = self.shift(system, round.cell, wide);
+        let change = round.changes.get(system).copied().unwrap_or(0.0);
+        let rate = (change + shift.rate + machine + own).exp();
+        let cpu_per_op = CPU_NS * (shift.cpu - change - OF_CPU * machine - 0.5 * own).exp();
+        let is_last = system > 0 && system + 1 == round.changes.len();
+        let stalls = is_last && is_special && self.noise.strikes(model.stalls);
+        let mut late_ms = self.paused_ms(ms);
+        // Reads are bounded by time, and a turn ends with the event in progress. Writes are bounded by work.
+        let (units, worked_ms) = if is_write { (OPS, ms / rate) } else { (OPS * rate, ms) };
+        if stalls {
+            late_ms += (STALL - 1.0) * worked_ms;
+        }
+        self.late_ms += late_ms + worked_ms - ms;
+        let ns = ((worked_ms + late_ms) * 1e6) as u64;
+        (Turn { units: units as u64, ns, warm_units: 0, warm_ns: 0 }, units * cpu_per_op)
+    }
+
+    /// Mean logarithm of the machine's speed over a turn, and that of a writing system's own noise.
+    fn run(&mut self, ms: f64, writes: Option<usize>) -> (f64, f64) {
+        let model = self.model;
+        let steps = (ms / STEP_MS).ceil().max(1.0);
+        let step_ms = ms / steps;
+        let noise = &mut self.noise;
+        let mut own = writes.map(|system| {
+            *self.own.entry(system).or_insert_with(|| Fading::new(model.write_fades_ms, noise))
+        });
+        let (mut shared, mut of_own) = (0.0, 0.0);
+        for _ in 0..steps as u32 {
+            shared += self.shared.advance(step_ms, noise);
+            of_own += own.as_mut().map_or(0.0, |own| own.advance(step_ms, noise));
+        }
+        if let Some((system, own)) = writes.zip(own) {
+            self.own.insert(system, own);
+        }
+        let white = (WHITE * 2.0 / ms).sqrt() * noise.normal();
+        let drift = model.drift_sd * self.drift.advance(ms, noise);
+        let is_busy = self.neighbour(ms);
+        let depth = if is_busy { NEIGHBOUR_DEPTH } else { 0.0 };
+        let machine = model.sd * ((1.0 - WHITE).sqrt() * shared / steps + white) + drift - depth;
+        (machine, of_own / steps)
+    }
+
+    /// Whether a neighbour is busy during the next milliseconds, which pass.
+    fn neighbour(&mut self, ms: f64) -> bool {
+        self.now_ms += ms;
+        let (from, until) = self.neighbour_ms;
+        if self.now_ms < from {
+            return false;
+        }
+        if until <= from {
+            let lasts_ms = exponential(&mut self.noise, 1000.0 * NEIGHBOUR_S);
+            self.neighbour_ms.1 = self.now_ms + lasts_ms;
+        } else if self.now_ms > until {
+            let pause_ms = exponential(&mut self.noise, 1000.0 * self.model.neighbour_every_s);
+            let next = self.now_ms + pause_ms;
+            self.neighbour_ms = (next, next);
+            return false;
+        }
+        true
+    }
+
+    /// Milliseconds of pauses in a turn.
+    fn paused_ms(&mut self, ms: f64) -> f64 {
+        let is_busy = self.neighbour_ms.1 > self.neighbour_ms.0;
+        let times = if is_busy { NEIGHBOUR_PAUSES } else { 1.0 };
+        let every_ms = 1000.0 / (self.model.pauses_per_s * times);
+        let mut paused_ms = 0.0;
+        self.next_pause_ms -= ms;
+        while self.next_pause_ms <= 0.0 {
+            paused_ms += exponential(&mut self.noise, self.model.pause_ms);
+            self.next_pause_ms += exponential(&mut self.noise, every_ms);
+        }
+        paused_ms
+    }
+
+    /// How a system's instance differs in a cell.
+    fn shift(&mut self, system: usize, cell: usize, wide: f64) -> Shift {
+        let model = self.model;
+        // Two instances differ by this.
+        let sd = model.instance_sd / 2_f64.sqrt();
+        let common = sd * model.instance_common.sqrt();
+        let own = sd * (1.0 - model.instance_common).sqrt();
+        // A cell that varies more does so on its own.
+        let more = sd * (wide * wide - 1.0).max(0.0).sqrt();
+        let all = self.drawn((system, None), common);
+        let one = self.drawn((system, Some(cell)), own.hypot(more));
+        Shift { rate: all.rate + one.rate, cpu: all.cpu + one.cpu }
+    }
+
+    /// The shift of an instance, drawn when it is first asked for.
+    fn drawn(&mut self, key: (usize, Option<usize>), sd: f64) -> Shift {
+        let noise = &mut self.noise;
+        *self.shifts.entry(key).or_insert_with(|| {
+            let (one, other) = (noise.normal(), noise.normal());
+            let rest = (1.0 - SHARED_CPU * SHARED_CPU).sqrt();
+            Shift { rate: sd * one, cpu: -sd * (SHARED_CPU * one + rest * other) }
+        })
+    }
+}
+
+/// An exponentially distributed number with this mean; infinite if that is.
+fn exponential(noise: &mut Noise, mean: f64) -> f64 {
+    if mean.is_finite() { -mean * (1.0 - noise.uniform()).ln() } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn correlation(values: &[f64], lag: usize) -> f64 {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let product = |(one, other): (&f64, &f64)| (one - mean) * (other - mean);
+        let sum = |lag: usize| values.iter().zip(values.iter().skip(lag)).map(product).sum::<f64>();
+        sum(lag) / sum(0)
+    }
+
+    /// A loop of 2 ms, timed back to back, as it was on the machine of `docs/method.md`.
+    #[test]
+    fn speed_is_correlated_as_it_was_measured() {
+        let mut speed = Speed::new(SpeedModel { drift_sd: 0.0, ..SpeedModel::VIRTUAL }, 1);
+        let loops: Vec<f64> = (0..200_000).map(|_| speed.run(2.0, None).0).collect();
+        for (ms, low, high) in
+            [(2, 0.85, 0.92), (10, 0.76, 0.86), (50, 0.53, 0.68), (100, 0.3, 0.5), (200, 0.1, 0.25)]
+        {
+            let found = correlation(&loops, ms / 2);
+            assert!((low..high).contains(&found), "{ms} ms: {found}");
+        }
+    }
+
+    /// Pairs of turns of 50 ms.
+    #[test]
+    fn pairs_have_the_tails_that_were_measured() {
+        let mut speed = Speed::new(SpeedModel::VIRTUAL, 1);
+        let mut log = || {
+            let (machine, _) = speed.run(50.0, None);
+            machine + (50.0 / (50.0 + speed.paused_ms(50.0))).ln()
+        };
+        let mut pairs: Vec<f64> = (0..40_000).map(|_| (log() - log()).abs()).collect();
+        pairs.sort_by(f64::total_cmp);
+        let robust_sd = pairs[pairs.len() / 2] / 0.674_5;
+        let beyond = |times: f64| {
+            let count = pairs.iter().filter(|it| **it > times * robust_sd).count();
+            count as f64 / pairs.len() as f64
+        };
+        let sd = (pairs.iter().map(|it| it * it).sum::<f64>() / pairs.len() as f64).sqrt();
+        let found = [beyond(3.0), beyond(4.0), beyond(6.0)];
+        println!("sd {sd:.3} robust {robust_sd:.3} beyond {found:?}");
+        assert!((0.1..0.15).contains(&sd), "{sd}");
+        for (found, (low, high)) in found.into_iter().zip([(0.01, 0.1), (0.003, 0.07), (0.0, 0.04)])
+        {
+            assert!((low..high).contains(&found), "{found}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A few simulated studies whose truth is known. The bounds hold by a wide margin; `cargo xtask calibrate sim` counts
+//! over thousands.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+use assay_sim::calibrate::{Case, Kind, Tally, add_study, cases};
+
+fn case(name: &str) -> Case {
+    cases().into_iter().find(|case| case.name == name).unwrap()
+}
+
+fn studies(name: &str, count: u64) -> Tally {
+    let case = case(name);
+    let mut tally = Tally::default();
+    for seed in 1..=count {
+        add_study(&mut tally, &case, seed).unwrap();
+    }
+    tally
+}
+
+#[test]
+fn equal_systems_are_rarely_called_and_mostly_covered() {
+    let found = studies("virtual/null/10m", 5);
+    for (quantity, name) in [(&found.qps, "QPS"), (&found.cpu, "CPU")] {
+        for kind in [Kind::Null, Kind::Write] {
+            let counts = quantity.kinds[&kind];
+            let share = |count: u64| count as f64 / counts.cells as f64;
+            assert!(share(counts.wrong) < 0.05, "{name} {kind:?}: {counts:?}");
+            assert!(share(counts.covered) > 0.85, "{name} {kind:?}: {counts:?}");
+        }
+        let half = quantity.half_median / found.studies as f64;
+        assert!((0.002..0.02).contains(&half), "{name}: {half}");
+    }
+}
+
+#[test]
+fn changes_of_five_percent_are_called_in_both_quantities() {
+    let found = studies("virtual/twelve-5/10m", 3);
+    for quantity in [&found.qps, &found.cpu] {
+        let kinds = [Kind::Changed, Kind::ChangedWrite].map(|kind| quantity.kinds[&kind]);
+        assert_eq!(kinds.iter().map(|it| it.cells).sum::<u64>(), 36);
+        let right: u64 = kinds.iter().map(|it| it.right).sum();
+        assert!(right >= 24 && kinds.iter().all(|it| it.wrong == 0), "{kinds:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_counts() {
+    let line = || studies("stalls/null/10m", 1).json("", 1, 0);
+    assert_eq!(line(), line());
+}

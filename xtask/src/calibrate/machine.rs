@@ -1,0 +1,47 @@
+//! The program under calibration, its commit, and the day.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+/// A program of the workspace that is built with full optimisation.
+pub(super) fn build(package: &str) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let build = ["build", "--quiet", "--release", "--package", package, "--message-format", "json"];
+    let output = Command::new(cargo).args(build).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "{package} does not build");
+    let messages = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+    let executable = |it: Value| Some(PathBuf::from(it["executable"].as_str()?));
+    let program = messages.filter_map(|it| it.ok().and_then(executable)).last();
+    program.context("cargo does not say where the program is")
+}
+
+/// The commit of a checkout, with `+` if something differs from it.
+pub(super) fn commit(root: &Path) -> Result<String> {
+    let described = done(
+        Command::new("git")
+            .args(["describe", "--always", "--dirty=+", "--exclude=*"])
+            .current_dir(root),
+    )?;
+    Ok(described.trim().to_owned())
+}
+
+/// The day in UTC, such as `2026-01-31`.
+pub(super) fn today() -> Result<String> {
+    Ok(done(Command::new("date").args(["--utc", "+%F"]))?.trim().to_owned())
+}
+
+/// What a program prints on stdout. Its stderr is passed on.
+///
+/// # Errors
+/// It fails.
+pub(super) fn done(command: &mut Command) -> Result<String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start {command:?}"))?;
+    if !output.status.success() {
+        bail!("{}: {command:?}", output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}

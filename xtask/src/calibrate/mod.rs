@@ -1,0 +1,54 @@
+//! Shows how far assay's verdicts can be trusted: simulated studies whose truth is known, studies of real servers, and
+//! the tables and plots that documentation shows of both.
+
+mod lines;
+mod machine;
+mod plot;
+mod real;
+mod sim;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask calibrate sim [--studies N] [--case GLOB]
+                           | real aa|known|manual|turns|long [--program PATH] [--short]
+                           | plot
+
+sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
+real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns
+plot  writes the tables in docs/method.md and docs/statistics.md, and the plots in docs/plots
+
+Results are appended to docs/calibration, and a command that was interrupted goes on where it stopped.
+--short measures little, to see that everything works, and writes to target/calibration";
+
+/// Carries out one of the commands.
+///
+/// # Errors
+/// When a study fails, or results cannot be read or written.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub fn run(words: &[String]) -> Result<()> {
+    let root = root()?;
+    match words.split_first().map(|(word, rest)| (word.as_str(), rest)) {
+        Some(("sim", rest)) => sim::run(&root, rest),
+        Some(("real", rest)) => real::run(&root, rest),
+        Some(("plot", [])) => plot::run(&root),
+        _ => {
+            println!("{USAGE}");
+            bail!("calibrate what?")
+        }
+    }
+}
+
+fn root() -> Result<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    Ok(here.parent().context("xtask has no parent folder")?.to_owned())
+}
+
+/// The value of an option such as `--studies N`; `None` if it is not given.
+fn option<'a>(words: &'a [String], name: &str) -> Result<Option<&'a str>> {
+    let Some(at) = words.iter().position(|word| word == name) else { return Ok(None) };
+    let value = words.get(at + 1).with_context(|| format!("`{name}` needs a value"))?;
+    Ok(Some(value))
+}

@@ -1,0 +1,382 @@
+//! Studies of real servers.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::docs::{Table, markdown};
+use super::stats::{self, Interval};
+use super::svg::{self, Axis, Point, Series};
+use super::{Plot, percent, percent_between};
+use crate::calibrate::lines::{number, text};
+
+/// Lengths of turns, milliseconds.
+const TURNS_MS: [u32; 6] = [5, 10, 25, 50, 200, 1000];
+
+pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
+    vec![
+        Table { name: "aa", text: aa(lines) },
+        Table { name: "known", text: known(lines) },
+        Table { name: "manual", text: manual(lines) },
+        Table { name: "turns", text: turns(lines) },
+        Table { name: "studies", text: studies(lines) },
+    ]
+}
+
+pub(super) fn plots(lines: &[Value]) -> Vec<Plot> {
+    vec![
+        Plot { name: "turns", svg: turns_plot(lines) },
+        Plot { name: "manual", svg: manual_plot(lines) },
+    ]
+}
+
+fn of_kind<'a>(lines: &'a [Value], kind: &str) -> impl Iterator<Item = &'a Value> {
+    lines.iter().filter(move |line| text(line, "kind") == kind)
+}
+
+fn cells(line: &Value) -> impl Iterator<Item = &Value> {
+    line["cells"].as_array().into_iter().flatten()
+}
+
+/// The first word or words of a key: everything before the number of the repetition.
+fn name(line: &Value) -> &str {
+    let key = text(line, "key");
+    key.rsplit_once(' ').map_or(key, |(name, _)| name)
+}
+
+/// A ratio with its interval: `[value, low, high]`.
+fn interval(cell: &Value, quantity: &str) -> Option<Interval> {
+    let part = |at: usize| cell[quantity][at].as_f64();
+    let (value, low, high) = (part(0)?, part(1)?, part(2)?);
+    Some(Interval { value, low, high })
+}
+
+/// Half the width of the interval of the logarithm, if there is one.
+fn half_width(interval: Interval) -> Option<f64> {
+    (interval.low < interval.high).then(|| 0.5 * (interval.high / interval.low).ln())
+}
+
+/// The two quantities: name of the interval and of the verdict in the lines, and for people.
+const QUANTITIES: [(&str, &str, &str); 2] =
+    [("rqps", "verdict", "QPS"), ("cpu", "cpu_verdict", "CPU per operation")];
+
+/// When and where the results were measured.
+fn studies(lines: &[Value]) -> String {
+    let mut groups: BTreeMap<[&str; 3], (&str, &str, f64, f64)> = BTreeMap::new();
+    for line in lines {
+        let key = ["kind", "machine", "assay"].map(|name| text(line, name));
+        let date = text(line, "date");
+        let group = groups.entry(key).or_insert((date, date, 0.0, 0.0));
+        group.0 = group.0.min(date);
+        group.1 = group.1.max(date);
+        group.2 += 1.0;
+        group.3 += number(line, "wall_s");
+    }
+    let row = |([kind, machine, assay], (first, last, count, seconds)): (
+        &[&str; 3],
+        &(&str, &str, f64, f64),
+    )| {
+        let dates = if first == last { (*first).to_owned() } else { format!("{first} to {last}") };
+        let words = [*kind, &dates, machine, assay].map(str::to_owned);
+        [&words[..], &[format!("{count:.0}"), format!("{:.1} h", seconds / 3600.0)]].concat()
+    };
+    let rows: Vec<Vec<String>> = groups.iter().map(row).collect();
+    markdown(&["kind", "measured", "machine", "commit", "studies", "time"], &rows)
+}
+
+/// The same system twice.
+fn aa(lines: &[Value]) -> String {
+    let mut groups: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for line in of_kind(lines, "aa") {
+        groups.entry(name(line)).or_default().push(line);
+    }
+    let mut rows = Vec::new();
+    for (system, lines) in groups {
+        for (quantity, verdict, shown) in QUANTITIES {
+            let all: Vec<&Value> = lines.iter().flat_map(|line| cells(line)).collect();
+            let has =
+                |words: &[&str]| all.iter().filter(|it| words.contains(&text(it, verdict))).count();
+            let share = |count: usize| stats::share(count as f64, all.len() as f64);
+            let intervals: Vec<Interval> =
+                all.iter().filter_map(|it| interval(it, quantity)).collect();
+            let with_one = intervals.iter().filter(|it| it.low <= 1.0 && 1.0 <= it.high).count();
+            let halves: Vec<f64> = intervals.iter().filter_map(|it| half_width(*it)).collect();
+            let half = |share| stats::quantile(&halves, share).map_or_else(String::new, percent);
+            rows.push(vec![
+                system.to_owned(),
+                shown.to_owned(),
+                lines.len().to_string(),
+                percent_between(share(has(&["faster", "slower"]))),
+                percent_between(share(has(&["same"]))),
+                percent_between(share(has(&["uneven"]))),
+                percent_between(stats::share(with_one as f64, intervals.len() as f64)),
+                half(0.5),
+                half(0.9),
+            ]);
+        }
+    }
+    let head = [
+        "system",
+        "quantity",
+        "studies",
+        "called",
+        "same",
+        "uneven",
+        "1 inside the 95 % interval",
+        "median half-width",
+        "nine of ten at most",
+    ];
+    markdown(&head, &rows)
+}
+
+/// Changes of known direction.
+fn known(lines: &[Value]) -> String {
+    let mut rows = Vec::new();
+    for line in of_kind(lines, "known") {
+        for (quantity, verdict, shown) in QUANTITIES {
+            let count = |word: &str| cells(line).filter(|it| text(it, verdict) == word).count();
+            let ratios: Vec<f64> =
+                cells(line).filter_map(|it| Some(interval(it, quantity)?.value)).collect();
+            let at = |share| {
+                stats::quantile(&ratios, share).map_or_else(String::new, |it| format!("{it:.3}"))
+            };
+            let counts = ["slower", "faster", "same", "uneven", "undecided"].map(count);
+            let mut row = vec![text(line, "key").to_owned(), shown.to_owned()];
+            row.extend(counts.map(|count| count.to_string()));
+            row.extend([at(0.01), at(0.5), at(1.0)]);
+            rows.push(row);
+        }
+    }
+    let head = [
+        "change",
+        "quantity",
+        "slower",
+        "faster",
+        "same",
+        "uneven",
+        "undecided",
+        "smallest ratio",
+        "median",
+        "largest",
+    ];
+    markdown(&head, &rows)
+}
+
+/// Logarithms of the ratios of a test in all studies with this name, and the half-widths that the studies gave.
+fn results(lines: &[Value], kind: &str, named: &str) -> BTreeMap<String, (Vec<f64>, Vec<f64>)> {
+    let mut tests: BTreeMap<String, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for line in of_kind(lines, kind).filter(|line| name(line) == named) {
+        for cell in cells(line) {
+            let Some(found) = interval(cell, "rqps") else { continue };
+            let (logs, halves) = tests.entry(text(cell, "test").to_owned()).or_default();
+            logs.push(found.value.ln());
+            halves.extend(half_width(found));
+        }
+    }
+    tests
+}
+
+/// The manual design against assay's at equal time: for each test the interval of one study of either.
+fn compared_by_hand(lines: &[Value]) -> Vec<(String, Interval, f64, f64)> {
+    let by_hand = results(lines, "manual", "by hand");
+    let assay = results(lines, "manual", "assay");
+    let of_test = |(test, (logs, _)): (&String, &(Vec<f64>, Vec<f64>))| {
+        let (assay_logs, halves) = assay.get(test)?;
+        // What one run could claim if its spread were known from the others.
+        let half_by_hand = stats::student(logs.len().checked_sub(1)?) * stats::sd(logs)?;
+        let half = stats::quantile(halves, 0.5)?;
+        let difference: Vec<f64> =
+            logs.iter().zip(assay_logs).map(|(one, other)| one - other).collect();
+        Some((test.clone(), stats::mean(&difference)?, half_by_hand, half))
+    };
+    by_hand.iter().filter_map(of_test).collect()
+}
+
+fn manual(lines: &[Value]) -> String {
+    let rows: Vec<Vec<String>> = compared_by_hand(lines)
+        .into_iter()
+        .map(|(test, difference, by_hand, assay)| {
+            vec![
+                test,
+                percent(by_hand),
+                percent(assay),
+                format!("{:.1}", by_hand / assay),
+                percent_between(Some(difference)),
+            ]
+        })
+        .collect();
+    let head = [
+        "test",
+        "half-width of one manual run",
+        "median half-width of assay",
+        "times as wide",
+        "manual less assay",
+    ];
+    markdown(&head, &rows)
+}
+
+fn manual_plot(lines: &[Value]) -> String {
+    let found = compared_by_hand(lines);
+    if found.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = found.iter().map(|it| it.0.clone()).collect();
+    let points = |half: fn(&(String, Interval, f64, f64)) -> f64| -> Vec<Point> {
+        let of = |(row, it): (usize, &(String, Interval, f64, f64))| {
+            let half = 100.0 * half(it);
+            Point { at: row as f64, value: 0.0, low: -half, high: half }
+        };
+        found.iter().enumerate().map(of).collect()
+    };
+    let series = [("by hand", points(|it| it.2)), ("assay", points(|it| it.3))]
+        .map(|(name, points)| Series { name: name.to_owned(), points });
+    let ends = series.iter().flat_map(|it| &it.points).flat_map(|it| [it.low, it.high]);
+    let x = Axis::from_zero("95 % interval around the estimate, %", ends);
+    svg::rows("One study at equal machine time", &names, &x, &series, &[0.0])
+}
+
+/// The ratio of long runs of a test, or else of the longest turns, as a logarithm.
+fn reference(lines: &[Value], test: &str) -> Option<(&'static str, Interval)> {
+    let long = results(lines, "long", test);
+    let of = |found: &BTreeMap<String, (Vec<f64>, Vec<f64>)>| {
+        found.get(test).and_then(|(logs, _)| stats::mean(logs))
+    };
+    let longest = || of(&results(lines, "turns", "1000 ms"));
+    of(&long).map(|it| ("60 s", it)).or_else(|| Some(("1 s", longest()?)))
+}
+
+/// Ratio of a test at each length of turns, in the order of [`TURNS_MS`].
+type ByTurn = Vec<Option<Interval>>;
+
+fn by_turn(lines: &[Value]) -> BTreeMap<String, ByTurn> {
+    let mut tests: BTreeMap<String, ByTurn> = BTreeMap::new();
+    for (at, ms) in TURNS_MS.into_iter().enumerate() {
+        for (test, (logs, _)) in results(lines, "turns", &format!("{ms} ms")) {
+            let row = tests.entry(test).or_insert_with(|| vec![None; TURNS_MS.len()]);
+            if let Some(place) = row.get_mut(at) {
+                *place = stats::mean(&logs);
+            }
+        }
+    }
+    tests
+}
+
+/// Every test at every length of turns, and in long runs.
+fn turns(lines: &[Value]) -> String {
+    let ratio = |log: Option<Interval>| {
+        log.map_or_else(String::new, |it| {
+            format!("{:.3} ± {:.3}", it.value.exp(), it.value.exp() * 0.5 * (it.high - it.low))
+        })
+    };
+    let rows: Vec<Vec<String>> = by_turn(lines)
+        .into_iter()
+        .map(|(test, found)| {
+            let long = reference(lines, &test).filter(|(length, _)| *length == "60 s");
+            let mut row = vec![test];
+            row.extend(found.into_iter().map(ratio));
+            row.push(ratio(long.map(|(_, it)| it)));
+            row
+        })
+        .collect();
+    let lengths = TURNS_MS.map(|ms| format!("{ms} ms"));
+    let head: Vec<&str> =
+        std::iter::once("test").chain(lengths.iter().map(String::as_str)).chain(["60 s"]).collect();
+    markdown(&head, &rows)
+}
+
+/// How far each length of turns is from the longest, with the errors of both.
+fn turns_plot(lines: &[Value]) -> String {
+    let tests = by_turn(lines);
+    let mut series: Vec<Series> =
+        TURNS_MS.iter().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).collect();
+    let mut names = Vec::new();
+    for (row, (test, found)) in tests.iter().enumerate() {
+        let long = reference(lines, test);
+        names.push(long.map_or_else(|| test.clone(), |(length, _)| format!("{test} ({length})")));
+        let Some((_, long)) = long else { continue };
+        for (series, short) in series.iter_mut().zip(found) {
+            let Some(short) = short else { continue };
+            let value = 100.0 * (short.value - long.value);
+            let half = 50.0 * (short.high - short.low).hypot(long.high - long.low);
+            if half > 0.0 && value.abs() > 0.0 {
+                series.points.push(Point {
+                    at: row as f64,
+                    value,
+                    low: value - half,
+                    high: value + half,
+                });
+            }
+        }
+    }
+    series.retain(|series| !series.points.is_empty());
+    if series.is_empty() {
+        return String::new();
+    }
+    let ends = series.iter().flat_map(|it| &it.points).flat_map(|it| [it.low, it.high]);
+    let x =
+        Axis::from_zero("log ratio at this length of turns less that of the long runs, %", ends);
+    svg::rows("Is it the same ratio? MariaDB 11.8 against 10.11", &names, &x, &series, &[0.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(kind: &str, key: &str, ratio: [f64; 3], verdict: &str) -> Value {
+        let cells = [json!({"test": "scan", "rqps": ratio, "verdict": verdict,
+            "cpu": ratio, "cpu_verdict": verdict})];
+        json!({"kind": kind, "key": key, "cells": cells, "machine": "m", "assay": "c",
+            "date": "2026-01-01", "wall_s": 360.0})
+    }
+
+    #[test]
+    fn pairs_of_the_same_system_are_counted_by_system() {
+        let lines = [
+            line("aa", "mariadb@11.8 1", [1.0, 0.99, 1.01], "same"),
+            line("aa", "mariadb@11.8 2", [1.03, 1.01, 1.05], "faster"),
+            line("aa", "mysql@8.0 1", [1.0, 0.99, 1.01], "same"),
+        ];
+        let table = aa(&lines);
+        assert_eq!(table.lines().count(), 2 + 4, "{table}");
+        let first = table.lines().nth(2).unwrap();
+        assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 50.0 % ["), "{first}");
+        assert!(studies(&lines).contains("| aa | 2026-01-01 | m | c | 3 | 0.3 h |"));
+    }
+
+    #[test]
+    fn one_manual_run_is_compared_with_a_study_of_the_same_time() {
+        let mut lines = Vec::new();
+        for (time, ratio) in [0.9, 1.0, 1.1].into_iter().enumerate() {
+            lines.push(line("manual", &format!("by hand {time}"), [ratio; 3], ""));
+            lines.push(line("manual", &format!("assay {time}"), [1.0, 0.99, 1.01], "same"));
+        }
+        let found = compared_by_hand(&lines);
+        let (test, difference, by_hand, assay) = &found[0];
+        assert_eq!(test, "scan");
+        assert!((by_hand / assay - 43.1).abs() < 0.5, "{}", by_hand / assay);
+        assert!(difference.low < 0.0 && difference.high > 0.0);
+        assert!(manual_plot(&lines).contains("<circle"));
+        assert_eq!(manual(&[]), "");
+    }
+
+    #[test]
+    fn every_length_of_turns_is_compared_with_the_long_runs() {
+        let mut lines = Vec::new();
+        for time in 1..=3 {
+            let off = f64::from(time) * 0.001;
+            lines.push(line("turns", &format!("5 ms {time}"), [1.01 + off; 3], ""));
+            lines.push(line("turns", &format!("1000 ms {time}"), [1.02 + off; 3], ""));
+            lines.push(line("long", &format!("scan {time}"), [1.03 + off; 3], ""));
+        }
+        let table = turns(&lines);
+        assert!(table.contains("| scan | 1.012 ± 0.002 |  |"), "{table}");
+        assert!(table.trim_end().ends_with("| 1.032 ± 0.002 |"), "{table}");
+        let svg = turns_plot(&lines);
+        assert!(svg.contains("scan (60 s)") && svg.matches("class=\"e c").count() == 2, "{svg}");
+        lines.retain(|line| text(line, "kind") != "long");
+        assert!(turns_plot(&lines).contains("scan (1 s)"));
+        assert_eq!(turns_plot(&[]), "");
+    }
+}

@@ -1,0 +1,225 @@
+//! The studies of each kind, in the order in which they are carried out.
+
+/// A study.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Design {
+    /// Its name among those of its kind.
+    pub(super) key: String,
+    pub(super) measured: Measured,
+    /// What it must find, if that is known: a verdict on the relative QPS.
+    pub(super) expected: Option<&'static str>,
+}
+
+/// The way in which a study is carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Measured {
+    /// `assay compare` with these words.
+    Compared(Vec<String>),
+    /// The same with two servers that already run, the second of which has half a CPU.
+    Halved(Vec<String>),
+    /// One run for each test and system, one after the other.
+    ByHand(ByHand),
+    /// `assay compare` with these words, for as long as another study of the same kind took.
+    AtEqualTime { words: Vec<String>, as_long_as: String },
+}
+
+/// The manual design.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ByHand {
+    /// The base and the other system.
+    pub(super) systems: [&'static str; 2],
+    pub(super) tests: Vec<&'static str>,
+    /// Time of each run, seconds.
+    pub(super) seconds: u32,
+}
+
+/// Tests that `--short` measures.
+const FEW: &str = "point-query,update-index";
+
+/// The ten writes and the other test whose result depends on what ran before it. `delete` cannot run for long: it
+/// would delete most rows.
+const HISTORY: [&str; 10] = [
+    "update-inlist",
+    "update-index",
+    "update-nonindex",
+    "update-one",
+    "update-zipf",
+    "write-only",
+    "read-write_range=10",
+    "read-write_range=100",
+    "insert",
+    "scan",
+];
+
+/// Lengths of turns in milliseconds, with the slice and the number of rounds that measure each of them for 2 s.
+const TURNS: [(u32, u32, u32); 6] =
+    [(5, 200, 10), (10, 200, 10), (25, 200, 10), (50, 200, 10), (200, 200, 10), (1000, 1000, 2)];
+
+/// Studies of each length of turns.
+const TIMES: u64 = 12;
+
+/// The designs of a kind; `None` if there is no such kind.
+pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
+    Some(match kind {
+        "aa" => aa(is_short),
+        "known" => known(is_short),
+        "manual" => manual(is_short),
+        "turns" => turns(is_short),
+        "long" => long(is_short),
+        _ => return None,
+    })
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn compared(key: impl Into<String>, text: &str) -> Design {
+    Design { key: key.into(), measured: Measured::Compared(words(text)), expected: None }
+}
+
+/// The same system twice.
+fn aa(is_short: bool) -> Vec<Design> {
+    let mariadb = (1..=20).map(|seed| ("mariadb@11.8", seed));
+    let others = [("mysql@8.0", 1), ("postgres@17", 1)];
+    let all = mariadb.chain(others).map(|(system, seed)| {
+        let less = if is_short { format!(" --budget 20s --tests {FEW}") } else { String::new() };
+        compared(format!("{system} {seed}"), &format!("{system} --twin --seed {seed}{less}"))
+    });
+    if is_short { all.take(2).collect() } else { all.collect() }
+}
+
+/// Changes of known direction.
+fn known(is_short: bool) -> Vec<Design> {
+    const WRITES: &str = "update-*,insert,write-only";
+    const DURABLE: &str = "mariadb@11.8+innodb_flush_log_at_trx_commit=1+innodb_doublewrite=";
+    // Every commit waits for the disk while the data age, so there are fewer of them.
+    const DURABLE_SIZE: &str = "--rows 10k";
+    let less = if is_short { format!(" --budget 20s --tests {FEW}") } else { String::new() };
+    let writes = match is_short {
+        true => less.clone(),
+        false => format!(" --budget 20m --tests {WRITES}"),
+    };
+    let mut designs = vec![
+        compared(
+            "utf8mb4",
+            &format!("mariadb@11.8 mariadb@11.8+character_set_server=utf8mb4{less}"),
+        ),
+        compared(
+            "performance_schema",
+            &format!("mariadb@11.8 mariadb@11.8+performance_schema=ON{less}"),
+        ),
+        compared("doublewrite", &format!("{DURABLE}OFF {DURABLE}ON {DURABLE_SIZE}{writes}")),
+        Design {
+            // A server that runs already loads its tables anew in each block, so they are small. A server that rests
+            // during the other's short turns would hardly exceed its quota, and neither would one with a single client.
+            measured: Measured::Halved(words(&format!(
+                "--rows 10k --clients 4 --slice 200ms --turn 200ms{less}"
+            ))),
+            ..compared("half a CPU", "")
+        },
+    ];
+    designs.iter_mut().for_each(|design| design.expected = Some("slower"));
+    designs
+}
+
+/// The manual design and assay's, in turn, so that both meet the same hours.
+fn manual(is_short: bool) -> Vec<Design> {
+    const SYSTEMS: [&str; 2] = ["mariadb@10.11", "mariadb@11.8"];
+    let tests = match is_short {
+        true => vec!["point-query", "update-index"],
+        false => {
+            vec!["point-query", "range-covered-si", "read-only_range=100", "scan", "update-index"]
+        }
+    };
+    let seconds = if is_short { 2 } else { 60 };
+    let times = if is_short { 2 } else { 6 };
+    let mut designs = Vec::new();
+    for time in 1..=times {
+        let by_hand = ByHand { systems: SYSTEMS, tests: tests.clone(), seconds };
+        let key = format!("by hand {time}");
+        let [base, other] = SYSTEMS;
+        let text = format!("{base} {other} --seed {time} --tests {}", tests.join(","));
+        let at_equal_time = Measured::AtEqualTime { words: words(&text), as_long_as: key.clone() };
+        designs.push(Design { measured: Measured::ByHand(by_hand), ..compared(key, "") });
+        designs.push(Design { measured: at_equal_time, ..compared(format!("assay {time}"), "") });
+    }
+    designs
+}
+
+/// Short studies of one block, with turns of another length each time, in an order that differs from time to time.
+fn turns(is_short: bool) -> Vec<Design> {
+    let mut designs = Vec::new();
+    for time in 1..=if is_short { 2 } else { TIMES } {
+        for (turn, slice, rounds) in shuffled(TURNS, time) {
+            let rounds = if is_short { 2 } else { rounds };
+            let less = if is_short { format!(" --tests {FEW}") } else { String::new() };
+            let text = format!(
+                "mariadb@10.11 mariadb@11.8 --seed {time} --blocks 1 --budget 20m --turn {turn}ms \
+                 --slice {slice}ms --rounds {rounds}{less}"
+            );
+            designs.push(compared(format!("{turn} ms {time}"), &text));
+        }
+    }
+    designs
+}
+
+/// Runs of a minute in the order A B B A, one test after the other on fresh instances.
+fn long(is_short: bool) -> Vec<Design> {
+    let design = |test: &str, time: u32, slice: &str, more: &str| {
+        let text = format!(
+            "mariadb@10.11 mariadb@11.8 --seed {time} --tests {test} --blocks 1 --rounds 2 \
+             --budget 20m --slice {slice} --turn {slice}{more}"
+        );
+        compared(format!("{test} {time}"), &text)
+    };
+    if is_short {
+        return ["scan", "update-index"].map(|test| design(test, 1, "1s", "")).into();
+    }
+    let times = (1..=2).flat_map(|time| HISTORY.map(|test| design(test, time, "60s", "")));
+    // It may delete 30 % of the rows in a block.
+    let delete = (1..=4).map(|time| design("delete", time, "2s", " --rows 1M"));
+    times.chain(delete).collect()
+}
+
+/// An order that another number changes (Fisher and Yates, with a linear congruential generator).
+fn shuffled<T, const N: usize>(mut all: [T; N], number: u64) -> [T; N] {
+    let mut state = number;
+    for left in (1..N).rev() {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        all.swap(left, (state >> 33) as usize % (left + 1));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_studies_with_names_of_their_own() {
+        for kind in ["aa", "known", "manual", "turns", "long"] {
+            for is_short in [false, true] {
+                let designs = of(kind, is_short).unwrap();
+                let keys: BTreeSet<&str> = designs.iter().map(|it| it.key.as_str()).collect();
+                assert_eq!(keys.len(), designs.len(), "{kind}");
+                assert!(!designs.is_empty());
+            }
+        }
+        assert_eq!(of("else", false), None);
+    }
+
+    #[test]
+    fn each_length_of_turns_is_measured_as_long_as_the_others() {
+        for (turn, slice, rounds) in TURNS {
+            assert_eq!(slice * rounds, 2000);
+            assert_eq!(slice % turn, 0);
+        }
+        let orders: BTreeSet<Vec<u32>> =
+            (1..=TIMES).map(|time| shuffled(TURNS, time).map(|it| it.0).to_vec()).collect();
+        assert!(orders.len() > 8, "{orders:?}");
+    }
+}

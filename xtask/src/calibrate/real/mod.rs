@@ -1,0 +1,180 @@
+//! Studies of real servers, each of which is one line of results.
+
+mod designs;
+mod halved;
+mod manual;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::lines::{Lines, text};
+use super::{machine, option};
+use designs::{Design, Measured};
+
+/// Where the results are, from the root of the repository.
+pub(super) const RESULTS: &str = "docs/calibration/real.jsonl";
+
+/// Where those of `--short` are.
+const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
+
+/// Carries out the studies of a kind that are missing: `aa|known|manual|turns|long [--program PATH] [--short]`.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
+    let is_short = words.iter().any(|word| word == "--short");
+    let kind = words.first().map_or("", String::as_str);
+    let Some(designs) = designs::of(kind, is_short) else {
+        bail!("`{kind}` is none of aa, known, manual, turns and long");
+    };
+    let program = option(words, "--program")?.map(PathBuf::from);
+    let program = program.map_or_else(|| machine::build("assay"), Ok)?;
+    let assay = Assay { program, commit: machine::commit(root)? };
+    let mut lines = Lines::open(&root.join(if is_short { SHORT_RESULTS } else { RESULTS }))?;
+    let of_kind = lines.values().iter().filter(|line| text(line, "kind") == kind);
+    let done: BTreeSet<String> = of_kind.map(|line| text(line, "key").to_owned()).collect();
+    let missing: Vec<&Design> = designs.iter().filter(|it| !done.contains(&it.key)).collect();
+    println!("{} of {} studies are missing", missing.len(), designs.len());
+    for design in missing {
+        println!("{kind}: {}", design.key);
+        let began = Instant::now();
+        let mut line = match &design.measured {
+            Measured::Compared(words) => assay.compare(words)?,
+            Measured::Halved(words) => halved::compare(&assay, words)?,
+            Measured::ByHand(by_hand) => manual::measure(&assay, by_hand)?,
+            Measured::AtEqualTime { words, as_long_as } => {
+                let of_hand = lines
+                    .values()
+                    .iter()
+                    .find(|line| text(line, "kind") == kind && text(line, "key") == as_long_as);
+                let seconds = of_hand.and_then(|line| line["wall_s"].as_f64());
+                let seconds = seconds.with_context(|| format!("`{as_long_as}` is missing"))?;
+                let budget = format!("{seconds:.0}s");
+                assay.compare(&[words.as_slice(), &["--budget".to_owned(), budget]].concat())?
+            }
+        };
+        line["kind"] = kind.into();
+        line["key"] = design.key.as_str().into();
+        line["expected"] = design.expected.into();
+        line["date"] = machine::today()?.into();
+        line["assay"] = assay.commit.as_str().into();
+        line["wall_s"] = rounded(began.elapsed().as_secs_f64());
+        lines.push(line)?;
+    }
+    Ok(())
+}
+
+/// The program that is calibrated.
+struct Assay {
+    program: PathBuf,
+    commit: String,
+}
+
+impl Assay {
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(words);
+        command
+    }
+
+    /// A study, reduced to what tables need. A cell that could not be measured is part of the result.
+    fn compare(&self, words: &[String]) -> Result<Value> {
+        let mut command = self.command(&["compare", "--format", "json", "--quiet"]);
+        command.args(words).stdin(std::process::Stdio::null());
+        let output = command.stderr(std::process::Stdio::inherit()).output();
+        let output = output.with_context(|| format!("cannot start {command:?}"))?;
+        // 0: done; 3: done, but a cell failed.
+        let is_done = matches!(output.status.code(), Some(0 | 3));
+        ensure!(is_done, "{}: {command:?}", output.status);
+        let document: Value = serde_json::from_slice(&output.stdout)?;
+        let mut line = reduced(&document);
+        line["words"] = words.join(" ").into();
+        Ok(line)
+    }
+}
+
+/// A document of `--format json` on two systems, reduced to the machine, the time and the cells of the second one.
+fn reduced(document: &Value) -> Value {
+    let systems: Vec<&Value> = document["systems"].as_array().into_iter().flatten().collect();
+    let base = systems.iter().find(|system| system["is_base"] == true).map(|it| &it["name"]);
+    let cells = document["cells"].as_array().into_iter().flatten();
+    let others = cells.filter(|cell| Some(&cell["system"]) != base);
+    let study = &document["study"];
+    json!({
+        "machine": machine_in_words(&document["host"]),
+        "elapsed_s": study["elapsed_s"].as_f64().map(rounded),
+        "versions": systems.iter().map(|system| &system["version"]).collect::<Vec<_>>(),
+        "cells": others.map(reduced_cell).collect::<Vec<_>>(),
+    })
+}
+
+/// A cell, without what was not measured.
+fn reduced_cell(cell: &Value) -> Value {
+    let mut reduced = json!({
+        "test": cell["test"],
+        "rqps": interval(&cell["rqps"]),
+        "verdict": cell["verdict"],
+        "cpu": interval(&cell["cpu_ratio"]),
+        "cpu_verdict": cell["cpu_verdict"],
+        "detectable": cell["detectable"].as_f64().map(rounded),
+        "slices": cell["slices"],
+        "troubled": cell["troubled"],
+    });
+    if let Some(parts) = reduced.as_object_mut() {
+        parts.retain(|_, part| !part.is_null());
+    }
+    reduced
+}
+
+/// `[value, low, high]`, or null.
+fn interval(estimate: &Value) -> Value {
+    let part = |name: &str| Some(rounded(estimate[name].as_f64()?));
+    match (part("value"), part("low"), part("high")) {
+        (Some(value), Some(low), Some(high)) => json!([value, low, high]),
+        _ => Value::Null,
+    }
+}
+
+/// Five significant digits: results stay small.
+fn rounded(value: f64) -> Value {
+    format!("{value:.4e}").parse::<f64>().unwrap_or(value).into()
+}
+
+fn machine_in_words(host: &Value) -> String {
+    let kind = match host["hypervisor"].as_str() {
+        Some(hypervisor) => format!("virtual ({hypervisor})"),
+        None => "not virtual".to_owned(),
+    };
+    let memory_gb = host["memory_kb"].as_f64().unwrap_or(0.0) / f64::from(1 << 20);
+    format!("{}, {kind}, {} CPUs, {memory_gb:.0} GiB", text(host, "cpu"), host["cpus"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_reduced_to_the_cells_of_the_other_systems() {
+        let estimate = json!({"value": 0.987_654_321, "low": 0.98, "high": 0.99});
+        let document = json!({
+            "host": {"cpu": "CPU", "cpus": 2, "memory_kb": 8 << 20, "hypervisor": "kvm"},
+            "study": {"elapsed_s": 599.123_456},
+            "systems": [{"name": "a", "is_base": true}, {"name": "b", "is_base": false}],
+            "cells": [
+                {"test": "t", "system": "a", "verdict": "same"},
+                {"test": "t", "system": "b", "verdict": "slower", "rqps": estimate,
+                 "cpu_ratio": null, "cpu_verdict": null},
+            ],
+        });
+        let line = reduced(&document);
+        assert_eq!(line["machine"], "CPU, virtual (kvm), 2 CPUs, 8 GiB");
+        assert_eq!(line["elapsed_s"], 599.12);
+        let cells = line["cells"].as_array().unwrap();
+        assert_eq!(cells.len(), 1);
+        assert_eq!(cells[0]["rqps"], json!([0.98765, 0.98, 0.99]));
+        assert_eq!(cells[0].get("cpu"), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! Simulated studies: which batches are missing, and the program that simulates them.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::lines::{Lines, number, text};
+use super::{machine, option};
+
+/// Where the results are, from the root of the repository.
+pub(super) const RESULTS: &str = "docs/calibration/sim.jsonl";
+
+/// Studies of a batch. A batch is one line of results.
+const BATCH: u64 = 50;
+
+/// Studies of each case, unless another number is given.
+const STUDIES: u64 = 1000;
+
+/// Simulates the batches that are missing: `[--studies N] [--case GLOB]`.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
+    let studies = option(words, "--studies")?.map_or(Ok(STUDIES), |it| it.replace('_', "").parse());
+    let studies: u64 = studies.context("`--studies` needs a number")?;
+    let glob = option(words, "--case")?.unwrap_or("*");
+    let program = machine::build("assay-sim")?;
+    let told = machine::done(Command::new(&program).args(["calibrate", "cases"]))?;
+    let (fingerprint, cases) = told.split_once('\n').context("assay-sim names no cases")?;
+    let cases: Vec<&str> = cases.lines().filter(|case| matches(glob, case)).collect();
+    ensure!(!cases.is_empty(), "no case matches `{glob}`");
+    let mut lines = Lines::open(&root.join(RESULTS))?;
+    let is_stale = |line: &Value| {
+        cases.contains(&text(line, "case")) && text(line, "fingerprint") != fingerprint
+    };
+    let removed = lines.remove(is_stale)?;
+    if removed > 0 {
+        println!("removed {removed} lines that other statistics or another simulation gave");
+    }
+    let missing = missing(lines.values(), &cases, studies);
+    println!("{} batches of {BATCH} studies are missing", missing.len());
+    if missing.is_empty() {
+        return lines.replace(merged(lines.values()));
+    }
+    let commit = machine::commit(root)?;
+    let mut command = Command::new(program);
+    command.arg("calibrate").args(missing.iter().flatten()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start assay-sim")?;
+    let stdout = child.stdout.take().context("assay-sim has no output")?;
+    for (number, line) in BufReader::new(stdout).lines().enumerate() {
+        let mut value: Value = serde_json::from_str(&line?)?;
+        value["assay"] = Value::from(commit.as_str());
+        println!("{} of {}: {}", number + 1, missing.len(), text(&value, "case"));
+        lines.push(value)?;
+    }
+    let status = child.wait()?;
+    ensure!(status.success(), "assay-sim: {status}");
+    lines.replace(merged(lines.values()))
+}
+
+/// The same results with one line for all batches of a case that follow each other: what was interrupted is done, and
+/// the file stays small.
+fn merged(lines: &[Value]) -> Vec<Value> {
+    let mut sorted: Vec<&Value> = lines.iter().collect();
+    sorted.sort_by_key(|line| (text(line, "case"), number(line, "first") as u64));
+    let mut merged: Vec<Value> = Vec::new();
+    for line in sorted {
+        let follows = |last: &Value| {
+            let same = ["case", "fingerprint", "assay"].iter().all(|it| last[it] == line[it]);
+            same && number(last, "first") + number(last, "studies") == number(line, "first")
+        };
+        match merged.last_mut().filter(|last| follows(last)) {
+            Some(last) => {
+                let first = last["first"].clone();
+                add(last, line);
+                last["first"] = first;
+            }
+            None => merged.push(line.clone()),
+        }
+    }
+    merged
+}
+
+/// Adds up all numbers of two results.
+fn add(to: &mut Value, other: &Value) {
+    match (to, other) {
+        (Value::Object(to), Value::Object(other)) => {
+            for (name, part) in other {
+                add(to.entry(name).or_insert(Value::Null), part);
+            }
+        }
+        (to, Value::Number(other)) => {
+            *to = match (to.as_u64().or(to.is_null().then_some(0)), other.as_u64()) {
+                (Some(one), Some(other)) => (one + other).into(),
+                _ => rounded(to.as_f64().unwrap_or(0.0) + other.as_f64().unwrap_or(0.0)),
+            };
+        }
+        (to @ Value::Null, other) => *to = other.clone(),
+        _ => {}
+    }
+}
+
+/// Six significant digits, as in the batches.
+fn rounded(value: f64) -> Value {
+    format!("{value:.5e}").parse::<f64>().unwrap_or(value).into()
+}
+
+/// The arguments for each batch that is not among the results: case, first seed, studies. The first batches of all
+/// cases come before the second ones, so that an early look sees every case.
+fn missing(lines: &[Value], cases: &[&str], studies: u64) -> Vec<[String; 3]> {
+    let keys = |line: &Value| {
+        let (case, first) = (text(line, "case").to_owned(), number(line, "first") as u64);
+        let batches = (number(line, "studies") as u64 / BATCH).max(1);
+        (0..batches).map(move |batch| (case.clone(), first + batch * BATCH))
+    };
+    let done: BTreeSet<(String, u64)> = lines.iter().flat_map(keys).collect();
+    let batches = (0..studies.div_ceil(BATCH)).map(|batch| 1 + batch * BATCH);
+    let all = batches.flat_map(|first| cases.iter().map(move |case| ((*case).to_owned(), first)));
+    let left = all.filter(|batch| !done.contains(batch));
+    left.map(|(case, first)| [case, first.to_string(), BATCH.to_string()]).collect()
+}
+
+/// Whether a pattern, in which `*` stands for any text, matches all of a text.
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            rest.char_indices()
+                .map(|(at, _)| at)
+                .chain([rest.len()])
+                .any(|at| rest.get(at..).is_some_and(|rest| matches(after, rest)))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_missing_batches_are_simulated() {
+        let lines = [json!({"case": "a", "first": 1}), json!({"case": "b", "first": 51})];
+        let batch = |case: &str, first: &str| [case, first, "50"].map(str::to_owned);
+        assert_eq!(missing(&lines, &["a", "b"], 60), [batch("b", "1"), batch("a", "51")]);
+        assert_eq!(missing(&lines, &["a"], 50), [] as [[String; 3]; 0]);
+        let merged = [json!({"case": "a", "first": 1, "studies": 100})];
+        assert_eq!(missing(&merged, &["a"], 150), [batch("a", "101")]);
+    }
+
+    #[test]
+    fn batches_that_follow_each_other_become_one_line() {
+        let batch = |case: &str, first: u64, wrong: u64| {
+            json!({"case": case, "first": first, "studies": 50, "fingerprint": "f", "assay": "c",
+                "qps": {"kinds": {"null": {"wrong": wrong}}, "half": 0.25}})
+        };
+        let lines = [batch("b", 1, 1), batch("a", 51, 2), batch("a", 1, 3), batch("a", 151, 4)];
+        let merged = super::merged(&lines);
+        assert_eq!(merged.len(), 3);
+        let expected = json!({"case": "a", "first": 1, "studies": 100, "fingerprint": "f",
+            "assay": "c", "qps": {"kinds": {"null": {"wrong": 5}}, "half": 0.5}});
+        assert_eq!(merged[0], expected);
+        assert_eq!(merged[1]["first"], 151);
+        let mut other = batch("a", 51, 2);
+        other["fingerprint"] = "g".into();
+        assert_eq!(super::merged(&[batch("a", 1, 3), other]).len(), 2);
+    }
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, text, is_match) in [
+            ("*", "virtual/null/10m", true),
+            ("virtual/*/10m", "virtual/null/10m", true),
+            ("virtual/*/10m", "virtual/null/10m/t1", false),
+            ("*one*", "quiet/one-3/10m", true),
+            ("quiet", "quiet/one-3/10m", false),
+        ] {
+            assert_eq!(matches(pattern, text), is_match, "{pattern} {text}");
+        }
+    }
+}
