@@ -263,7 +263,8 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     let preset_ms = match (is_write, effort.experiment) {
         (true, _) => effort.write_slice_ms,
         (false, Experiment::Interleaved) => {
-            effort.slice_ms * if test.planning.is_long { LONG } else { 1 }
+            let is_long = test.planning.is_long && !effort.times_turns;
+            effort.slice_ms * if is_long { LONG } else { 1 }
         }
         (false, Experiment::Sequential) => effort.slice_ms,
     };
@@ -291,7 +292,8 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     }
 }
 
-/// Reads whose single event takes tens of milliseconds need longer slices than the rest.
+/// Reads whose single event takes tens of milliseconds need longer slices than the rest, where the length of their
+/// turns is not measured.
 const LONG: u32 = 3;
 
 /// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its

@@ -20,7 +20,7 @@ struct Totals {
     runs: u64,
     slices: u64,
     /// Verdicts on systems other than the base.
-    verdicts: [u64; 5],
+    verdicts: [u64; 6],
 }
 
 fn main() -> Result<()> {

@@ -63,7 +63,7 @@ fn a_quick_study_takes_its_budget_and_no_more() {
     assert_eq!(quick.end, End::Complete);
     let budget_s = quick.record.study.budget_s;
     assert!((0.95 * budget_s..1.02 * budget_s).contains(&quick.used_s), "{} s", quick.used_s);
-    assert_eq!(quick.record.blocks.len(), 6);
+    assert_eq!(quick.record.blocks.len(), 8);
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(crate) struct Budget {
     round_s: Vec<f64>,
     /// Seconds that a block takes besides its rounds.
     start_s: f64,
+    /// The same of each block so far, ascending.
+    starts_s: Vec<f64>,
     /// When the block in progress began, seconds used; `None` if an earlier run began it.
     began_s: Option<f64>,
     /// Seconds of its rounds so far.
@@ -38,6 +40,7 @@ impl Budget {
         Self {
             budget_s: record.budget_s(),
             round_s: study.cells.iter().map(|cell| round_s(cell, systems)).collect(),
+            starts_s: Vec::new(),
             start_s: start_s(&study.cells, systems),
             began_s: None,
             rounds_s: 0.0,
@@ -68,7 +71,12 @@ impl Budget {
     /// A block has ended, if one was begun, and the next one begins.
     pub(crate) fn between_blocks(&mut self, used_s: f64) {
         if let Some(began_s) = self.began_s {
-            self.start_s = (used_s - began_s - self.rounds_s).max(0.0);
+            let start_s = (used_s - began_s - self.rounds_s).max(0.0);
+            let at = self.starts_s.partition_point(|known| *known < start_s);
+            self.starts_s.insert(at, start_s);
+            // A disk that was busy once need not be so again: the lower median.
+            let middle = self.starts_s.get((self.starts_s.len() - 1) / 2);
+            self.start_s = middle.copied().unwrap_or(start_s);
         }
         self.began_s = Some(used_s);
         self.rounds_s = 0.0;

@@ -33,6 +33,10 @@ const LOOKS_MAX: u32 = 32;
 /// An estimate lies at the threshold if its distance from it is less than this part of the threshold.
 pub(crate) const NEAR: f64 = 0.2;
 
+/// The half-width of an interval at which a decided cell is measured no further, as part of the threshold: a verdict
+/// says whether there is a change, and the interval how large it is.
+const PRECISION: f64 = 0.35;
+
 /// The decision on one effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Decision {
@@ -45,7 +49,10 @@ pub(crate) struct Decision {
     pub(crate) bound: Option<f64>,
     /// The reason why it is undecided, if it is.
     pub(crate) doubt: Option<Doubt>,
-    /// Further rounds after which it would be decided, if the estimate is right; infinite if rounds do not help.
+    /// Whether its interval is as narrow as a study aims at.
+    pub(crate) is_precise: bool,
+    /// Further rounds after which it would be decided and precise, if the estimate is right; infinite if rounds do not
+    /// help.
     pub(crate) rounds_to_go: Option<f64>,
 }
 
@@ -56,6 +63,7 @@ impl Decision {
         beyond: None,
         bound: None,
         doubt: None,
+        is_precise: false,
         rounds_to_go: None,
     };
 }
@@ -168,6 +176,7 @@ impl Rules {
             bound: Some((1.0 - wide.low).max(wide.high - 1.0))
                 .filter(|it| is_ready && it.is_finite()),
             doubt: Some(self.doubt(effect, strict)),
+            is_precise: is_ready && effect.half_width(ALPHA) <= self.precision(),
             rounds_to_go: Some(self.rounds_to_go(effect, share)),
         }
     }
@@ -229,15 +238,22 @@ impl Rules {
         }
     }
 
-    /// Rounds that are needed until the last planned look. At the threshold, no number of them decides.
+    /// The half-width that a study aims at, of a logarithm.
+    fn precision(&self) -> f64 {
+        PRECISION * self.threshold.ln_1p()
+    }
+
+    /// Rounds that are needed until the last planned look.
     fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
         let level = self.levels.get(self.planned as usize - 1).copied().unwrap_or(ALPHA);
         let (room, is_change) = self.room(effect);
         let level = if is_change { level * share } else { level };
+        let to_precision = effect.rounds_to(self.precision(), ALPHA, self.planned);
+        // At the threshold, no number of rounds decides.
         if room < NEAR * self.threshold.ln_1p() {
-            f64::INFINITY
+            to_precision
         } else {
-            effect.rounds_to(room, level, self.planned)
+            effect.rounds_to(room, level, self.planned).max(to_precision)
         }
     }
 

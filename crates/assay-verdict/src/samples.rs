@@ -46,9 +46,9 @@ pub struct Standing {
     pub system: usize,
     /// The verdict so far.
     pub verdict: Verdict,
-    /// Whether further blocks should go there, because it is not decided.
+    /// Whether further blocks should go there, because it is not decided or its interval is wide.
     pub is_open: bool,
-    /// Further rounds after which it would be decided, if the estimate is right; infinite if rounds alone never decide
+    /// Further rounds after which it would be neither, if the estimate is right; infinite if rounds alone never decide
     /// it, `None` without an estimate.
     pub rounds_to_go: Option<f64>,
 }
@@ -111,7 +111,8 @@ impl Samples {
             cell: cell.id,
             system,
             verdict: it.verdict,
-            is_open: it.verdict == Verdict::Undecided
+            is_open: (it.verdict == Verdict::Undecided || !it.is_precise)
+                && it.verdict != Verdict::Failed
                 && self.counts.get(system).copied().unwrap_or(false),
             rounds_to_go: it.rounds_to_go,
         };

@@ -10,7 +10,7 @@ pub(crate) enum NoResume {
     #[error("study `{0}` is already finished")]
     Finished(String),
     /// More time was asked for, but no test is left to measure.
-    #[error("study `{0}` has decided every test")]
+    #[error("study `{0}` has decided every test and is as precise as it aims at")]
     Decided(String),
     /// More time was asked for, but each test runs once.
     #[error("study `{0}` runs each test once, so more time changes nothing")]
