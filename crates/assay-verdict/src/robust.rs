@@ -9,8 +9,8 @@ const MEDIAN_MIN: usize = 10;
 /// Limits are computed anew from better centres this often. The second time changes hardly anything.
 const PASSES: u32 = 3;
 
-/// Steps to a centre (Newton's method). Five are usual.
-const STEPS_MAX: u32 = 30;
+/// Steps to a centre. Five are usual.
+const STEPS_MAX: u32 = 60;
 
 /// A value, and the block and round that it comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -128,21 +128,34 @@ impl Limits {
         deviation.max(self.lowest).min(self.highest)
     }
 
-    /// The centre from which the pulled-in deviations of a block add up to zero.
+    /// The centre from which the pulled-in deviations of a block add up to zero. Their sum falls as the centre rises, so
+    /// Newton's steps are kept within what is known of it.
     fn centre(self, block: &[Value], from: f64) -> f64 {
-        let mut centre = from;
+        let values = || block.iter().map(|it| it.value);
+        let (mut low, mut high) = values()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), it| {
+                (low.min(it), high.max(it))
+            });
+        let mut centre = from.max(low).min(high);
         for _ in 0..STEPS_MAX {
             let (mut sum, mut usual) = (0.0, 0_u32);
-            for value in block {
-                let deviation = value.value - centre;
+            for value in values() {
+                let deviation = value - centre;
                 sum += self.pull_in(deviation);
                 usual += u32::from(self.contain(deviation));
             }
-            let step = sum / f64::from(if usual > 0 { usual } else { block.len() as u32 });
-            centre += step;
-            if step.abs() <= f64::EPSILON * centre.abs() {
-                break;
+            if sum > 0.0 {
+                low = centre;
+            } else {
+                high = centre;
             }
+            let newton = centre + sum / f64::from(usual);
+            let next =
+                if newton >= low && newton <= high { newton } else { f64::midpoint(low, high) };
+            if (next - centre).abs() <= f64::EPSILON * centre.abs() {
+                return next;
+            }
+            centre = next;
         }
         centre
     }
@@ -257,6 +270,23 @@ mod tests {
     fn few_values_are_all_used() {
         assert_eq!(centre(&each_of_a_round(&[1.0, 2.0, 6.0])).0, 3.0);
         assert_eq!(centres(&[]), None);
+    }
+
+    /// Two groups of values in the same block, far from each other: the centre stays between them.
+    #[test]
+    fn centres_lie_between_the_values() {
+        for stalled in 1..20 {
+            let value = |index: u32| match index % 40 < stalled {
+                true => -1.6 - 0.01 * f64::from(index % 5),
+                false => 0.01 * f64::from(index % 7),
+            };
+            let values: Vec<Value> = (0..160)
+                .map(|it| Value { block: it / 40, round: it % 40, value: value(it) })
+                .collect();
+            for centre in centres(&values).unwrap().blocks {
+                assert!((-1.7..=0.07).contains(&centre.value), "{stalled}: {centre:?}");
+            }
+        }
     }
 
     /// A bad instance is not mistaken for spikes.

@@ -176,7 +176,8 @@ impl Rules {
             bound: Some((1.0 - wide.low).max(wide.high - 1.0))
                 .filter(|it| is_ready && it.is_finite()),
             doubt: Some(self.doubt(effect, strict)),
-            is_precise: is_ready && effect.half_width(ALPHA) <= self.precision(),
+            // At the level of the look: an interval that looks narrow after few blocks often is so by chance.
+            is_precise: is_ready && effect.half_width(self.level(effect)) <= self.precision(),
             rounds_to_go: Some(self.rounds_to_go(effect, share)),
         }
     }

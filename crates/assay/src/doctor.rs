@@ -112,7 +112,8 @@ mod tests {
     fn longer_presets_detect_smaller_changes() {
         let list = prospects(2, None).unwrap();
         let reads: Vec<f64> = list.iter().map(|it| it.reads.unwrap()).collect();
-        assert!(reads.is_sorted_by(|one, other| one > other), "{list:?}");
+        // Presets quick and standard may both detect whatever exceeds the threshold.
+        assert!(reads.is_sorted_by(|one, other| one >= other) && reads[0] > reads[2], "{list:?}");
         assert!(list[2].several > list[2].reads && list[1].several.is_none(), "{list:?}");
     }
 }
