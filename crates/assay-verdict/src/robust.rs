@@ -128,8 +128,8 @@ impl Limits {
         deviation.max(self.lowest).min(self.highest)
     }
 
-    /// The centre from which the pulled-in deviations of a block add up to zero. Their sum falls as the centre rises, so
-    /// Newton's steps are kept within what is known of it.
+    /// The centre from which the pulled-in deviations of a block add up to zero. Their sum falls as the centre rises,
+    /// so Newton's steps are kept within what is known of it.
     fn centre(self, block: &[Value], from: f64) -> f64 {
         let values = || block.iter().map(|it| it.value);
         let (mut low, mut high) = values()
