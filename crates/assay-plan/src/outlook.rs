@@ -256,7 +256,7 @@ mod tests {
         let study = planned(Preset::Quick, &[]);
         let told = outlook(&study, 2, 600.0, NEEDS, None);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
-        assert!(told.contains("10 min allows 8 blocks of "), "{told}");
+        assert!(told.contains("10 min allows 20 blocks of "), "{told}");
         assert!(told.contains("detects changes of about 2.3 % in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(

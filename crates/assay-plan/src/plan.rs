@@ -272,6 +272,8 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;
     let slice_ms = asked_s.map_or(preset_ms, ms);
     let preset_turn_ms = if is_write { effort.write_turn_ms } else { effort.turn_ms };
+    let many = if setup.clients > 1 { SEVERAL } else { 1 };
+    let preset_turn_ms = preset_turn_ms.saturating_mul(many);
     // Who asks for long slices asks for long turns, unless they say otherwise.
     let turn_ms = request.turn_s.map(ms).or(asked_s.map(ms)).unwrap_or(preset_turn_ms);
     let turn_ms = turn_ms.clamp(1, slice_ms.max(1));
@@ -295,6 +297,9 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
 /// Reads whose single event takes tens of milliseconds need longer slices than the rest, where the length of their
 /// turns is not measured.
 const LONG: u32 = 3;
+
+/// Several clients do not begin and end a turn at the same moment, so their turns are longer by this factor.
+const SEVERAL: u32 = 3;
 
 /// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its
 /// server.

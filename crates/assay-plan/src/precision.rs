@@ -4,17 +4,17 @@ use assay_model::{Class, Noise, PlannedCell, TurnError};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// The noise of a machine that was not measured, as fixed work would show it: that of a shared virtual machine with two
-/// CPUs, on which a server was compared with itself in turns of 5, 10 and 50 ms, divided by the factor of reads. The
-/// other lengths follow from the noise of fixed work there.
+/// CPUs in a quiet hour.
 const USUAL: [(f64, f64); 6] =
     [(1.0, 0.003), (5.0, 0.008), (10.0, 0.0154), (50.0, 0.035), (200.0, 0.06), (1000.0, 0.12)];
 
-/// The error of a test divided by that of fixed work in turns of the same length: medians over tests of a server
-/// compared with itself, with fixed work before and after (`docs/method.md`).
-const READS: f64 = 1.15;
-const WRITES: f64 = 1.3;
+/// Standard error of the log ratio of two equal servers after one second, in addition to that of fixed work in turns of
+/// the same length: what their own threads and queries vary. MariaDB 11.8 compared with itself in turns of 1, 2, 3 and
+/// 5 ms (`docs/method.md`).
+const READS: f64 = 0.0055;
+const WRITES: f64 = 0.008;
 
-/// The same for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
+/// The factor for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
 const SEVERAL_CLIENTS: f64 = 4.0;
 
 /// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the time measured: fresh
@@ -71,14 +71,12 @@ impl Precision {
         cells: usize,
         threshold: f64,
     ) -> f64 {
-        let factor = match (cell.id.setup.clients, cell.id.test.class) {
-            (1, Class::Read) => READS,
-            (1, Class::Write) => WRITES,
-            _ => SEVERAL_CLIENTS,
-        };
+        let own = if cell.id.test.class == Class::Write { WRITES } else { READS };
+        let factor = if cell.id.setup.clients > 1 { SEVERAL_CLIENTS } else { 1.0 };
         // A pair of systems is measured for twice the length of a slice in each round.
         let seconds = 2.0 * f64::from(cell.slice_ms) / 1000.0 * blocks * rounds;
-        let of_turns = (factor * self.of_turn(f64::from(cell.turn_ms))).powi(2) / seconds;
+        let of_turn = own.hypot(self.of_turn(f64::from(cell.turn_ms)));
+        let of_turns = (factor * of_turn).powi(2) / seconds;
         let of_blocks = BLOCK_SD.powi(2) / blocks;
         let variance = of_turns + of_blocks;
         // The noise within blocks is known from many turns, the differences of blocks only from the blocks.

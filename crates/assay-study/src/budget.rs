@@ -1,7 +1,8 @@
 //! Shares out the budget over blocks.
 
-use assay_model::{PlannedCell, Study, StudyRecord};
+use assay_model::{PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, round_s, start_s};
+use assay_verdict::Standing;
 
 /// Number of blocks that run even if the budget is too small: without a second block, nothing is known of the spread
 /// between instances.
@@ -133,12 +134,12 @@ impl Budget {
 pub(crate) enum Wish {
     /// It takes part only because the writes of other cells must find its writes.
     Nothing,
-    /// More blocks rather than more rounds.
-    Blocks,
-    /// This many rounds in all of these blocks together.
+    /// Its equal share: too little was measured to say, or no number of rounds in the blocks to come is enough.
+    Share,
+    /// This many rounds in all of these blocks together, to be decided.
     Rounds(f64),
-    /// Too little was measured to say.
-    Unknown,
+    /// It is decided, and this many would make its interval narrow.
+    Precision(f64),
 }
 
 /// Blocks after which it is known how much measurements vary.
@@ -154,23 +155,23 @@ const SHARE_MAX: f64 = 3.0;
 const MARGIN: f64 = 1.3;
 
 impl Wish {
-    /// The wish of a cell that is not decided after so many blocks.
-    pub(crate) fn of(blocks: u32, rounds_to_go: Option<f64>) -> Self {
-        match rounds_to_go {
-            _ if blocks < BLOCKS_KNOWN => Self::Unknown,
-            Some(rounds) if rounds.is_finite() => Self::Rounds(rounds),
-            Some(_) => Self::Blocks,
-            None => Self::Unknown,
+    /// The wish of a cell that is measured further after so many blocks.
+    pub(crate) fn of(blocks: u32, standing: &Standing) -> Self {
+        match standing.rounds_to_go.filter(|rounds| rounds.is_finite()) {
+            Some(rounds) if standing.verdict != Verdict::Undecided => Self::Precision(rounds),
+            Some(rounds) if blocks >= BLOCKS_KNOWN => Self::Rounds(rounds),
+            _ => Self::Share,
         }
     }
 
     /// The wish of a cell in which two systems have these.
     pub(crate) fn larger(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Share, _) | (_, Self::Share) => Self::Share,
             (Self::Rounds(one), Self::Rounds(other)) => Self::Rounds(one.max(other)),
             (rounds @ Self::Rounds(_), _) | (_, rounds @ Self::Rounds(_)) => rounds,
-            (Self::Blocks, _) | (_, Self::Blocks) => Self::Blocks,
+            (Self::Precision(one), Self::Precision(other)) => Self::Precision(one.max(other)),
+            (rounds @ Self::Precision(_), _) | (_, rounds @ Self::Precision(_)) => rounds,
             (Self::Nothing, Self::Nothing) => Self::Nothing,
         }
     }
@@ -179,13 +180,12 @@ impl Wish {
     fn rounds(self, equal: f64, blocks_left: u32) -> f64 {
         // After the last block, time that is left is of no use.
         let least = if blocks_left > 1 { equal.min(ROUNDS_ROBUST) } else { equal };
+        let of_each = |rounds: f64| MARGIN * rounds / f64::from(blocks_left);
         match self {
             Self::Nothing => 0.0,
-            Self::Blocks => least,
-            Self::Unknown => equal,
-            Self::Rounds(rounds) => {
-                (MARGIN * rounds / f64::from(blocks_left)).min(SHARE_MAX * equal).max(least)
-            }
+            Self::Share => equal,
+            Self::Rounds(rounds) => of_each(rounds).min(SHARE_MAX * equal).max(least),
+            Self::Precision(rounds) => of_each(rounds).max(ROUNDS_ROBUST).min(equal),
         }
     }
 }

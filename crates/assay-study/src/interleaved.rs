@@ -12,7 +12,8 @@ use crate::budget::{BlocksLeft, Budget, Wish};
 use crate::phase::phases;
 use crate::rounds::{RoundsLeft, RoundsTaken};
 use crate::sizing::{is_unsized, is_untimed, rounds_for, write_events};
-use crate::{Action, End, Outcome, Phase, Shard, TurnLength, TurnTrace, turn_length};
+use crate::turn_length::{event_rate, turn_length};
+use crate::{Action, End, Outcome, Phase, Shard, TurnLength, TurnTrace};
 
 /// An interleaved study: what is known of it, and its state.
 #[derive(Debug, Clone)]
@@ -284,10 +285,15 @@ impl Interleaved {
 
     fn traced(&mut self, cell: usize, systems: &[Vec<TurnTrace>], seconds: f64) {
         self.budget.only_now(seconds);
-        let planned = self.study.cells.get(cell);
-        let length = planned.map(|it| turn_length(it.turn_ms, it.slice_ms, systems));
-        if let Some((phase, length)) = self.phase_mut().zip(length) {
+        let Some(planned) = self.study.cells.get(cell) else { return };
+        let length = turn_length(planned.turn_ms, planned.slice_ms, systems);
+        // Until now, writes were sized by the rate at which the data were aged, where everything was done first.
+        let rate = planned.events.and_then(|_| event_rate(systems));
+        let events = rate.map(|rate| write_events(&self.study, planned, rate));
+        if let Some(phase) = self.phase_mut() {
             phase.pending.push_back(Action::SetTurn { cell, length });
+            let sized = events.map(|events| Action::Calibrate { cell, events });
+            phase.pending.extend(sized);
         }
     }
 
@@ -341,20 +347,20 @@ impl Interleaved {
     fn wishes(&mut self) -> Vec<(usize, Wish)> {
         let mut open: BTreeMap<CellId, Wish> = BTreeMap::new();
         if self.blocks_done == 0 {
-            open.extend(self.cells().map(|(_, id)| (id, Wish::Unknown)));
+            open.extend(self.cells().map(|(_, id)| (id, Wish::Share)));
         } else {
             let standings = self.samples.standings();
             let compared =
                 standings.iter().filter(|it| self.is_compared.get(it.system) == Some(&true));
             self.so_far = compared.map(|it| it.verdict).collect();
             for standing in standings.iter().filter(|it| it.is_open) {
-                let wish = Wish::of(self.blocks_done, standing.rounds_to_go);
+                let wish = Wish::of(self.blocks_done, standing);
                 let known = open.entry(standing.cell).or_insert(wish);
                 *known = known.larger(wish);
             }
             // A gate has limits of its own to decide.
             if let Some(gate) = self.samples.gate() {
-                open = gate.open_cells().into_iter().map(|cell| (cell, Wish::Unknown)).collect();
+                open = gate.open_cells().into_iter().map(|cell| (cell, Wish::Share)).collect();
             }
         }
         let is_open =

@@ -46,6 +46,19 @@ fn root() -> Result<PathBuf> {
     Ok(here.parent().context("xtask has no parent folder")?.to_owned())
 }
 
+/// Refuses words that are neither among `options`, each with a value, nor among `switches`.
+fn expect_only(words: &[String], options: &[&str], switches: &[&str]) -> Result<()> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if options.contains(&word.as_str()) {
+            words.next();
+        } else if !switches.contains(&word.as_str()) {
+            bail!("`{word}` is no option of this command\n\n{USAGE}");
+        }
+    }
+    Ok(())
+}
+
 /// The value of an option such as `--studies N`; `None` if it is not given.
 fn option<'a>(words: &'a [String], name: &str) -> Result<Option<&'a str>> {
     let Some(at) = words.iter().position(|word| word == name) else { return Ok(None) };

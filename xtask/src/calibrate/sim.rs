@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::lines::{Lines, number, text};
-use super::{machine, option};
+use super::{expect_only, machine, option};
 
 /// Where the results are, from the root of the repository.
 pub(super) const RESULTS: &str = "docs/calibration/sim.jsonl";
@@ -23,6 +23,7 @@ const STUDIES: u64 = 1000;
 /// Simulates the batches that are missing: `[--studies N] [--case GLOB]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
+    expect_only(words, &["--studies", "--case"], &[])?;
     let studies = option(words, "--studies")?.map_or(Ok(STUDIES), |it| it.replace('_', "").parse());
     let studies: u64 = studies.context("`--studies` needs a number")?;
     let glob = option(words, "--case")?.unwrap_or("*");

@@ -12,7 +12,9 @@ impl Machine {
     pub(super) fn calibrate(&mut self, cell: usize, events: u64) -> Result<(), Strike> {
         let planned = self.cell(cell)?;
         self.ensure(planned.id.test.class == Class::Write, "sizes a read")?;
-        self.ensure(planned.events.is_none() && events > 0, "sizes a slice twice")?;
+        self.ensure(events > 0, "sizes an empty slice")?;
+        let is_measured = self.record().slices.iter().any(|slice| slice.cell == planned.id);
+        self.ensure(!is_measured, "sizes a slice after others of the cell")?;
         self.commit()?;
         if let Some(planned) = self.scenario.record.study.cells.get_mut(cell) {
             planned.events = Some(events);

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::lines::{Lines, text};
-use super::{machine, option};
+use super::{expect_only, machine, option};
 use designs::{Design, Measured};
 
 /// Where the results are, from the root of the repository.
@@ -27,6 +27,7 @@ const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let is_short = words.iter().any(|word| word == "--short");
     let kind = words.first().map_or("", String::as_str);
+    expect_only(words.get(1..).unwrap_or_default(), &["--program"], &["--short"])?;
     let Some(designs) = designs::of(kind, is_short) else {
         bail!("`{kind}` is none of aa, known, manual, turns and long");
     };
