@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::{
     ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, ROUNDS, ROWS, SERIES_COUNTS, SLICE_MS,
-    SYSTEMS, TABLES,
+    SYSTEMS, TABLES, TURNS,
 };
 use assay_model::{
     Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Examination, Gate,
@@ -69,8 +69,17 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a study has a name as assay gives them. It is part of commands that reports show.
+fn is_name(id: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !id.starts_with('-') && !id.is_empty() && id.len() <= NAME_BYTES && id.chars().all(is_part)
+}
+
 impl Bounded for Study {
     fn check(&self) -> Result<(), String> {
+        if !is_name(&self.id) {
+            return Err("the study has a name that assay gives to none".to_owned());
+        }
         moment("started_ms", self.started_ms)?;
         within("threshold", self.threshold, &THRESHOLDS)?;
         within("budget_s", self.budget_s, &BUDGETS_S)?;
@@ -250,9 +259,6 @@ fn check_noise(noise: &Noise) -> Result<(), String> {
     within("asked_ms", *asked_ms, &AMOUNTS)
 }
 
-/// The largest number of turns of a slice.
-const TURNS: usize = 100_000;
-
 impl Bounded for Slice {
     fn check(&self) -> Result<(), String> {
         within("block", self.block, &BLOCK_NUMBERS)?;
@@ -263,10 +269,13 @@ impl Bounded for Slice {
         let counts = self.work.errors.iter().map(|(_, count)| *count);
         let errors = counts.fold(0_u64, u64::saturating_add);
         within("errors in all", errors, &(0..=COUNT_MAX))?;
-        within("turns", self.turns.len(), &(0..=TURNS))?;
+        within("number of turns", self.turns.len(), &(0..=TURNS as usize))?;
         for turn in &self.turns {
-            for number in <[u64; 4]>::from(*turn) {
-                within("turns", number, &(0..=COUNT_MAX))?;
+            for units in [turn.units, turn.warm_units] {
+                within("units of a turn", units, &(0..=COUNT_MAX))?;
+            }
+            for ns in [turn.ns, turn.warm_ns] {
+                within("nanoseconds of a turn", ns, &(0..=COUNTER_MAX))?;
             }
         }
         if !histogram::is_sound(&self.work.latency_hdr) {

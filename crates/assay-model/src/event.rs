@@ -121,7 +121,7 @@ impl fmt::Display for EventKind {
             Self::Resumed => f.write_str("resumed after an interruption"),
             Self::Extended { seconds, blocks } => write!(
                 f,
-                "given {} more and up to {}; error was kept back for this, so intervals and verdicts stay valid",
+                "given {} more and up to {}; error was kept back for this, so verdicts keep their error rate",
                 counted(u64::from(*seconds), "second"),
                 counted(u64::from(*blocks), "more block"),
             ),
@@ -201,8 +201,8 @@ mod tests {
             (EventKind::Resumed, "resumed after an interruption"),
             (
                 EventKind::Extended { seconds: 300, blocks: 1 },
-                "given 300 seconds more and up to 1 more block; error was kept back for this, so intervals and \
-                 verdicts stay valid",
+                "given 300 seconds more and up to 1 more block; error was kept back for this, so verdicts \
+                 keep their error rate",
             ),
             (changed(MachineFact::Kernel), "resumed on kernel 2, began on 1"),
             (changed(MachineFact::System), "resumed on system 2, began on 1"),

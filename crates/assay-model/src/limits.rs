@@ -20,6 +20,9 @@ pub const ROUNDS: RangeInclusive<u32> = 2..=10_000;
 /// Longest slice, milliseconds: a day.
 pub const SLICE_MS: u32 = 86_400_000;
 
+/// Turns of a slice at most.
+pub const TURNS: u32 = 100_000;
+
 /// Cells of a study at most: all tests in some two hundred setups.
 pub const CELLS: usize = 10_000;
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Whether a character commands a terminal, breaks a line or changes the order in which text is read.
+/// Whether a character commands a terminal, breaks a line, changes the order in which text is read or is no character.
+/// XML forbids those.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -13,6 +14,7 @@ fn is_harmful(c: char) -> bool {
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2066}'..='\u{206f}'
                 | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}'..='\u{ffff}'
         )
 }
 

@@ -136,7 +136,7 @@ pub struct ServerCounters {
     pub write_bytes: u64,
 }
 
-/// Activity of the machine during the slice.
+/// Activity of the machine during the round, and of the disk during the turns of the slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
     /// CPU time of all CPUs together that was neither idle nor waiting, nanoseconds.
@@ -191,7 +191,8 @@ pub enum SliceOutcome {
 
 /// One system, one cell, one round: measured in one turn, or in several that alternate with those of the other systems.
 ///
-/// The counters of client, server and machine cover the whole turns; [`Slice::work`] covers their measured parts.
+/// The counters of client and server cover the whole turns, those of the machine the round, except those of the disk,
+/// which cover the turns; [`Slice::work`] covers their measured parts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Slice {
     /// Index into [`crate::StudyRecord::systems`].

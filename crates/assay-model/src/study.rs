@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, Preset, Setup,
     Slice, StartFrom, StatementMode, SystemSpec, TestSet,
@@ -364,10 +365,12 @@ impl StudyRecord {
         self.study.budget_s + self.added().map(|(seconds, _)| f64::from(seconds)).sum::<f64>()
     }
 
-    /// Maximum number of blocks: as planned, and what the user added.
+    /// Maximum number of blocks: as planned, and what the user added, as far as a study may have so many.
     #[must_use]
     pub fn blocks_max(&self) -> u32 {
-        self.added().fold(self.study.blocks, |sum, (_, blocks)| sum.saturating_add(blocks))
+        let all =
+            self.added().fold(self.study.blocks, |sum, (_, blocks)| sum.saturating_add(blocks));
+        all.min(*BLOCKS.end())
     }
 
     /// Time spent on the study, seconds; pauses between runs are not part of it.

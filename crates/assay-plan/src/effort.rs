@@ -1,6 +1,6 @@
 //! The effort of each preset, and what the user set in its place.
 
-use assay_model::limits::SLICE_MS;
+use assay_model::limits::{SLICE_MS, TURNS};
 use assay_model::{Experiment, Preset};
 
 use crate::error::Error;
@@ -44,6 +44,7 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
         }
     }
     if preset.experiment == Experiment::Interleaved {
+        refuse_turns(request)?;
         refuse_slices_beyond(request.budget_s.unwrap_or(preset.budget_s), request)?;
     }
     if preset.experiment == Experiment::Sequential {
@@ -72,6 +73,23 @@ const SLICE_S_FREE: f64 = 60.0;
 #[must_use]
 pub fn longest_slice_s(budget_s: f64) -> f64 {
     budget_s.max(SLICE_S_FREE)
+}
+
+fn refuse_turns(request: &Request) -> Result<(), Error> {
+    let Some(turn_s) = request.turn_s else { return Ok(()) };
+    let refused = |why: String| {
+        Err(Error::OutOfRange { option: "--turn", value: duration_text(turn_s), why })
+    };
+    for slice_s in [request.slice_s, request.write_slice_s].into_iter().flatten() {
+        let slice = duration_text(slice_s);
+        if turn_s > slice_s {
+            return refused(format!("it is longer than a slice of {slice}"));
+        }
+        if slice_s / turn_s.max(0.001) > f64::from(TURNS) {
+            return refused(format!("a slice of {slice} has at most {TURNS} turns"));
+        }
+    }
+    Ok(())
 }
 
 fn refuse_slices_beyond(budget_s: f64, request: &Request) -> Result<(), Error> {
@@ -124,10 +142,8 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
             tables: 8,
             rows: 1_000_000,
             budget_s: 3600.0,
-            // Gigabytes are copied for each of them.
-            blocks: 12,
-            slice_ms: 200,
-            write_slice_ms: 200,
+            slice_ms: 100,
+            write_slice_ms: 100,
             warm_ms: 20,
             twin: true,
             ..quick

@@ -23,7 +23,7 @@ const TURN_OVERHEAD_MS: f64 = 0.3;
 
 /// Assumed time to start an instance, in addition to copying and reading its data at the assumed rate, until one was
 /// started.
-const START_S: f64 = 0.5;
+const START_S: f64 = 1.0;
 const START_MB_PER_S: f64 = 200.0;
 
 /// The needs of verdicts, which the crate that judges decides.
@@ -55,6 +55,20 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
         .map(|setup| START_S + loaded_mb(*setup) as f64 / START_MB_PER_S)
         .sum::<f64>();
     systems as f64 * of_one
+}
+
+/// The fewest blocks that a study is planned with because of its budget: as many as a verdict needs.
+const BLOCKS_NEEDED: u32 = 4;
+
+/// Blocks take longer than assumed by this factor on a machine that others use as well.
+const SLOWER: f64 = 1.5;
+
+/// Blocks for which a budget has time, each as small as possible. The error of verdicts is spread over the planned
+/// blocks, so those that never come would be wasted.
+pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize) -> u32 {
+    let once_s: f64 = cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let block_s = SLOWER * (start_s(cells, systems) + f64::from(ROUNDS_MIN) * once_s);
+    ((budget_s / block_s) as u32).max(BLOCKS_NEEDED)
 }
 
 /// Says in one sentence, for the user, how long a study takes and what it can decide in the time that is left, given

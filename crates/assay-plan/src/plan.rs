@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine, largest};
 use crate::gate::gate;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
+use crate::outlook::blocks_within;
 use crate::request::{Request, SystemRequest, THRESHOLD};
 use crate::reserved::check_option;
 use crate::study_file::write_study;
@@ -98,6 +99,12 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
         cells.iter_mut().filter(by_connection).for_each(|cell| cell.placement = CpuPlacement::Free);
     }
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
+    let budget_s = match effort.experiment {
+        Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
+        Experiment::Sequential => sequential_s(&cells, systems.len()),
+    };
+    let fitting = || blocks_within(budget_s, &cells, systems.len());
+    let blocks = request.blocks.unwrap_or_else(|| effort.blocks.min(fitting()));
     let study = Study {
         id: String::new(),
         started_ms: 0,
@@ -105,11 +112,8 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
         set: request.set,
         seed: request.seed,
         threshold: request.threshold.unwrap_or(THRESHOLD),
-        budget_s: match effort.experiment {
-            Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
-            Experiment::Sequential => sequential_s(&cells, systems.len()),
-        },
-        blocks: effort.blocks,
+        budget_s,
+        blocks,
         rounds: effort.rounds,
         cells,
         setups,
@@ -270,7 +274,9 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
     let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;
-    let slice_ms = asked_s.map_or(preset_ms, ms);
+    // A longer turn needs a longer slice: two of them are an order of the systems and its reverse.
+    let of_turns = request.turn_s.map_or(0, |turn_s| ms(turn_s).saturating_mul(2));
+    let slice_ms = asked_s.map_or_else(|| preset_ms.max(of_turns), ms);
     let preset_turn_ms = if is_write { effort.write_turn_ms } else { effort.turn_ms };
     let many = if setup.clients > 1 { SEVERAL } else { 1 };
     let preset_turn_ms = preset_turn_ms.saturating_mul(many);

@@ -17,15 +17,21 @@ const WRITES: f64 = 0.008;
 /// The factor for several clients, whose intervals were three to six times as wide; not measured beside fixed work.
 const SEVERAL_CLIENTS: f64 = 4.0;
 
-/// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the time measured: fresh
-/// instances differ (0.003 to 0.006).
-const BLOCK_SD: f64 = 0.0045;
+/// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the rounds of a block:
+/// fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.013 in a noisy one (medians of tests).
+const BLOCK_SD: f64 = 0.009;
 
 /// Fewer tests than this share no knowledge of how much blocks differ.
 const CELLS_MIN: usize = 3;
 
-/// Level of the last of several looks at the data, of 0.05 for all of them.
-const LAST_LOOK: f64 = 0.043;
+/// Degrees of freedom that other cells add at least.
+const PRIOR_MIN: f64 = 6.0;
+
+/// Level of the last of twenty looks at the data, of 0.05 for all of them.
+const LAST_LOOK: f64 = 0.031;
+
+/// Each test is judged by its rate and by its CPU time per operation.
+const QUANTITIES: f64 = 2.0;
 
 /// The probability that a change of the stated size is called.
 const POWER: f64 = 0.8;
@@ -79,16 +85,18 @@ impl Precision {
         let of_turns = (factor * of_turn).powi(2) / seconds;
         let of_blocks = BLOCK_SD.powi(2) / blocks;
         let variance = of_turns + of_blocks;
-        // The noise within blocks is known from many turns, the differences of blocks only from the blocks.
-        let freedom = if cells < CELLS_MIN {
-            blocks - 1.0
-        } else {
-            (blocks - 1.0) * (variance / of_blocks).powi(2)
+        // The noise within blocks is known from many turns, the differences of blocks only from the blocks, those of
+        // other cells included (`docs/statistics.md`).
+        let own = blocks - 1.0;
+        let freedom = match cells < CELLS_MIN {
+            true => own,
+            false => (own + own.max(PRIOR_MIN)) * (variance / of_blocks).powi(2),
         };
         let Ok(student) = StudentsT::new(0.0, 1.0, freedom.clamp(1.0, 1000.0)) else {
             return f64::INFINITY;
         };
-        let critical = student.inverse_cdf(1.0 - LAST_LOOK / 2.0 / cells.max(1) as f64);
+        let judged = QUANTITIES * cells.max(1) as f64;
+        let critical = student.inverse_cdf(1.0 - LAST_LOOK / 2.0 / judged);
         let error = variance.sqrt();
         let called = (critical * error).max(threshold.ln_1p());
         (called + student.inverse_cdf(POWER) * error).exp_m1()

@@ -13,6 +13,9 @@ const SIGNIFICANT_DIGITS: usize = 8;
 /// An interval whose ends differ by more than this factor does not say how large a ratio is.
 const TOO_WIDE: f64 = 4.0;
 
+/// Bounds that differ by more than this factor are not shown.
+const HOPELESS: f64 = 1000.0;
+
 /// Half-width of an interval, percent, beyond which its ends say nothing.
 const VAGUE: f64 = 1000.0;
 
@@ -227,10 +230,11 @@ pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
 /// A ratio as a change with its bounds, for a comparison with a limit: `−6.2 % [−7.0 %, −5.4 %]`.
 pub(crate) fn change_with_bounds(estimate: Estimate) -> String {
     let Estimate { value, low, high } = estimate;
-    if high > TOO_WIDE * low {
-        return format!("{} {}", change(value, 0), interval(estimate));
+    if high > HOPELESS * low {
+        return format!("{}, with bounds that say nothing yet", change(value, 0));
     }
-    let [value, low, high] = [value, low, high].map(|ratio| change(ratio, 1));
+    let digits = if high > TOO_WIDE * low { 0 } else { 1 };
+    let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
     format!("{value} [{low}, {high}]")
 }
 

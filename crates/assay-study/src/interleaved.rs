@@ -291,9 +291,10 @@ impl Interleaved {
         let rate = planned.events.and_then(|_| event_rate(systems));
         let events = rate.map(|rate| write_events(&self.study, planned, rate));
         if let Some(phase) = self.phase_mut() {
-            phase.pending.push_back(Action::SetTurn { cell, length });
+            // If assay is killed between the two, the turns are traced again.
             let sized = events.map(|events| Action::Calibrate { cell, events });
             phase.pending.extend(sized);
+            phase.pending.push_back(Action::SetTurn { cell, length });
         }
     }
 

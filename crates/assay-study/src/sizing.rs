@@ -11,9 +11,6 @@ const DELETED_SHARE: f64 = 0.3;
 /// The fewest events of a slice, for each client.
 const EVENTS_MIN: f64 = 10.0;
 
-/// The length of a slice with its warm part, in slices.
-const WITH_WARM: f64 = 1.25;
-
 /// A cell whose rounds are spoiled by machine trouble takes at most this many times the rounds it wants.
 const REPEATS: u32 = 2;
 
@@ -34,7 +31,7 @@ pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
     let mut events = rate * f64::from(cell.slice_ms) / 1000.0;
     if cell.id.test.planning.uses_up_rows {
         let rounds = f64::from(ROUNDS_MIN);
-        events = events.min(deletable(study, cell.id.setup) / (rounds * WITH_WARM));
+        events = events.min(deletable(study, cell.id.setup) / (rounds * with_warm(cell)));
     }
     events.max(EVENTS_MIN * f64::from(cell.id.setup.clients)).ceil() as u64
 }
@@ -44,6 +41,12 @@ pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
 pub fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = rates.filter(|rate| *rate > 0.0).map(f64::ln).collect();
     if logs.is_empty() { 0.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+}
+
+/// The length of a slice with its warm parts, in slices.
+fn with_warm(cell: &PlannedCell) -> f64 {
+    let measured_us = f64::from(cell.slice_ms) * 1000.0 / f64::from(cell.turns());
+    1.0 + cell.warm_time_us() as f64 / measured_us.max(1.0)
 }
 
 /// The number of rows that all slices of one cell may use up in a block.
@@ -60,7 +63,7 @@ fn deletable(study: &Study, setup: Setup) -> f64 {
 pub(crate) fn rounds_for(study: &Study, cell: &PlannedCell, affordable: u32) -> (u32, u32) {
     let most = match (cell.id.test.planning.uses_up_rows, cell.events) {
         (true, Some(events)) => {
-            let once = events as f64 * WITH_WARM;
+            let once = events as f64 * with_warm(cell);
             (deletable(study, cell.id.setup) / once) as u32 / ROUNDS_MIN * ROUNDS_MIN
         }
         _ => u32::MAX,

@@ -107,6 +107,8 @@ pub(crate) struct Claim {
     pub(crate) effect: Option<Effect>,
     pub(crate) is_measured: bool,
     pub(crate) has_failed: bool,
+    /// The ratio of the totals, if the system stalls at times and its totals are too slow.
+    pub(crate) stalled: Option<f64>,
 }
 
 /// An effect as one look sees it.
@@ -172,11 +174,14 @@ pub(crate) fn judge(claims: &[Claim], rules: &Rules) -> GateJudgement {
         let verdict = match look {
             _ if claim.has_failed => GateVerdict::Failed,
             _ if too_slow => GateVerdict::Exceeded,
-            Some(look) if look.passes() => GateVerdict::Passed,
+            Some(look) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
             _ => GateVerdict::Undecided,
         };
-        let doubt = (verdict == GateVerdict::Undecided)
-            .then(|| look.map_or_else(|| claim.doubt(rules), |look| look.doubt(rivals)));
+        let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
+            (Some(total), _) => Doubt::PerhapsUneven { total },
+            (None, Some(look)) => look.doubt(rivals),
+            (None, None) => claim.doubt(rules),
+        });
         let rqps = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
         let Claim { cell, system, margin, .. } = *claim;
         GateCell { cell, system, margin, rqps, verdict, doubt }

@@ -11,7 +11,15 @@ use crate::effect::tests::effect;
 fn claim(effect: Option<Effect>) -> Claim {
     let setup = Setup { clients: 1, tables: 1, rows: 1 };
     let cell = CellId { test: tests_of(TestSet::Set32)[0], setup };
-    Claim { cell, system: 1, margin: 0.03, effect, is_measured: true, has_failed: false }
+    Claim {
+        cell,
+        system: 1,
+        margin: 0.03,
+        effect,
+        is_measured: true,
+        has_failed: false,
+        stalled: None,
+    }
 }
 
 /// The ratio with this standard error after so many blocks.

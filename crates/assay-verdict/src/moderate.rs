@@ -62,7 +62,7 @@ impl Prior {
     /// The variance of one cell, moderated by the others, and its degrees of freedom.
     ///
     /// The prior counts no more than the cell's own variance, or [`DF_MIN`]. Few blocks cannot show that one cell in
-    /// eight varies twice as much as the others, and the full prior would give it intervals that cover 84 %.
+    /// eight varies three times as much as the others, and the full prior would give it intervals that cover 84 %.
     ///
     /// A cell without a variance of its own has `df` 0 and receives the prior's.
     #[must_use]

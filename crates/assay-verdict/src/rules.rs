@@ -1,5 +1,6 @@
 //! The rules for verdicts, and the reasons why a cell stays undecided.
 
+use assay_model::limits::BLOCKS;
 use assay_model::{Preset, Study, Verdict};
 
 use crate::Doubt;
@@ -27,14 +28,11 @@ pub fn threshold(study: &Study) -> f64 {
 /// The power of [`crate::CellJudgement::detectable`]: the probability that a change of that size is called.
 const POWER: f64 = 0.8;
 
-/// Looks beyond this one keep its level.
-const LOOKS_MAX: u32 = 32;
-
 /// An estimate lies at the threshold if its distance from it is less than this part of the threshold.
 pub(crate) const NEAR: f64 = 0.2;
 
-/// The half-width of an interval at which a decided cell is measured no further, as part of the threshold: a verdict
-/// says whether there is a change, and the interval how large it is.
+/// The half-width of an interval, at the level of the look, at which a decided cell is measured no further, as part of
+/// the threshold: a verdict says whether there is a change, and the interval how large it is.
 const PRECISION: f64 = 0.35;
 
 /// The decision on one effect.
@@ -95,8 +93,10 @@ impl Rules {
 
     /// Takes note of a block, which may be beyond the plan.
     pub(crate) fn see(&mut self, block: u32) {
-        let looks = block.saturating_add(1).min(self.planned.max(LOOKS_MAX));
+        let looks = block.saturating_add(1).min(*BLOCKS.end());
         if looks as usize > self.levels.len() {
+            // More than are needed now, so that they are not computed again for every block.
+            let looks = looks.saturating_mul(2).min(*BLOCKS.end());
             self.levels = levels(looks, self.planned);
         }
     }
@@ -126,11 +126,13 @@ impl Rules {
         self.blocks_min
     }
 
-    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with, and 1 for a change
-    /// within the threshold, which is never called: the rate of false discoveries is that of the calls.
+    /// The p-value as a share of what this look may spend; 1 if that is too little to compute with, and 1 for what is
+    /// never called, a change within the threshold or of too few blocks: the rate of false discoveries is that of the
+    /// calls.
     fn spent_p_value(&self, effect: &Effect) -> f64 {
         let level = self.level(effect);
-        let is_callable = is_of_use(level) && self.is_beyond(effect.log);
+        let is_callable =
+            effect.blocks >= self.blocks_min && is_of_use(level) && self.is_beyond(effect.log);
         if is_callable { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
@@ -248,8 +250,8 @@ impl Rules {
     fn rounds_to_go(&self, effect: &Effect, share: f64) -> f64 {
         let level = self.levels.get(self.planned as usize - 1).copied().unwrap_or(ALPHA);
         let (room, is_change) = self.room(effect);
+        let to_precision = effect.rounds_to(self.precision(), level, self.planned);
         let level = if is_change { level * share } else { level };
-        let to_precision = effect.rounds_to(self.precision(), ALPHA, self.planned);
         // At the threshold, no number of rounds decides.
         if room < NEAR * self.threshold.ln_1p() {
             to_precision

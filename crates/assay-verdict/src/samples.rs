@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use assay_model::{CellId, Study, StudyRecord, System, Verdict};
 
+use crate::Doubt;
 use crate::cell::CellSamples;
 use crate::effect::{Class, Effect, Reduced, estimate};
 use crate::gate::{self, Claim, GateJudgement};
@@ -123,13 +124,16 @@ impl Samples {
     #[must_use]
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
-        let Decided { rates, rate_decisions: decisions, .. } = self.decide();
+        let Decided { rates, rate_decisions: decisions, surplus, .. } = self.decide();
         let margins = margins.iter().flat_map(|margin| (0..self.systems).map(move |_| *margin));
-        let estimates = rates.effects.iter().zip(&rates.reduced).zip(decisions);
+        let estimates = rates.effects.iter().zip(&rates.reduced).zip(decisions).zip(surplus);
         let mut claims = Vec::new();
-        for (((cell, system), margin), ((effect, reduced), decision)) in
+        for (((cell, system), margin), (((effect, reduced), decision), surplus)) in
             self.keys().zip(margins).zip(estimates)
         {
+            let is_uneven = decision.verdict == Verdict::Uneven
+                || matches!(decision.doubt, Some(Doubt::PerhapsUneven { .. }));
+            let total = effect.zip(surplus).map(|(effect, more)| (effect.log + more.log).exp());
             if self.counts.get(system) == Some(&true) {
                 claims.push(Claim {
                     cell: cell.id,
@@ -138,6 +142,7 @@ impl Samples {
                     effect: *effect,
                     is_measured: reduced.is_some(),
                     has_failed: decision.verdict == Verdict::Failed,
+                    stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
                 });
             }
         }
@@ -150,18 +155,31 @@ impl Samples {
         self.cells.iter_mut().for_each(|cell| cell.update(base));
         let rates = self.quantity(|cell, system| cell.relative_rate(system));
         let cpu = self.quantity(|cell, system| cell.relative_cpu(system));
-        let [mut rate_decisions, cpu_decisions] =
-            self.rules.decisions([&rates.effects, &cpu.effects]);
+        let has_failed: Vec<bool> = self
+            .keys()
+            .map(|(cell, system)| cell.has_failed(system) || cell.has_failed(base))
+            .collect();
+        // What failed is no discovery.
+        let judged = |effects: &[Option<Effect>]| -> Vec<Option<Effect>> {
+            let all = effects.iter().zip(&has_failed);
+            all.map(|(effect, failed)| effect.filter(|_| !failed)).collect()
+        };
+        let [mut rate_decisions, mut cpu_decisions] =
+            self.rules.decisions([&judged(&rates.effects), &judged(&cpu.effects)]);
         let surplus: Vec<Option<Surplus>> =
             self.keys().map(|(cell, system)| cell.surplus(system)).collect();
         self.rules.see_uneven(&mut rate_decisions, &rates.effects, &surplus);
-        for ((cell, system), decision) in self.keys().zip(&mut rate_decisions) {
+        for (((_, system), decision), has_failed) in
+            self.keys().zip(&mut rate_decisions).zip(&has_failed)
+        {
             decision.verdict = match decision.verdict {
-                _ if cell.has_failed(system) || cell.has_failed(base) => Verdict::Failed,
+                _ if *has_failed => Verdict::Failed,
                 _ if system == base => Verdict::Same,
                 verdict => verdict,
             };
         }
+        let failed = cpu_decisions.iter_mut().zip(&has_failed).filter(|(_, failed)| **failed);
+        failed.for_each(|(decision, _)| decision.verdict = Verdict::Failed);
         Decided { rates, rate_decisions, surplus, cpu, cpu_decisions }
     }
 

@@ -70,7 +70,8 @@ pub(crate) fn steps(
     let lines = lines(&record.systems, samples.base());
     let pairs = pairs(&lines, samples.base());
     let (rates, decisions) = samples.compare(&pairs);
-    let compared = Compared { base: samples.base(), cells, pairs, rates, decisions };
+    let (base, systems) = (samples.base(), record.systems.len());
+    let compared = Compared { base, systems, cells, pairs, rates, decisions };
     let (mut steps, mut summaries) = (Vec::new(), Vec::new());
     for (number, planned) in record.study.cells.iter().enumerate() {
         for line in &lines {
@@ -128,7 +129,9 @@ fn pairs(lines: &[Vec<usize>], base: usize) -> Vec<(usize, usize)> {
 /// Pairs of systems, compared in every cell.
 struct Compared<'a> {
     base: usize,
-    /// The judged cells, in which all systems are compared with the base.
+    systems: usize,
+    /// The judged cells, in which all systems are compared with the base: cells in the study's order, in each of them
+    /// all systems.
     cells: &'a [CellJudgement],
     pairs: Vec<(usize, usize)>,
     rates: Quantity,
@@ -144,10 +147,8 @@ impl Compared<'_> {
         let called = decision.map_or(Verdict::Undecided, |it| it.verdict);
         let effect = index.and_then(|index| *self.rates.effects.get(index)?);
         let effect = effect.filter(|_| called != Verdict::Failed);
-        let of_base = self
-            .cells
-            .iter()
-            .find(|judged| from == self.base && (judged.cell, judged.system) == (cell, to));
+        let judged = || self.cells.get(number * self.systems + to);
+        let of_base = if from == self.base { judged() } else { None };
         let (ratio, verdict) = match of_base {
             Some(judged) => (judged.rqps, judged.verdict),
             None => (index.and_then(|index| self.rates.shown(index)), called),

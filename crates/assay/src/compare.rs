@@ -25,7 +25,6 @@ pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> 
 /// `assay gate`: the same for CI, with an exit code by verdict.
 pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
     let junit = args.junit.as_deref();
-    report::check_file(junit)?;
     match args.request() {
         Some(request) => from_request(&request, &args.measuring, junit, cache_dir),
         None => judge_by_limits(args),
@@ -34,7 +33,7 @@ pub(crate) fn gate(args: &Gate, cache_dir: Option<&Path>) -> Result<Exit> {
 
 /// Judges a study of the ledger by the limits of a gate, or by its own.
 fn judge_by_limits(args: &Gate) -> Result<Exit> {
-    report::check(&args.measuring.output)?;
+    report::check(&args.measuring.output, args.junit.as_deref(), &args.measuring.ledger)?;
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
@@ -82,7 +81,7 @@ fn from_request(
     junit: Option<&Path>,
     cache_dir: Option<&Path>,
 ) -> Result<Exit> {
-    report::check(&args.output)?;
+    report::check(&args.output, junit, &args.ledger)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
@@ -113,7 +112,7 @@ fn overruled(request: &Request, study: &Study) -> Option<String> {
 
 /// `assay resume`: continues a study after an interruption.
 pub(crate) fn resume(args: &Resume, cache_dir: Option<&Path>) -> Result<Exit> {
-    report::check(&args.measuring.output)?;
+    report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     // The ledger is only read here, so that a mistyped name creates no file.
     let found = study_id::find(&Ledger::open_read_only(&file)?, args.study.as_deref(), |it| {

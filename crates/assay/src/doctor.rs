@@ -112,8 +112,8 @@ mod tests {
     fn longer_presets_detect_smaller_changes() {
         let list = prospects(2, None).unwrap();
         let reads: Vec<f64> = list.iter().map(|it| it.reads.unwrap()).collect();
-        // Presets quick and standard may both detect whatever exceeds the threshold.
-        assert!(reads.is_sorted_by(|one, other| one >= other) && reads[0] > reads[2], "{list:?}");
+        // Presets quick and standard both detect whatever exceeds the threshold; standard has more comparisons.
+        assert!(reads[0] > 2.0 * reads[1] && reads[2] < 1.02 * reads[1], "{list:?}");
         assert!(list[2].several > list[2].reads && list[1].several.is_none(), "{list:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C. The first one stops the work in good order: at once, except that a slice is finished first. The second one
+//! Ctrl-C. The first one stops the work in good order: at once, except that a round is finished first. The second one
 //! ends assay itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ impl Interrupt {
                 std::process::exit(Exit::Interrupted as i32);
             }
             if stop.ask() && takes_long.load(Ordering::SeqCst) {
-                print("finishing the current slice; press Ctrl-C again to end at once, without it");
+                print("finishing the current round; press Ctrl-C again to end at once, without it");
             }
         })
         .context("cannot listen for signals")?;

@@ -1,6 +1,7 @@
 //! `assay report`, `studies` and `tests`, and how every command writes its result: stdout has only the result.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ use crate::{paths, study, study_id};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
-    check(&args.output)?;
+    check(&args.output, None, &args.ledger)?;
     let record = found(&args.ledger, args.study.as_deref())?;
     let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
     let running = !record.finished && is_measured(&record);
@@ -49,7 +50,7 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
 
 /// Lists the studies of the ledger.
 pub(crate) fn studies(args: &Studies) -> Result<Exit> {
-    check(&args.output)?;
+    check(&args.output, None, &args.ledger)?;
     let file = paths::ledger_file(args.ledger.file.as_deref())?;
     // If there is no ledger yet, there are no studies, unless the user named the ledger.
     let is_new = args.ledger.file.is_none() && !file.exists();
@@ -103,18 +104,24 @@ pub(crate) fn write_gate(
     let render = |format, options: &TextOptions| {
         assay_report::render_gate(record, &judgement, format, options)
     };
-    put(output, render)?;
+    // CI reads this file even if the other one cannot be written.
     if let Some(file) = junit {
         write_file(file, &assay_report::junit(record, &judgement))?;
     }
+    put(output, render)?;
     let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
     Ok(match judgement.gate.as_ref().map(GateJudgement::verdict) {
         None => of_cells(&judgement),
         Some(GateVerdict::Passed) => Exit::Done,
-        Some(GateVerdict::Undecided) if allows => Exit::Done,
+        // Nothing measured is no pass.
+        Some(GateVerdict::Undecided) if allows && has_estimates(&judgement) => Exit::Done,
         Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
         Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
     })
+}
+
+fn has_estimates(judgement: &Judgement) -> bool {
+    judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.rqps.is_some())
 }
 
 /// Like [`write_gate`], for a study that was just measured: if the file cannot be written after all, the report goes to
@@ -197,36 +204,72 @@ impl Hint for NoFormat {
     }
 }
 
-/// Refuses a place that cannot be written to, and an unknown format, before anything is measured.
-pub(crate) fn check(output: &Output) -> Result<()> {
+/// Refuses an unknown format and files that cannot be written or that hold something else, before anything is measured.
+pub(crate) fn check(output: &Output, junit: Option<&Path>, ledger: &LedgerArg) -> Result<()> {
     format(output)?;
-    check_file(output.output.as_deref())
+    let ledger = paths::ledger_file(ledger.file.as_deref())?;
+    let report = output.output.as_deref();
+    for (option, file) in [("-o", report), ("--junit", junit)] {
+        let Some(file) = file else { continue };
+        // SQLite keeps the last changes in files beside it.
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let mut part = ledger.clone().into_os_string();
+            part.push(suffix);
+            if is_same(file, Path::new(&part)) {
+                return Err(NoPlace::Ledger(file.to_owned(), option).into());
+            }
+        }
+        check_place(option, file)?;
+    }
+    match report.zip(junit) {
+        Some((report, junit)) if is_same(report, junit) => {
+            Err(NoPlace::Twice(junit.to_owned(), "--junit").into())
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Refuses a file that cannot be written.
-pub(crate) fn check_file(file: Option<&Path>) -> Result<()> {
-    Ok(file.map_or(Ok(()), check_place)?)
+/// Whether two names are of the same regular file, which may not exist yet.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let directory = fs_err::canonicalize(directory.unwrap_or(Path::new("."))).ok()?;
+        Some(directory.join(path.file_name()?))
+    };
+    match (fs_err::metadata(one), fs_err::metadata(other)) {
+        (Ok(one), Ok(other)) => {
+            one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino())
+        }
+        (Err(_), Err(_)) => resolved(one).is_some_and(|one| Some(one) == resolved(other)),
+        _ => false,
+    }
 }
 
 /// The file of `-o` cannot take a result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
     /// It is a directory.
-    #[error("`{}` is a directory; `-o` takes a file", .0.display())]
-    Directory(PathBuf),
+    #[error("`{}` is a directory; `{}` takes a file", .0.display(), .1)]
+    Directory(PathBuf, &'static str),
     /// Its directory does not exist.
-    #[error("`{}` cannot be written: `-o` names a file in a directory that exists", .0.display())]
-    NoDirectory(PathBuf),
+    #[error("`{}` cannot be written: `{}` names a file in a directory that exists", .0.display(), .1)]
+    NoDirectory(PathBuf, &'static str),
+    /// It is the ledger.
+    #[error("`{}` is the ledger, which `{}` would overwrite", .0.display(), .1)]
+    Ledger(PathBuf, &'static str),
+    /// Both options name it.
+    #[error("`-o` and `{}` both name `{}`", .1, .0.display())]
+    Twice(PathBuf, &'static str),
     /// The kernel refuses it.
     #[error("`{}` cannot be written", .0.display())]
-    Refused(PathBuf, #[source] std::io::Error),
+    Refused(PathBuf, &'static str, #[source] std::io::Error),
 }
 
 impl Hint for NoPlace {
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Refused(..) => {
-                vec!["`-o` takes a file in a directory that you can write to".to_owned()]
+            Self::Refused(_, option, _) => {
+                vec![format!("`{option}` takes a file in a directory that you can write to")]
             }
             _ => Vec::new(),
         }
@@ -234,18 +277,18 @@ impl Hint for NoPlace {
 }
 
 /// Checks that a result can be written to a file. The file stays as it is: it is neither emptied nor created.
-fn check_place(path: &Path) -> Result<(), NoPlace> {
+fn check_place(option: &'static str, path: &Path) -> Result<(), NoPlace> {
     if path.is_dir() {
-        return Err(NoPlace::Directory(path.to_owned()));
+        return Err(NoPlace::Directory(path.to_owned(), option));
     }
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
     if !directory.is_dir() {
-        return Err(NoPlace::NoDirectory(path.to_owned()));
+        return Err(NoPlace::NoDirectory(path.to_owned(), option));
     }
-    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), source))
+    try_to_open(path).map_err(|source| NoPlace::Refused(path.to_owned(), option, source))
 }
 
 fn try_to_open(path: &Path) -> std::io::Result<()> {
@@ -333,14 +376,14 @@ mod tests {
         let [kept, new, below] =
             ["kept.html", "new.html", "no/x.html"].map(|name| folder.path().join(name));
         fs_err::write(&kept, "what was there").unwrap();
-        check_place(&kept).unwrap();
-        check_place(&new).unwrap();
+        check_place("-o", &kept).unwrap();
+        check_place("-o", &new).unwrap();
         assert_eq!(fs_err::read_to_string(&kept).unwrap(), "what was there");
         assert!(!new.exists());
-        assert!(matches!(check_place(folder.path()), Err(NoPlace::Directory(_))));
-        assert!(matches!(check_place(&below), Err(NoPlace::NoDirectory(_))));
+        assert!(matches!(check_place("-o", folder.path()), Err(NoPlace::Directory(..))));
+        assert!(matches!(check_place("-o", &below), Err(NoPlace::NoDirectory(..))));
         // Nobody can create a file there, not even root.
-        let refused = check_place(Path::new("/proc/x.html")).unwrap_err();
+        let refused = check_place("-o", Path::new("/proc/x.html")).unwrap_err();
         assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
         assert_eq!(refused.hints().len(), 1);
     }

@@ -20,7 +20,8 @@ sim   simulates studies whose truth is known and counts right and wrong verdicts
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns
 plot  writes the tables in docs/method.md and docs/statistics.md, and the plots in docs/plots
 
-Results are appended to docs/calibration, and a command that was interrupted goes on where it stopped.
+Results are appended to docs/calibration, and a command that was interrupted goes on where it stopped. Servers that an
+interrupted \"half a CPU\" leaves behind are in `assay server list`.
 --short measures little, to see that everything works, and writes to target/calibration";
 
 /// Carries out one of the commands.

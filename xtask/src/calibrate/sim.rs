@@ -61,6 +61,14 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     lines.replace(merged(lines.values()))
 }
 
+/// The fingerprint of the statistics and the simulation, as they are now.
+pub(super) fn fingerprint() -> Result<String> {
+    let program = machine::build("assay-sim")?;
+    let told = machine::done(Command::new(program).args(["calibrate", "cases"]))?;
+    let first = told.lines().next().context("assay-sim names no cases")?;
+    Ok(first.to_owned())
+}
+
 /// The same results with one line for all batches of a case that follow each other: what was interrupted is done, and
 /// the file stays small.
 fn merged(lines: &[Value]) -> Vec<Value> {

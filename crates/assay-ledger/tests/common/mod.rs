@@ -249,7 +249,7 @@ fn cell() -> impl Strategy<Value = PlannedCell> {
 fn study() -> impl Strategy<Value = Study> {
     let preset = select(vec![Preset::Smoke, Preset::Quick, Preset::Standard, Preset::Published]);
     let set = select(vec![TestSet::Set27, TestSet::Set32, TestSet::Set42, TestSet::Set47]);
-    let words = (text(), text(), preset, set);
+    let words = ("[0-9a-z][0-9A-Za-z._-]{0,12}", text(), preset, set);
     let times = (BLOCKS, 1..=*ROUNDS.end(), any::<u32>());
     let numbers = (moment(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, times);
     let experiment = select(vec![Experiment::Interleaved, Experiment::Sequential]);

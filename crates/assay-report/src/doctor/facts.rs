@@ -273,7 +273,7 @@ fn spread(Quantiles { median, p99 }: Quantiles) -> String {
 }
 
 /// The turn by which machines are judged, milliseconds: that of reads.
-const JUDGED_MS: f64 = 5.0;
+const JUDGED_MS: f64 = 2.0;
 
 /// Standard error of a ratio in such turns after ten seconds that is unusual, and that is hopeless.
 const NOISY: [f64; 2] = [0.006, 0.02];

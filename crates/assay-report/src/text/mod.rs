@@ -59,7 +59,7 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         Section::Verbatim(again(&report.again)),
     ];
     let mut lines: Vec<String> = Vec::new();
-    for section in report.gate.iter().flat_map(gate_sections).chain(sections) {
+    for section in report.gate.iter().flat_map(|gate| gate_sections(gate, width)).chain(sections) {
         push_section(&mut lines, section.lines(width));
     }
     if lines.len() > SCREEN {
@@ -79,7 +79,7 @@ pub(crate) fn render_gate(report: &Report, gate: &Gate, options: TextOptions) ->
     let last = format!("study {id}: `assay report {id}` shows every test");
     let rest = [Section::Prose(report.warning_lines()), Section::Prose(vec![last])];
     let mut lines: Vec<String> = Vec::new();
-    for section in gate_sections(gate).into_iter().chain(rest) {
+    for section in gate_sections(gate, options.width).into_iter().chain(rest) {
         push_section(&mut lines, section.lines(options.width));
     }
     if options.color {
@@ -88,12 +88,12 @@ pub(crate) fn render_gate(report: &Report, gate: &Gate, options: TextOptions) ->
     lines.join("\n") + "\n"
 }
 
-fn gate_sections(gate: &Gate) -> [Section; 3] {
+fn gate_sections(gate: &Gate, width: usize) -> [Section; 3] {
     let mut rest = gate.rest.clone();
     rest.push(gate.basis.clone());
     [
         Section::Prose(vec![gate.headline.clone()]),
-        Section::Verbatim(gate::lines(gate)),
+        Section::Verbatim(gate::lines(gate, width)),
         Section::Prose(rest),
     ]
 }

@@ -178,7 +178,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         assay_version: &study.assay_version,
         started: rfc3339(study.started_ms),
         took: duration(record.elapsed_s()),
-        budget: duration(study.budget_s),
+        budget: duration(record.budget_s()),
     }
 }
 

@@ -39,7 +39,7 @@ impl<'a> Gate<'a> {
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Option<Self> {
         let judged = study.judgement.gate.as_ref()?;
         let allows = study.record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
-        let has_stopped = judged.verdict() == GateVerdict::Exceeded;
+        let has_stopped = has_stopped(study);
         let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
         // A study stops at the first excess, so its undecided tests need no advice.
         listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
@@ -52,6 +52,12 @@ impl<'a> Gate<'a> {
             several_systems: study.compared.len() > 1,
         })
     }
+}
+
+/// Whether the study ended before all tests were decided, because one exceeded its limit.
+fn has_stopped(study: &JudgedStudy) -> bool {
+    let judged = study.judgement.gate.as_ref();
+    judged.is_some_and(|gate| gate.verdict() == GateVerdict::Exceeded)
 }
 
 fn answer(verdict: GateVerdict, allows_undecided: bool) -> &'static str {
@@ -112,6 +118,9 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
         (GateVerdict::Failed, _) => {
             let of_base = || study.judgement.cell(cell.cell, study.base)?.failure.clone();
             judged.and_then(|it| it.failure.clone()).or_else(of_base)
+        }
+        (GateVerdict::Undecided, _) if has_stopped(study) => {
+            Some("the study stopped once a limit was exceeded".to_owned())
         }
         (_, Some(Doubt::AtThreshold)) => Some(
             "the slowdown is about as large as the limit: measuring longer hardly helps, another limit does"

@@ -11,9 +11,6 @@ use super::Kind;
 /// Tests of a study.
 const TESTS: usize = 32;
 
-/// Blocks of a study.
-const BLOCKS: u32 = 4;
-
 /// A kind of study to simulate many times.
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -54,7 +51,6 @@ impl Case {
             if threshold == 0.02 { String::new() } else { format!("/t{}", 100.0 * threshold) };
         let words = ["mariadb@10.11", "mariadb@11.8"].map(str::to_owned);
         let request = Request {
-            blocks: Some(BLOCKS),
             budget_s: Some(60.0 * minutes),
             threshold: Some(threshold),
             ..Request::of_systems(&words)
@@ -160,6 +156,7 @@ pub fn cases() -> Vec<Case> {
     };
     for (machine, model) in [
         ("quiet", SpeedModel::QUIET),
+        ("noisy", SpeedModel::NOISY),
         ("bursts", busy),
         ("stalls", stalls),
         ("drift", drift),

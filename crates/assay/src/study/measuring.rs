@@ -1,4 +1,4 @@
-//! Measures: all systems taking turns in a cell while the others are frozen, or one system once and long.
+//! Measures: all systems taking turns in a cell, or one system once and long.
 
 use std::time::{Duration, Instant as Clock};
 
@@ -24,7 +24,7 @@ impl StudyExecutor<'_, '_> {
     /// Connects the clients of every system.
     pub(super) fn connect(&mut self, cell: usize, block: u32, order: &[usize]) -> Result<Outcome> {
         let planned = self.cell(cell)?;
-        let blocks = self.recorder.study().blocks;
+        let blocks = self.recorder.record().blocks_max();
         self.tell_standing(&format!("block {} of {blocks}, {}", block + 1, planned.id.test));
         for &system in order {
             match self.connect_frozen(system, &planned) {
@@ -75,8 +75,8 @@ impl StudyExecutor<'_, '_> {
         let seed = self.recorder.study().seed;
         let connected: Vec<usize> = self.clients.keys().copied().collect();
         let mut systems = vec![Vec::new(); connected.len()];
-        if !freezes {
-            self.servers.values_mut().try_for_each(Instance::thaw)?;
+        if !freezes && let Err((system, error)) = self.each_server(&connected, Instance::thaw) {
+            return self.failed(system, error);
         }
         for turn in 0..TRACES {
             if turn >= TRACES_MIN && began.elapsed() > TRACE_LIMIT {
@@ -93,8 +93,8 @@ impl StudyExecutor<'_, '_> {
                 }
             }
         }
-        if !freezes {
-            self.servers.values_mut().try_for_each(Instance::freeze)?;
+        if !freezes && let Err((system, error)) = self.each_server(&connected, Instance::freeze) {
+            return self.failed(system, error);
         }
         Ok(Outcome::Traced { systems, seconds: began.elapsed().as_secs_f64() })
     }
@@ -130,7 +130,8 @@ impl StudyExecutor<'_, '_> {
     ) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
-        let seconds = f64::from(planned.slice_ms) / 1000.0 * order.len() as f64;
+        let warm_ms = f64::from(planned.turns()) * planned.warm_time_us() as f64 / 1000.0;
+        let seconds = (f64::from(planned.slice_ms) + warm_ms) / 1000.0 * order.len() as f64;
         let slots = order.iter().zip(0..);
         let slots: Vec<Slot> =
             slots.map(|(&system, position)| Slot { system, block, round, position }).collect();
@@ -175,7 +176,8 @@ impl StudyExecutor<'_, '_> {
         ended.collect()
     }
 
-    /// The turns of a round: the systems in random order, then in the reverse order, and so on.
+    /// The turns of a round: the systems in random order, then in the reverse order, and so on. A round with a single
+    /// turn has the reverse of the order before it, or the next one has the reverse of its order.
     fn alternate(
         &mut self,
         cell: usize,
@@ -187,31 +189,34 @@ impl StudyExecutor<'_, '_> {
         let turns = planned.turns();
         let slot = open.first().map(|(_, open)| open.slot());
         let (block, round) = slot.map_or((0, 0), |slot| (slot.block, slot.round));
+        let systems: Vec<usize> = open.iter().map(|(system, _)| *system).collect();
         if !freezes {
-            self.each_server(open, Instance::thaw)?;
+            self.each_server(&systems, Instance::thaw)?;
         }
         for turn in 0..turns {
             let number = round.wrapping_mul(turns).wrapping_add(turn);
-            for index in round_order(seed, block, cell, number, open.len()) {
-                let Some((system, open)) = open.get_mut(index) else { continue };
-                let done = self.turn(planned, *system, open, turn, freezes);
-                done.map_err(|error| (*system, error))?;
+            // The first turns begin in the order of the round.
+            for system in round_order(seed, block, cell, number, open.len()) {
+                let found = open.iter_mut().find(|(of, _)| *of == system);
+                let Some((_, open)) = found else { continue };
+                let done = self.turn(planned, system, open, turn, freezes);
+                done.map_err(|error| (system, error))?;
             }
         }
         if !freezes {
-            self.each_server(open, Instance::freeze)?;
+            self.each_server(&systems, Instance::freeze)?;
         }
         Ok(())
     }
 
     fn each_server(
         &mut self,
-        open: &[(usize, OpenSlice)],
+        systems: &[usize],
         change: impl Fn(&mut Instance) -> Result<(), assay_servers::Error>,
     ) -> Result<(), (usize, anyhow::Error)> {
-        for (system, _) in open {
-            let server = self.server(*system).map_err(|error| (*system, error))?;
-            change(server).map_err(|error| (*system, error.into()))?;
+        for &system in systems {
+            let server = self.server(system).map_err(|error| (system, error))?;
+            change(server).map_err(|error| (system, error.into()))?;
         }
         Ok(())
     }

@@ -78,8 +78,10 @@ pub(crate) fn resume(
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
     trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
     fits_here(&record, env).map_err(unnamed)?;
-    let here = host(examine_before(&record.study, env), env).map_err(unnamed)?;
+    let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
+    let here = Host { doctor: examine_before(&record.study, env), ..here };
+    env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = again::get_again(&record, env).map_err(named)?;
     let (setups, key) = (&record.study.setups, record.study.id_key);

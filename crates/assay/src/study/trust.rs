@@ -95,6 +95,9 @@ impl Hint for Distrust {
     }
 }
 
+/// No slice has longer warm parts than this many times its measured parts.
+const WARM_MOST: u64 = 10;
+
 /// Checks that what is still to be measured was planned within what was to be spent. Sizes of write slices are
 /// checked where their rates are known: [`check_events`].
 pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
@@ -102,8 +105,16 @@ pub(crate) fn check_plan(record: &StudyRecord) -> Result<(), Distrust> {
     let wrong = |what| Err(Distrust::Plan { study: study.id.clone(), what });
     let longest_s = longest_slice_s(study.budget_s);
     for cell in &study.cells {
-        let warm_ms = u32::try_from(cell.warm_time_us().div_ceil(1000)).unwrap_or(u32::MAX);
-        let (test, lasts_ms) = (cell.id.test, warm_ms.max(cell.warm_ms).max(cell.slice_ms));
+        let warm_ms = u64::from(cell.turns()) * cell.warm_time_us().div_ceil(1000);
+        let slice_ms = u64::from(cell.slice_ms);
+        let test = cell.id.test;
+        // Before it is chosen, a turn's warm part is no longer than its measured part, but at least a millisecond.
+        if study.experiment == Experiment::Interleaved && warm_ms > WARM_MOST * slice_ms {
+            return wrong(format!(
+                "a slice of {test} has {warm_ms} ms of warm parts for {slice_ms} ms of measured ones"
+            ));
+        }
+        let lasts_ms = cell.warm_ms.max(cell.slice_ms);
         // As planned: in whole milliseconds, rounded up.
         if f64::from(lasts_ms) >= longest_s * 1000.0 + 1.0 {
             return wrong(format!(

@@ -35,7 +35,8 @@ struct Plot {
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path) -> Result<()> {
     let simulated = Lines::open(&root.join(super::sim::RESULTS))?;
-    let (simulated, stale) = sim::Case::latest(simulated.values());
+    let fingerprint = super::sim::fingerprint()?;
+    let (simulated, stale) = sim::Case::of(simulated.values(), &fingerprint);
     if stale > 0 {
         println!("left out {stale} lines that other statistics or another simulation gave");
     }

@@ -11,7 +11,7 @@ use super::{Plot, percent, percent_between};
 use crate::calibrate::lines::{number, text};
 
 /// Lengths of turns, milliseconds.
-const TURNS_MS: [u32; 6] = [5, 10, 25, 50, 200, 1000];
+const TURNS_MS: [u32; 7] = [2, 5, 10, 25, 50, 200, 1000];
 
 pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
     vec![
@@ -371,7 +371,7 @@ mod tests {
             lines.push(line("long", &format!("scan {time}"), [1.03 + off; 3], ""));
         }
         let table = turns(&lines);
-        assert!(table.contains("| scan | 1.012 ± 0.002 |  |"), "{table}");
+        assert!(table.contains("| scan |  | 1.012 ± 0.002 |  |"), "{table}");
         assert!(table.trim_end().ends_with("| 1.032 ± 0.002 |"), "{table}");
         let svg = turns_plot(&lines);
         assert!(svg.contains("scan (60 s)") && svg.matches("class=\"e c").count() == 2, "{svg}");

@@ -22,11 +22,10 @@ pub(super) struct Case {
 const QUANTITIES: [(&str, &str); 2] = [("qps", "QPS"), ("cpu", "CPU per operation")];
 
 impl Case {
-    /// The cases, in the order of their names, of the lines that have the fingerprint of the last one. Returns the
-    /// number of the others as well.
-    pub(super) fn latest(lines: &[Value]) -> (Vec<Self>, usize) {
+    /// The cases, in the order of their names, of the lines that have this fingerprint. Returns the number of the
+    /// others as well.
+    pub(super) fn of(lines: &[Value], fingerprint: &str) -> (Vec<Self>, usize) {
         let mut cases: Vec<Self> = Vec::new();
-        let fingerprint = lines.last().map_or("", |line| text(line, "fingerprint"));
         let is_latest = |line: &&Value| text(line, "fingerprint") == fingerprint;
         let stale = lines.iter().filter(|line| !is_latest(line)).count();
         for line in lines.iter().filter(is_latest) {
@@ -396,6 +395,9 @@ mod tests {
         json!({"case": case, "studies": studies, "qps": quantity, "cpu": quantity, "false_share": 0.5})
     }
 
+    /// That of [`line`], which has none.
+    const FINGERPRINT: &str = "";
+
     #[test]
     fn batches_are_added_up_by_case() {
         let mut stale = line("virtual/one-3/5m", 50, 9);
@@ -406,7 +408,7 @@ mod tests {
             line("x/null/10m", 50, 0),
             line("virtual/one-3/5m", 50, 1),
         ];
-        let (cases, stale) = Case::latest(&lines);
+        let (cases, stale) = Case::of(&lines, FINGERPRINT);
         assert_eq!((cases.len(), stale), (2, 1));
         let first = &cases[0];
         assert_eq!(first.name, "virtual/one-3/5m");
@@ -420,7 +422,7 @@ mod tests {
         let names =
             ["virtual/null/5m", "virtual/null/10m", "virtual/one-3/5m", "virtual/one-2/10m/t1"];
         let lines: Vec<Value> = names.iter().map(|name| line(name, 50, 1)).collect();
-        let (cases, _) = Case::latest(&lines);
+        let (cases, _) = Case::of(&lines, FINGERPRINT);
         let table = |name| tables(&cases).into_iter().find(|it| it.name == name).unwrap().text;
         assert_eq!(table("sim-errors").lines().count(), 2 + 3);
         assert_eq!(table("sim-power").lines().count(), 2 + 4);

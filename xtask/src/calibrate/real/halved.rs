@@ -87,7 +87,7 @@ impl Drop for Limit {
     fn drop(&mut self) {
         match self {
             Self::Group(group) => {
-                // A group with processes cannot be removed: the server goes back to where it came from.
+                // A group with processes cannot be removed: the server moves to the group above, which has no quota.
                 let parent = group.parent().map(|parent| parent.join("cgroup.procs"));
                 let pids = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
                 if let Some(parent) = parent {
