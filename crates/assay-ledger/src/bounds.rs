@@ -10,7 +10,8 @@ use assay_model::limits::{
 };
 use assay_model::{
     Attachment, Block, CellId, Class, DataSet, Definition, Distribution, Examination, Gate,
-    Instance, Noise, PlannedCell, Quantiles, Series, Setup, Slice, Study, StudyEvent, System,
+    Instance, Noise, PlannedCell, Quantiles, Series, Setup, Slice, Study, StudyEvent, StudySummary,
+    System,
 };
 
 use crate::histogram;
@@ -69,17 +70,26 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a study has a name as assay gives them. It is part of commands that reports show.
-fn is_name(id: &str) -> bool {
+/// Refuses a name that is none of those that assay gives to studies. It is part of commands that reports show.
+fn name(id: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !id.starts_with('-') && !id.is_empty() && id.len() <= NAME_BYTES && id.chars().all(is_part)
+    let sizes = 1..=NAME_BYTES;
+    if !id.starts_with('-') && sizes.contains(&id.len()) && id.chars().all(is_part) {
+        Ok(())
+    } else {
+        Err("it has a name that assay gives to no study".to_owned())
+    }
+}
+
+impl Bounded for StudySummary {
+    fn check(&self) -> Result<(), String> {
+        name(&self.id)
+    }
 }
 
 impl Bounded for Study {
     fn check(&self) -> Result<(), String> {
-        if !is_name(&self.id) {
-            return Err("the study has a name that assay gives to none".to_owned());
-        }
+        name(&self.id)?;
         moment("started_ms", self.started_ms)?;
         within("threshold", self.threshold, &THRESHOLDS)?;
         within("budget_s", self.budget_s, &BUDGETS_S)?;

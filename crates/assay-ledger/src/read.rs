@@ -86,7 +86,7 @@ fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     rows(&snapshot, sql, [], |row| {
         let fields = Fields::new("study", "id", row);
         let id: String = fields.get("id")?;
-        Ok(StudySummary {
+        fields.checked(StudySummary {
             started_ms: fields.get("started_ms")?,
             preset: fields.word("preset")?,
             set: fields.word("test_set")?,

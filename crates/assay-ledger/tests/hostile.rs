@@ -34,6 +34,24 @@ fn read(path: &Path) -> Error {
     Ledger::open_read_only(path).unwrap().read("sample").unwrap_err()
 }
 
+/// Reports and lists tell users to run commands with the names of studies.
+#[test]
+fn names_that_a_shell_would_execute_are_refused() {
+    for name in ["x;touch y;#", "$(touch y)", "-rf", "../x", "a b", ""] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ledger.db");
+        fs_err::write(&path, sound()).unwrap();
+        let connection = Connection::open(&path).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        connection.execute("UPDATE study SET id = ?", [name]).unwrap();
+        drop(connection);
+        let ledger = Ledger::open_read_only(&path).unwrap();
+        for error in [ledger.studies().unwrap_err(), ledger.read(name).unwrap_err()] {
+            assert!(error.to_string().contains("a name that assay gives to no study"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn invalid_numbers_are_named() {
     let sound = sound();
@@ -83,7 +101,8 @@ fn invalid_numbers_are_named() {
         ),
         ("slice SET run = 99", "`slice`, row 1: `run` is 99, not one of the study"),
         (
-            "slice SET client_cpu_ns = 1, client_runq_ns = NULL",
+            "slice SET client_cpu_ns = 1, client_user_ns = 1, client_sys_ns = 1,
+               client_context_switches = 1, client_runq_ns = NULL",
             "`slice`, row 1: `client_runq_ns` is",
         ),
         ("slice SET host_busy_ns = 1, host_other_ns = -1", "`slice`, row 1: `host_other_ns` is -1"),
@@ -134,8 +153,9 @@ fn only_regular_files_are_opened() {
 #[test]
 fn a_block_lists_each_cell_once() {
     let error = read_changed(&sound(), |file| {
-        file.execute("INSERT OR REPLACE INTO block VALUES ('sample', 0, 2, '[0,0]', 1)", [])
-            .unwrap();
+        let sql = "INSERT OR REPLACE INTO block (study, number, rounds, cells, run)
+             VALUES ('sample', 0, 2, '[0,0]', 1)";
+        file.execute(sql, []).unwrap();
     });
     assert!(error.to_string().ends_with("`block`, row 0: `cells` has one twice"), "{error}");
 }

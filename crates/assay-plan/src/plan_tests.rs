@@ -23,6 +23,40 @@ fn quick_is_the_published_set_on_one_small_table() {
     assert!(plan.study.blocks >= 4);
 }
 
+/// Error that is kept for blocks that never come would be wasted.
+#[test]
+fn a_study_plans_the_blocks_that_its_budget_has_time_for() {
+    let blocks = |change: &dyn Fn(&mut Request)| {
+        let mut request = request();
+        change(&mut request);
+        plan(&request, MACHINE).unwrap().study.blocks
+    };
+    let of_budget = |seconds| blocks(&|request| request.budget_s = Some(seconds));
+    let all = blocks(&|_| ());
+    assert_eq!([1.0, 60.0, 7200.0].map(of_budget), [4, 4, all]);
+    let some = of_budget(300.0);
+    assert!(4 < some && some < all, "{some} {all}");
+    assert_eq!(blocks(&|request| (request.budget_s, request.blocks) = (Some(1.0), Some(9))), 9);
+}
+
+#[test]
+fn turns_fit_into_slices() {
+    let planned = |turn_s, slice_s| {
+        let request = Request { turn_s: Some(turn_s), slice_s, ..request() };
+        plan(&request, MACHINE).map(|plan| {
+            let cell = &plan.study.cells[0];
+            (cell.turn_ms, cell.slice_ms)
+        })
+    };
+    assert_eq!(planned(0.005, None).unwrap(), (5, 50));
+    assert_eq!(planned(0.2, None).unwrap(), (200, 400));
+    assert_eq!(planned(0.2, Some(0.2)).unwrap(), (200, 200));
+    for (turn_s, slice_s) in [(0.3, 0.2), (0.001, 101.0)] {
+        let refused = planned(turn_s, Some(slice_s));
+        assert!(matches!(refused, Err(Error::OutOfRange { option: "--turn", .. })), "{refused:?}");
+    }
+}
+
 #[test]
 fn passwords_of_running_servers_are_not_stored() {
     let mut request = request();

@@ -55,6 +55,16 @@ fn bounds_decide() {
     assert_eq!(verdicts(&[failed, claim(None)], 1), [Failed, Undecided]);
 }
 
+/// Its usual rate would pass.
+#[test]
+fn a_system_that_stalls_does_not_pass() {
+    let stalled = Claim { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
+    let judged = judge(&[stalled, after(1, 1.0, 0.005)], &Rules::of_blocks(1));
+    assert_eq!(judged.verdict(), GateVerdict::Undecided);
+    assert_eq!(judged.cells[0].doubt, Some(Doubt::PerhapsUneven { total: 0.83 }));
+    assert_eq!(judged.cells[1].verdict, GateVerdict::Passed);
+}
+
 #[test]
 fn the_worst_cell_decides_for_the_study() {
     let of = |claims: &[Claim]| {

@@ -388,6 +388,30 @@ mod tests {
         assert_eq!(refused.hints().len(), 1);
     }
 
+    #[test]
+    fn no_result_replaces_the_ledger_or_another_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let ledger = LedgerArg { file: Some(path("ledger.db")) };
+        let checked = |output: &str, junit: Option<&str>| {
+            let output = Output { format: None, output: Some(path(output)) };
+            check(&output, junit.map(path).as_deref(), &ledger).map_err(|error| error.to_string())
+        };
+        for exists in [false, true] {
+            for file in ["ledger.db", "ledger.db-wal", "./ledger.db"] {
+                assert!(checked("x.txt", Some(file)).unwrap_err().contains("is the ledger"));
+            }
+            assert!(checked("x.md", Some("x.md")).unwrap_err().contains("both name"));
+            checked("x.md", Some("x.xml")).unwrap();
+            if !exists {
+                let files = ["ledger.db", "ledger.db-wal", "x.md"];
+                files.iter().for_each(|it| fs_err::write(path(it), "").unwrap());
+                fs_err::hard_link(path("ledger.db"), path("other.md")).unwrap();
+            }
+        }
+        assert!(checked("other.md", None).unwrap_err().contains("is the ledger"));
+    }
+
     /// The check may have been long ago, when the place still existed.
     #[test]
     fn an_unwritable_report_says_where_the_study_is() {

@@ -276,7 +276,7 @@ fn spread(Quantiles { median, p99 }: Quantiles) -> String {
 const JUDGED_MS: f64 = 2.0;
 
 /// Standard error of a ratio in such turns after ten seconds that is unusual, and that is hopeless.
-const NOISY: [f64; 2] = [0.006, 0.02];
+const NOISY: [f64; 2] = [0.003, 0.01];
 
 /// Seconds for which errors are shown.
 pub(crate) const SHOWN_S: f64 = 10.0;
