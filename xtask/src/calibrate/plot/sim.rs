@@ -178,8 +178,7 @@ fn same(cases: &[Case]) -> String {
 /// Cells in which one system stalls, and cells that vary more than others.
 fn special(cases: &[Case]) -> String {
     let mut rows = Vec::new();
-    for (kind, shown) in [("stalled", "one system stalls"), ("wide", "varies more")]
-    {
+    for (kind, shown) in [("stalled", "one system stalls"), ("wide", "varies more")] {
         let has = |case: &&Case| case.count("qps", &[kind], "cells") > 0.0;
         for case in cases.iter().filter(has) {
             let share = |name| percent_between(case.share("qps", &[kind], name));
