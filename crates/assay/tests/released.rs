@@ -1,5 +1,6 @@
 //! A ledger that a released assay wrote, read by this one: JSON and CSV are the same byte for byte. The expected files
-//! are those that the released assay printed, with its sentences in their present wording.
+//! are those that the released assay printed, with its sentences in their present wording and the intervals of the
+//! present statistics.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

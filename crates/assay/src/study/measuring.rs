@@ -10,6 +10,7 @@ use assay_verdict::Sample;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::executor::StudyExecutor;
+use crate::interrupt::is_asked;
 use crate::systems::{
     Clients, Instance, OpenSlice, Slot, connect_clients, failed_slice, share_out,
 };
@@ -237,10 +238,12 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn disconnect(&mut self) {
         for (system, clients) in std::mem::take(&mut self.clients) {
             let Some(server) = self.servers.get_mut(&system) else { continue };
-            // A server that has ended says so when the next cell connects to it.
+            // A server that has ended says so when the next cell connects to it. A request to stop ends all of them.
             let thawed = server.thaw();
             drop(clients);
-            if let Err(error) = thawed.and_then(|()| server.freeze()) {
+            if let Err(error) = thawed.and_then(|()| server.freeze())
+                && !is_asked()
+            {
                 log::warn!("{error}");
             }
         }
