@@ -311,20 +311,17 @@ mod tests {
         }
     }
 
-    /// As many blocks again, whatever was planned: only what was kept back is left to spend.
+    /// As many blocks again, whatever was planned: each look has the level that spends what was kept back.
     #[test]
-    fn looks_beyond_the_plan_spend_what_was_kept_back() {
+    fn looks_beyond_the_plan_have_levels_of_their_own() {
         for planned in [4, 20, 40] {
             let mut rules = Rules::of_blocks(planned);
             (0..2 * planned).for_each(|block| rules.see(block));
-            let of_look = |look: u32| {
+            let all = levels(2 * planned, planned);
+            for (look, expected) in (1..).zip(all) {
                 let mut effect = effect(0.0, 0.01, 100.0);
                 effect.blocks = look;
-                rules.level(&effect)
-            };
-            let last = of_look(planned);
-            for look in planned + 1..=2 * planned {
-                assert!(of_look(look) < 0.25 * last, "{planned} {look}: {} {last}", of_look(look));
+                assert_eq!(rules.level(&effect), expected, "{planned} {look}");
             }
         }
     }
