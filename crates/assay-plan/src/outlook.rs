@@ -57,6 +57,27 @@ pub fn start_s(cells: &[PlannedCell], systems: usize) -> f64 {
     systems as f64 * of_one
 }
 
+/// Seconds that the parts of a block take, all systems together.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// To start the instances.
+    start_s: f64,
+    /// For one round of every cell.
+    once_s: f64,
+}
+
+impl Times {
+    fn of(cells: &[PlannedCell], systems: usize) -> Self {
+        let once_s = cells.iter().map(|cell| round_s(cell, systems)).sum();
+        Self { start_s: start_s(cells, systems), once_s }
+    }
+
+    /// A block with as few rounds as possible.
+    fn block_s(self) -> f64 {
+        self.start_s + f64::from(ROUNDS_MIN) * self.once_s
+    }
+}
+
 /// The fewest blocks that a study is planned with because of its budget: as many as a verdict needs.
 const BLOCKS_NEEDED: u32 = 4;
 
@@ -66,8 +87,7 @@ const SLOWER: f64 = 1.5;
 /// Blocks for which a budget has time, each as small as possible. The error of verdicts is spread over the planned
 /// blocks, so those that never come would be wasted.
 pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize) -> u32 {
-    let once_s: f64 = cells.iter().map(|cell| round_s(cell, systems)).sum();
-    let block_s = SLOWER * (start_s(cells, systems) + f64::from(ROUNDS_MIN) * once_s);
+    let block_s = SLOWER * Times::of(cells, systems).block_s();
     ((budget_s / block_s) as u32).max(BLOCKS_NEEDED)
 }
 
@@ -81,18 +101,18 @@ pub fn outlook(
     needs: Needs,
     noise: Option<&Noise>,
 ) -> String {
-    let start_s = start_s(&study.cells, systems);
-    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let times = Times::of(&study.cells, systems);
+    let one_pass_s = times.start_s + times.once_s;
     let what = format!(
         "one pass over {} on {} takes about {}",
         counted(study.cells.len() as u64, "test"),
         counted(systems as u64, "system"),
-        about(start_s + once_s),
+        about(one_pass_s),
     );
     if study.experiment == Experiment::Sequential {
         return format!("{what}, and there is only one, so changes cannot be told from chance");
     }
-    let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
+    let block_s = times.block_s();
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
     let needed = needs.blocks.min(study.blocks).max(1);
     if blocks < needed {
@@ -102,7 +122,7 @@ pub fn outlook(
             format!("`--budget {}` or fewer `--tests`", duration_text(enough).replace(' ', ""));
         let why = if left_s < 1.0 {
             "and nothing is left of the budget".to_owned()
-        } else if left_s < start_s + once_s {
+        } else if left_s < one_pass_s {
             format!("more than the {} left", about(left_s))
         } else {
             format!("and a verdict needs {needed} blocks of {ROUNDS_MIN}")
@@ -134,11 +154,9 @@ pub fn outlook(
 
 /// Blocks and rounds that a study can measure in the time that is left.
 fn affordable(study: &Study, systems: usize, left_s: f64) -> Spent {
-    let start_s = start_s(&study.cells, systems);
-    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
-    let block_s = start_s + f64::from(ROUNDS_MIN) * once_s;
-    let blocks = ((left_s / block_s).max(1.0) as u32).min(study.blocks);
-    let rounds = ((left_s / f64::from(blocks) - start_s) / once_s) as u32;
+    let times = Times::of(&study.cells, systems);
+    let blocks = ((left_s / times.block_s()).max(1.0) as u32).min(study.blocks);
+    let rounds = ((left_s / f64::from(blocks) - times.start_s) / times.once_s) as u32;
     let rounds = rounds.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
     Spent { blocks: f64::from(blocks), rounds: f64::from(rounds) }
 }
@@ -186,8 +204,7 @@ pub fn needed(
     needs: Needs,
     noise: Option<&Noise>,
 ) -> Option<(f64, u32)> {
-    let start_s = start_s(&study.cells, systems);
-    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
+    let Times { start_s, once_s } = Times::of(&study.cells, systems);
     let with_blocks = |count: u32| {
         let blocks = f64::from(count);
         let is_enough = |rounds: f64| {
@@ -215,10 +232,8 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment == Experiment::Sequential {
         return None;
     }
-    let once_s: f64 = study.cells.iter().map(|cell| round_s(cell, systems)).sum();
-    let block_s = start_s(&study.cells, systems) + f64::from(ROUNDS_MIN) * once_s;
     let blocks = BLOCKS_MIN.min(study.blocks);
-    let least_s = f64::from(blocks) * block_s;
+    let least_s = f64::from(blocks) * Times::of(&study.cells, systems).block_s();
     (least_s > study.budget_s).then(|| {
         format!(
             "the budget of {} is too short: {} of {} on {} take about {}, not counting loading, and are measured \

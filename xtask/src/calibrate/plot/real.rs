@@ -17,6 +17,7 @@ pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
     vec![
         Table { name: "aa", text: aa(lines) },
         Table { name: "known", text: known(lines) },
+        Table { name: "hour", text: hour(lines) },
         Table { name: "manual", text: manual(lines) },
         Table { name: "turns", text: turns(lines) },
         Table { name: "studies", text: studies(lines) },
@@ -159,6 +160,26 @@ fn known(lines: &[Value]) -> String {
         "median",
         "largest",
     ];
+    markdown(&head, &rows)
+}
+
+/// Studies of an hour with preset standard, by the number of clients.
+fn hour(lines: &[Value]) -> String {
+    let mut rows = Vec::new();
+    for line in of_kind(lines, "hour") {
+        for (quantity, verdict, shown) in QUANTITIES {
+            let halves: Vec<f64> = cells(line)
+                .filter_map(|cell| half_width(interval(cell, quantity)?))
+                .collect();
+            let half = |share| stats::quantile(&halves, share).map_or_else(String::new, percent);
+            let open = cells(line).filter(|it| text(it, verdict) == "undecided").count();
+            let mut row = vec![name(line).to_owned(), shown.to_owned(), halves.len().to_string()];
+            row.extend([half(0.5), half(0.9), open.to_string()]);
+            rows.push(row);
+        }
+    }
+    let head =
+        ["clients", "quantity", "cells", "median half-width", "nine of ten at most", "undecided"];
     markdown(&head, &rows)
 }
 
@@ -343,6 +364,12 @@ mod tests {
         let first = table.lines().nth(2).unwrap();
         assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 50.0 % ["), "{first}");
         assert!(studies(&lines).contains("| aa | 2026-01-01 | m | c | 3 | 0.3 h |"));
+    }
+
+    #[test]
+    fn studies_of_an_hour_are_shown_by_the_number_of_clients() {
+        let lines = [line("hour", "2 1", [1.0, 0.99, 1.01], "undecided")];
+        assert!(hour(&lines).contains("| 2 | QPS | 1 | 1.00 % | 1.00 % | 1 |"), "{}", hour(&lines));
     }
 
     #[test]

@@ -73,6 +73,7 @@ pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
         "manual" => manual(is_short),
         "turns" => turns(is_short),
         "long" => long(is_short),
+        "hour" => hour(is_short),
         _ => return None,
     })
 }
@@ -187,6 +188,22 @@ fn long(is_short: bool) -> Vec<Design> {
     // It may delete 30 % of the rows in a block.
     let delete = (1..=4).map(|time| design("delete", time, "2s", " --rows 1M"));
     times.chain(delete).collect()
+}
+
+/// Preset standard in an hour, with one client and with as many as the machine has CPUs.
+fn hour(is_short: bool) -> Vec<Design> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let less = match is_short {
+        true => format!("20s --tests {FEW}"),
+        false => "1h".to_owned(),
+    };
+    let design = |clients: usize| {
+        let text = format!(
+            "mariadb@10.11 mariadb@11.8 --preset standard --clients {clients} --budget {less}"
+        );
+        compared(format!("{clients} 1"), &text)
+    };
+    [1, cpus].map(design).into()
 }
 
 /// An order that another number changes (Fisher and Yates, with a linear congruential generator).

@@ -22,14 +22,14 @@ pub(super) const RESULTS: &str = "docs/calibration/real.jsonl";
 /// Where those of `--short` are.
 const SHORT_RESULTS: &str = "target/calibration/real.jsonl";
 
-/// Carries out the studies of a kind that are missing: `aa|known|manual|turns|long [--program PATH] [--short]`.
+/// Carries out the studies of a kind that are missing: `aa|known|manual|turns|long|hour [--program PATH] [--short]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let is_short = words.iter().any(|word| word == "--short");
     let kind = words.first().map_or("", String::as_str);
     expect_only(words.get(1..).unwrap_or_default(), &["--program"], &["--short"])?;
     let Some(designs) = designs::of(kind, is_short) else {
-        bail!("`{kind}` is none of aa, known, manual, turns and long");
+        bail!("`{kind}` is none of aa, known, manual, turns, long and hour");
     };
     let program = option(words, "--program")?.map(PathBuf::from);
     let program = program.map_or_else(|| machine::build("assay"), Ok)?;
