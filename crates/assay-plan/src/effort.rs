@@ -113,7 +113,7 @@ fn preset_effort(preset: Preset, cpus: u32) -> Effort {
         tables: 1,
         rows: 100_000,
         budget_s: 600.0,
-        blocks: 20,
+        blocks: 40,
         rounds: 400,
         slice_ms: 50,
         write_slice_ms: 50,

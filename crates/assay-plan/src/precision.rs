@@ -18,8 +18,8 @@ const WRITES: f64 = 0.008;
 const SEVERAL_CLIENTS: f64 = 4.0;
 
 /// Standard deviation, over blocks, of the log ratio of two systems that does not fall with the rounds of a block:
-/// fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.013 in a noisy one (medians of tests).
-const BLOCK_SD: f64 = 0.009;
+/// fresh instances differ by 0.003 to 0.006 in a quiet hour, and by 0.005 to 0.010 in a noisy one (`docs/method.md`).
+const BLOCK_SD: f64 = 0.007;
 
 /// Fewer tests than this share no knowledge of how much blocks differ.
 const CELLS_MIN: usize = 3;

@@ -63,7 +63,8 @@ fn a_quick_study_takes_its_budget_and_no_more() {
     assert_eq!(quick.end, End::Complete);
     let budget_s = quick.record.study.budget_s;
     assert!((0.95 * budget_s..1.02 * budget_s).contains(&quick.used_s), "{} s", quick.used_s);
-    assert_eq!(quick.record.blocks.len(), 20);
+    // Error that is kept for blocks that never come would be wasted.
+    assert_eq!(quick.record.blocks.len() as u32, quick.record.study.blocks);
 }
 
 #[test]

@@ -37,8 +37,8 @@ pub enum Action {
         /// The verdicts so far on the systems that are compared with the base.
         so_far: Vec<Verdict>,
     },
-    /// Start an instance of every system in this order, fill its caches, and freeze it. If one does not start, end the
-    /// others. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
+    /// Start an instance of every system in this order, fill the caches of all of them at the same time, and freeze
+    /// them. If one does not start, end the others. Answer: [`Outcome::Done`] or [`Outcome::Failed`].
     StartAll {
         /// Number of the block.
         block: u32,

@@ -151,11 +151,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         order: &[usize],
     ) -> Result<Outcome> {
         self.others.get_or_insert_with(|| Others::watch(self.recorder));
-        for &system in order {
-            if let Err(error) = self.start_frozen(system, block, phase) {
-                self.servers.clear();
-                return self.failed(system, error);
-            }
+        if let Err((system, error)) = self.start_frozen(block, phase, order) {
+            return self.failed(system, error);
         }
         if let Some(others) = &mut self.others {
             others.know(self.servers.values());

@@ -1,8 +1,9 @@
 //! Starts the instances of a study, and asks the first one of each system for its settings.
 
+use std::thread;
 use std::time::Instant as Clock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use assay_model::{DataSet, StartFrom, Test};
 use assay_servers::audit::Facts;
 use assay_study::{Outcome, Phase};
@@ -12,15 +13,37 @@ use crate::clock::now_ms;
 use crate::systems::{Instance, Questions, facts, start_instance};
 
 impl StudyExecutor<'_, '_> {
-    /// Starts an instance of one system, fills its caches, and freezes it.
-    pub(super) fn start_frozen(&mut self, system: usize, block: u32, phase: Phase) -> Result<()> {
-        let mut server = self.start_recorded(system, block, phase)?;
-        let participant = self.participants.get(system).context("no such system")?;
+    /// Starts an instance of every system, fills their caches, and freezes them. An error names its system.
+    ///
+    /// How fast a server reads depends on the part of the memory that holds its pages. The servers fill their caches at
+    /// the same time, so that they share the same parts (docs/method.md, instances).
+    pub(super) fn start_frozen(
+        &mut self,
+        block: u32,
+        phase: Phase,
+        order: &[usize],
+    ) -> Result<(), (usize, anyhow::Error)> {
+        let mut started = Vec::with_capacity(order.len());
+        for &system in order {
+            let server = self.start_recorded(system, block, phase);
+            started.push(server.map_err(|error| (system, error))?);
+        }
         let key = self.recorder.study().id_key;
-        let product = participant.system.spec.product;
-        assay_load::fill_cache(&server.connect_options(), product, key, phase.data)?;
-        server.freeze()?;
-        self.servers.insert(system, server);
+        let fill = |(server, &system): (&Instance, &usize)| {
+            let participant = self.participants.get(system);
+            let product = participant.map(|it| it.system.spec.product);
+            let options = server.connect_options();
+            move || {
+                let product = product.context("no such system")?;
+                Ok(assay_load::fill_cache(&options, product, key, phase.data)?)
+            }
+        };
+        let filled = together(started.iter().zip(order).map(fill));
+        for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
+            let frozen = filled.and_then(|()| Ok(server.freeze()?));
+            frozen.map_err(|error| (system, error))?;
+        }
+        self.servers.extend(order.iter().copied().zip(started));
         Ok(())
     }
 
@@ -85,5 +108,49 @@ impl StudyExecutor<'_, '_> {
             Questions { data, tests: &tests, statements: study.statements, seed: study.seed };
         let participant = self.participants.get(system).context("no such system")?;
         facts(server, &participant.system, &questions)
+    }
+}
+
+/// Does all of these at the same time, one thread for each. The results have their order.
+fn together<T: Send>(
+    acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
+) -> Vec<Result<T>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            acts.map(|act| thread::Builder::new().spawn_scoped(scope, act)).collect();
+        let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, Result<T>>>| {
+            let done = thread.context("cannot start a thread")?.join();
+            done.unwrap_or_else(|_| Err(anyhow!("internal error: a thread panicked")))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn all_acts_happen_at_the_same_time() {
+        let barrier = Barrier::new(3);
+        let act = |number: usize| {
+            let barrier = &barrier;
+            move || {
+                barrier.wait();
+                anyhow::ensure!(number != 2, "no");
+                Ok(10 * number)
+            }
+        };
+        let done: Vec<Option<usize>> =
+            together([1, 2, 3].map(act).into_iter()).into_iter().map(Result::ok).collect();
+        assert_eq!(done, [Some(10), None, Some(30)]);
+    }
+
+    #[test]
+    fn an_act_that_panics_is_an_error() {
+        let done = together(std::iter::once(|| -> Result<()> { panic!("in a test") }));
+        assert!(done[0].as_ref().unwrap_err().to_string().contains("a thread panicked"));
     }
 }

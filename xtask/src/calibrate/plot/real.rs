@@ -168,9 +168,8 @@ fn hour(lines: &[Value]) -> String {
     let mut rows = Vec::new();
     for line in of_kind(lines, "hour") {
         for (quantity, verdict, shown) in QUANTITIES {
-            let halves: Vec<f64> = cells(line)
-                .filter_map(|cell| half_width(interval(cell, quantity)?))
-                .collect();
+            let halves: Vec<f64> =
+                cells(line).filter_map(|cell| half_width(interval(cell, quantity)?)).collect();
             let half = |share| stats::quantile(&halves, share).map_or_else(String::new, percent);
             let open = cells(line).filter(|it| text(it, verdict) == "undecided").count();
             let mut row = vec![name(line).to_owned(), shown.to_owned(), halves.len().to_string()];
