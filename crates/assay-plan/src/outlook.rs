@@ -191,8 +191,8 @@ fn smallest_change(
     changes.get(changes.len() / 2).copied()
 }
 
-/// Most blocks that [`needed`] suggests.
-const BLOCKS_MOST: u32 = 24;
+/// Most blocks that [`needed`] suggests, as many as presets plan.
+const BLOCKS_MOST: u32 = 40;
 
 /// The least time in which a study like this one would call a change of this size in half of its cells, and the number
 /// of blocks to spend it on; `None` if no time is enough. Loading is left out.
