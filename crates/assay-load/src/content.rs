@@ -6,7 +6,7 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
 
 use crate::error::{Error, Result};
-use crate::share::{Reports, for_whole_tables, share_tables};
+use crate::share::{Reports, for_rows, for_whole_tables, share_tables};
 
 /// The content of all tables together. Equal data have equal content, whatever the version, the character set and the
 /// order of the rows.
@@ -14,7 +14,7 @@ use crate::share::{Reports, for_whole_tables, share_tables};
 pub struct Content {
     /// Rows in all tables.
     pub rows: u64,
-    /// Checksum of all columns of all rows, hexadecimal.
+    /// Checksum of all columns of all rows, hexadecimal. A user's tables have a word for how it was computed before it.
     pub checksum: String,
 }
 
@@ -76,7 +76,7 @@ pub fn fill_cache(
     key: IdKey,
     data: DataSet,
 ) -> Result<()> {
-    let options = for_whole_tables(options);
+    let options = for_rows(options, data.rows.into());
     let mut control =
         Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =

@@ -17,6 +17,16 @@ pub(crate) fn for_whole_tables(options: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { timeout: options.timeout.max(WHOLE_TABLE_TIMEOUT), ..options.clone() }
 }
 
+/// Rows that the slowest server reads in a second, with room to spare.
+const ROWS_PER_SECOND: u64 = 20_000;
+
+/// The same options with a timeout that is long enough to read so many rows. A study must not wait much longer for a
+/// server that hangs.
+pub(crate) fn for_rows(options: &ConnectOptions, rows: u64) -> ConnectOptions {
+    let more = Duration::from_secs(rows / ROWS_PER_SECOND);
+    ConnectOptions { timeout: options.timeout + more, ..options.clone() }
+}
+
 /// Where a thread reports its work.
 pub(crate) struct Reports<T>(Sender<Result<T>>);
 

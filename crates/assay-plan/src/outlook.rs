@@ -283,10 +283,10 @@ mod tests {
     #[test]
     fn the_outlook_names_the_time_of_a_pass_and_the_detectable_change() {
         let study = planned(Preset::Quick, &[]);
-        let told = outlook(&study, 2, 600.0, NEEDS, None);
+        let told = outlook(&study, 2, 300.0, NEEDS, None);
         assert!(told.starts_with("one pass over 32 tests on 2 systems takes about "), "{told}");
-        assert!(told.contains("10 min allows 33 blocks of "), "{told}");
-        assert!(told.contains("detects changes of about 2.3 % in half"), "{told}");
+        assert!(told.contains("5 min allows 14 blocks of "), "{told}");
+        assert!(told.contains("detects changes of about 2.4 % in half"), "{told}");
         let one = planned(Preset::Quick, &["point-query"]);
         assert!(
             outlook(&one, 1, 600.0, NEEDS, None).contains("over 1 test on 1 system takes"),

@@ -278,8 +278,10 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
     let of_turns = request.turn_s.map_or(0, |turn_s| ms(turn_s).saturating_mul(2));
     let slice_ms = asked_s.map_or_else(|| preset_ms.max(of_turns), ms);
     let preset_turn_ms = if is_write { effort.write_turn_ms } else { effort.turn_ms };
-    let many = if setup.clients > 1 { SEVERAL } else { 1 };
-    let preset_turn_ms = preset_turn_ms.saturating_mul(many);
+    let preset_turn_ms = match setup.clients {
+        1 => preset_turn_ms,
+        _ => preset_turn_ms.saturating_mul(SEVERAL).max(SEVERAL_MIN_MS),
+    };
     // Who asks for long slices asks for long turns, unless they say otherwise.
     let turn_ms = request.turn_s.map(ms).or(asked_s.map(ms)).unwrap_or(preset_turn_ms);
     let turn_ms = turn_ms.clamp(1, slice_ms.max(1));
@@ -304,8 +306,10 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
 /// turns is not measured.
 const LONG: u32 = 3;
 
-/// Several clients do not begin and end a turn at the same moment, so their turns are longer by this factor.
+/// Several clients do not begin and end a turn at the same moment, so their turns are longer: by this factor, and at
+/// least so long.
 const SEVERAL: u32 = 3;
+const SEVERAL_MIN_MS: u32 = 6;
 
 /// One connection on two CPUs would measure the wake-up of an idle CPU, so a single client shares a CPU with its
 /// server.

@@ -33,7 +33,7 @@ fn a_study_plans_the_blocks_that_its_budget_has_time_for() {
     };
     let of_budget = |seconds| blocks(&|request| request.budget_s = Some(seconds));
     assert_eq!([1.0, 60.0, 7200.0].map(of_budget), [4, 4, 40]);
-    let (short, usual) = (of_budget(300.0), blocks(&|_| ()));
+    let (short, usual) = (of_budget(150.0), blocks(&|_| ()));
     assert!(4 < short && short < usual && usual < 40, "{short} {usual}");
     assert_eq!(blocks(&|request| (request.budget_s, request.blocks) = (Some(1.0), Some(9))), 9);
 }

@@ -45,6 +45,6 @@ fn changes_of_five_percent_are_called_in_both_quantities() {
 
 #[test]
 fn the_same_seed_gives_the_same_counts() {
-    let line = || studies("stalls/null/10m", 1).json("", 1, 0);
+    let line = || studies("stalls/null/5m", 1).json("", 1, 0);
     assert_eq!(line(), line());
 }

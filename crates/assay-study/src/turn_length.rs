@@ -28,10 +28,9 @@ const SLOW: f64 = 0.02;
 /// Standard errors by which events must be slower.
 const ERRORS: f64 = 2.0;
 
-/// Chooses the length of a cell's turns from traces of each system: as planned, or as long as the warm part or an event
-/// where that is longer. Longer ones would spend a smaller part of the time on warm parts, but noise grows faster with
-/// the length of a turn than that saves. A slice of this length has at least two, so that the order of the systems can
-/// be reversed.
+/// Chooses the length of a cell's turns from traces of each system: as planned, or as long as an event where that is
+/// longer. Longer ones would spend a smaller part of the time on warm parts, but noise grows faster with the length of
+/// a turn than that saves. A slice of this length has at least two, so that the order of the systems can be reversed.
 #[must_use]
 pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -> TurnLength {
     let settled: Vec<Vec<SettledTurn>> = systems
@@ -49,7 +48,7 @@ pub fn turn_length(planned_ms: u32, slice_ms: u32, systems: &[Vec<TurnTrace>]) -
     let warm_us = slow.map(|[_, to]| to).last().unwrap_or(shortest);
     let event_us = settled.iter().filter_map(|turns| median(turns.iter().map(|it| it.event_us)));
     let event_us = event_us.fold(0.0, f64::max) as u32;
-    let wanted_ms = warm_us.max(event_us).div_ceil(1000);
+    let wanted_ms = event_us.div_ceil(1000);
     let longest_ms = (slice_ms / 2).max(planned_ms);
     TurnLength { turn_ms: wanted_ms.clamp(planned_ms, longest_ms), warm_us }
 }
@@ -160,7 +159,7 @@ mod tests {
         let [quick, slow] = [turns(250.0, 0.3, 300.0), turns(250.0, 0.4, 1200.0)];
         let length = chosen(&[quick.clone(), slow.clone()]);
         assert!((3000..=4000).contains(&length.warm_us), "{length:?}");
-        assert_eq!(length.turn_ms, 5.max(length.warm_us / 1000));
+        assert_eq!(length.turn_ms, 5);
         assert_eq!(chosen(&[slow, quick]), length);
     }
 

@@ -18,14 +18,12 @@ pub(super) fn build(package: &str) -> Result<PathBuf> {
     program.context("cargo does not say where the program is")
 }
 
-/// The commit of a checkout, with `+` if something differs from it.
+/// The commit of a checkout, with `+` if something besides the documents differs from it: results are among them.
 pub(super) fn commit(root: &Path) -> Result<String> {
-    let described = done(
-        Command::new("git")
-            .args(["describe", "--always", "--dirty=+", "--exclude=*"])
-            .current_dir(root),
-    )?;
-    Ok(described.trim().to_owned())
+    let git = |words: &[&str]| done(Command::new("git").args(words).current_dir(root));
+    let commit = git(&["rev-parse", "--short", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--", ":(exclude)docs"])?;
+    Ok(format!("{}{}", commit.trim(), if changes.is_empty() { "" } else { "+" }))
 }
 
 /// The day in UTC, such as `2026-01-31`.

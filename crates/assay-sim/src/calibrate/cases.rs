@@ -166,7 +166,7 @@ pub fn cases() -> Vec<Case> {
         ("all", all),
     ] {
         for (changed, percent) in [(0, 0), (1, 3), (12, 3)] {
-            cases.push(Case::new(machine, model, changed, percent, 10.0));
+            cases.push(Case::new(machine, model, changed, percent, 5.0));
         }
     }
     cases

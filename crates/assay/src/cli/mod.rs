@@ -370,7 +370,7 @@ pub(crate) enum FormatWord {
 enum PresetWord {
     /// Checks that everything works: 10,000 rows, under a minute
     Smoke,
-    /// A first honest answer: 100,000 rows, at most ten minutes
+    /// A first honest answer: 100,000 rows, at most five minutes
     Quick,
     /// A release check: 8 tables of 1,000,000 rows, at most an hour
     Standard,

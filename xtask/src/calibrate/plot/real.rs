@@ -9,9 +9,12 @@ use super::stats::{self, Interval};
 use super::svg::{self, Axis, Point, Series};
 use super::{Plot, percent, percent_between};
 use crate::calibrate::lines::{number, text};
+use crate::calibrate::real::TURNS;
 
 /// Lengths of turns, milliseconds.
-const TURNS_MS: [u32; 7] = [2, 5, 10, 25, 50, 200, 1000];
+fn turns_ms() -> [u32; TURNS.len()] {
+    TURNS.map(|(turn, _, _)| turn)
+}
 
 pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
     vec![
@@ -26,6 +29,7 @@ pub(super) fn tables(lines: &[Value]) -> Vec<Table> {
 
 pub(super) fn plots(lines: &[Value]) -> Vec<Plot> {
     vec![
+        Plot { name: "aa", svg: aa_plot(lines) },
         Plot { name: "turns", svg: turns_plot(lines) },
         Plot { name: "manual", svg: manual_plot(lines) },
     ]
@@ -93,6 +97,8 @@ fn aa(lines: &[Value]) -> String {
     }
     let mut rows = Vec::new();
     for (system, lines) in groups {
+        let noise: Vec<f64> = lines.iter().filter_map(|line| line["noise"].as_f64()).collect();
+        let noise = stats::quantile(&noise, 0.5).map_or_else(String::new, percent);
         for (quantity, verdict, shown) in QUANTITIES {
             let all: Vec<&Value> = lines.iter().flat_map(|line| cells(line)).collect();
             let has =
@@ -107,6 +113,7 @@ fn aa(lines: &[Value]) -> String {
                 system.to_owned(),
                 shown.to_owned(),
                 lines.len().to_string(),
+                noise.clone(),
                 percent_between(share(has(&["faster", "slower"]))),
                 percent_between(share(has(&["same"]))),
                 percent_between(share(has(&["uneven"]))),
@@ -120,6 +127,7 @@ fn aa(lines: &[Value]) -> String {
         "system",
         "quantity",
         "studies",
+        "noise (median)",
         "called",
         "same",
         "uneven",
@@ -128,6 +136,38 @@ fn aa(lines: &[Value]) -> String {
         "nine of ten at most",
     ];
     markdown(&head, &rows)
+}
+
+/// The median half-width of each study of a system against itself, by the noise that the machine had before it.
+fn aa_plot(lines: &[Value]) -> String {
+    let mut series: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+    for line in of_kind(lines, "aa") {
+        let halves: Vec<f64> = cells(line)
+            .filter_map(|cell| half_width(interval(cell, "rqps")?))
+            .map(|half| 100.0 * half)
+            .collect();
+        let of = |share| stats::quantile(&halves, share);
+        let (Some(noise), Some(value)) = (line["noise"].as_f64(), of(0.5)) else { continue };
+        let (low, high) = (of(0.1).unwrap_or(value), of(0.9).unwrap_or(value));
+        series.entry(name(line)).or_default().push(Point { at: 100.0 * noise, value, low, high });
+    }
+    let series: Vec<Series> = series
+        .into_iter()
+        .map(|(name, mut points)| {
+            points.sort_by(|a, b| a.at.total_cmp(&b.at));
+            Series { name: name.to_owned(), points }
+        })
+        .collect();
+    if series.is_empty() {
+        return String::new();
+    }
+    let points = || series.iter().flat_map(|it| &it.points);
+    let x = Axis::from_zero("noise of fixed work before the study, %", points().map(|it| it.at));
+    let y = Axis::from_zero(
+        "half-width, median and 10 to 90 % of the tests, %",
+        points().map(|it| it.high),
+    );
+    svg::points("A system against itself", &x, &y, &series)
 }
 
 /// Changes of known direction.
@@ -202,8 +242,8 @@ fn compared_by_hand(lines: &[Value]) -> Vec<(String, Interval, f64, f64)> {
     let assay = results(lines, "manual", "assay");
     let of_test = |(test, (logs, _)): (&String, &(Vec<f64>, Vec<f64>))| {
         let (assay_logs, halves) = assay.get(test)?;
-        // What one run could claim if its spread were known from the others.
-        let half_by_hand = stats::student(logs.len().checked_sub(1)?) * stats::sd(logs)?;
+        // What one run could claim if its spread were known, and were that of these few.
+        let half_by_hand = stats::Z * stats::sd(logs)?;
         let half = stats::quantile(halves, 0.5)?;
         let difference: Vec<f64> =
             logs.iter().zip(assay_logs).map(|(one, other)| one - other).collect();
@@ -212,19 +252,33 @@ fn compared_by_hand(lines: &[Value]) -> Vec<(String, Interval, f64, f64)> {
     by_hand.iter().filter_map(of_test).collect()
 }
 
+/// The root of the mean square: three runs of a test say little about its spread, those of all tests say more.
+fn root_mean_square(values: impl Iterator<Item = f64>) -> f64 {
+    let squares: Vec<f64> = values.map(|value| value * value).collect();
+    (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+}
+
 fn manual(lines: &[Value]) -> String {
-    let rows: Vec<Vec<String>> = compared_by_hand(lines)
-        .into_iter()
+    let found = compared_by_hand(lines);
+    let mut rows: Vec<Vec<String>> = found
+        .iter()
         .map(|(test, difference, by_hand, assay)| {
             vec![
-                test,
-                percent(by_hand),
-                percent(assay),
+                test.clone(),
+                percent(*by_hand),
+                percent(*assay),
                 format!("{:.1}", by_hand / assay),
-                percent_between(Some(difference)),
+                percent_between(Some(*difference)),
             ]
         })
         .collect();
+    if rows.len() > 1 {
+        let by_hand = root_mean_square(found.iter().map(|it| it.2));
+        let assay = root_mean_square(found.iter().map(|it| it.3));
+        let ratio = format!("{:.1}", by_hand / assay);
+        let name = "root mean square".to_owned();
+        rows.push(vec![name, percent(by_hand), percent(assay), ratio, String::new()]);
+    }
     let head = [
         "test",
         "half-width of one manual run",
@@ -265,20 +319,30 @@ fn reference(lines: &[Value], test: &str) -> Option<(&'static str, Interval)> {
     of(&long).map(|it| ("60 s", it)).or_else(|| Some(("1 s", longest()?)))
 }
 
-/// Ratio of a test at each length of turns, in the order of [`TURNS_MS`].
+/// Ratio of a test at each length of turns, in the order of [`TURNS`].
 type ByTurn = Vec<Option<Interval>>;
 
 fn by_turn(lines: &[Value]) -> BTreeMap<String, ByTurn> {
     let mut tests: BTreeMap<String, ByTurn> = BTreeMap::new();
-    for (at, ms) in TURNS_MS.into_iter().enumerate() {
+    for (at, ms) in turns_ms().into_iter().enumerate() {
         for (test, (logs, _)) in results(lines, "turns", &format!("{ms} ms")) {
-            let row = tests.entry(test).or_insert_with(|| vec![None; TURNS_MS.len()]);
+            let row = tests.entry(test).or_insert_with(|| vec![None; TURNS.len()]);
             if let Some(place) = row.get_mut(at) {
                 *place = stats::mean(&logs);
             }
         }
     }
     tests
+}
+
+/// The mean difference of the log ratios at one length of turns from those at the longest, over all tests.
+fn from_longest(tests: &BTreeMap<String, ByTurn>, at: usize) -> Option<Interval> {
+    let difference = |found: &ByTurn| {
+        let [short, long] = [at, TURNS.len() - 1].map(|at| found.get(at).copied().flatten());
+        Some(short?.value - long?.value)
+    };
+    let differences: Vec<f64> = tests.values().filter_map(difference).collect();
+    (at + 1 < TURNS.len()).then(|| stats::mean(&differences)).flatten()
 }
 
 /// Every test at every length of turns, and in long runs.
@@ -288,7 +352,7 @@ fn turns(lines: &[Value]) -> String {
             format!("{:.3} ± {:.3}", it.value.exp(), it.value.exp() * 0.5 * (it.high - it.low))
         })
     };
-    let rows: Vec<Vec<String>> = by_turn(lines)
+    let mut rows: Vec<Vec<String>> = by_turn(lines)
         .into_iter()
         .map(|(test, found)| {
             let long = reference(lines, &test).filter(|(length, _)| *length == "60 s");
@@ -298,7 +362,14 @@ fn turns(lines: &[Value]) -> String {
             row
         })
         .collect();
-    let lengths = TURNS_MS.map(|ms| format!("{ms} ms"));
+    let all = by_turn(lines);
+    if all.len() > 1 {
+        let mut row = vec!["mean difference from the longest".to_owned()];
+        row.extend((0..TURNS.len()).map(|at| percent_between(from_longest(&all, at))));
+        row.push(String::new());
+        rows.push(row);
+    }
+    let lengths = turns_ms().map(|ms| format!("{ms} ms"));
     let head: Vec<&str> =
         std::iter::once("test").chain(lengths.iter().map(String::as_str)).chain(["60 s"]).collect();
     markdown(&head, &rows)
@@ -308,7 +379,7 @@ fn turns(lines: &[Value]) -> String {
 fn turns_plot(lines: &[Value]) -> String {
     let tests = by_turn(lines);
     let mut series: Vec<Series> =
-        TURNS_MS.iter().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).collect();
+        turns_ms().map(|ms| Series { name: format!("{ms} ms"), points: Vec::new() }).into();
     let mut names = Vec::new();
     for (row, (test, found)) in tests.iter().enumerate() {
         let long = reference(lines, test);
@@ -347,7 +418,7 @@ mod tests {
     fn line(kind: &str, key: &str, ratio: [f64; 3], verdict: &str) -> Value {
         let cells = [json!({"test": "scan", "rqps": ratio, "verdict": verdict,
             "cpu": ratio, "cpu_verdict": verdict})];
-        json!({"kind": kind, "key": key, "cells": cells, "machine": "m", "assay": "c",
+        json!({"kind": kind, "key": key, "cells": cells, "machine": "m", "assay": "c", "noise": 0.01,
             "date": "2026-01-01", "wall_s": 360.0})
     }
 
@@ -361,7 +432,8 @@ mod tests {
         let table = aa(&lines);
         assert_eq!(table.lines().count(), 2 + 4, "{table}");
         let first = table.lines().nth(2).unwrap();
-        assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 50.0 % ["), "{first}");
+        assert!(first.starts_with("| mariadb@11.8 | QPS | 2 | 1.00 % | 50.0 % ["), "{first}");
+        assert!(aa_plot(&lines).contains("<circle") && aa_plot(&[]).is_empty());
         assert!(studies(&lines).contains("| aa | 2026-01-01 | m | c | 3 | 0.3 h |"));
     }
 
@@ -381,7 +453,7 @@ mod tests {
         let found = compared_by_hand(&lines);
         let (test, difference, by_hand, assay) = &found[0];
         assert_eq!(test, "scan");
-        assert!((by_hand / assay - 43.1).abs() < 0.5, "{}", by_hand / assay);
+        assert!((by_hand / assay - 19.6).abs() < 0.2, "{}", by_hand / assay);
         assert!(difference.low < 0.0 && difference.high > 0.0);
         assert!(manual_plot(&lines).contains("<circle"));
         assert_eq!(manual(&[]), "");

@@ -348,7 +348,7 @@ fn power_plot(cases: &[Case]) -> String {
 fn coverage_plot(cases: &[Case]) -> String {
     let cases: Vec<&Case> = cases
         .iter()
-        .filter(|case| case.parts().get(1) == Some(&"null") && minutes(case) == Some(10.0))
+        .filter(|case| case.parts().get(1) == Some(&"null") && minutes(case) == Some(5.0))
         .collect();
     if cases.is_empty() {
         return String::new();
@@ -370,7 +370,7 @@ fn coverage_plot(cases: &[Case]) -> String {
         .collect();
     let names: Vec<String> = cases.iter().map(|case| case.parts().join(" ")).collect();
     let x = Axis::from_zero("inside the 95 % interval, % of the tests", [0.0, 100.0].into_iter());
-    svg::rows("Coverage, QPS, 10 minutes", &names, &x, &series, &[95.0])
+    svg::rows("Coverage, QPS, five minutes", &names, &x, &series, &[95.0])
 }
 
 fn in_percent(at: f64, share: Interval) -> Point {

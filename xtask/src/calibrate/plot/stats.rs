@@ -9,7 +9,7 @@ pub(super) struct Interval {
 }
 
 /// 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_964;
+pub(super) const Z: f64 = 1.959_964;
 
 /// 97.5 % quantiles of Student's t distribution for 1, 2, ... degrees of freedom.
 const T: [f64; 20] = [

@@ -142,6 +142,15 @@ pub(super) struct Series {
 
 /// A chart of values over a quantity: lines with error bars.
 pub(super) fn lines(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> String {
+    chart(title, x, y, series, true)
+}
+
+/// The same without lines between the points.
+pub(super) fn points(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> String {
+    chart(title, x, y, series, false)
+}
+
+fn chart(title: &str, x: &Axis, y: &Axis, series: &[Series], is_joined: bool) -> String {
     let left = 64.0;
     let top = top(series);
     let (width, bottom) = (WIDTH - left - RIGHT, top + HEIGHT);
@@ -162,11 +171,12 @@ pub(super) fn lines(title: &str, x: &Axis, y: &Axis, series: &[Series]) -> Strin
     label(&mut svg, (left - 56.0, top - 8.0), "start", &y.title);
     for (number, series) in series.iter().enumerate() {
         let colour = number % COLOURS;
-        let places =
-            series.points.iter().map(|it| format!("{:.1},{:.1}", at_x(it.at), at_y(it.value)));
-        let places: Vec<String> = places.collect();
-        let places = places.join(" ");
-        svg += &format!("<polyline class=\"l c{colour}\" points=\"{places}\"/>\n");
+        if is_joined {
+            let place = |it: &Point| format!("{:.1},{:.1}", at_x(it.at), at_y(it.value));
+            let places: Vec<String> = series.points.iter().map(place).collect();
+            let places = places.join(" ");
+            svg += &format!("<polyline class=\"l c{colour}\" points=\"{places}\"/>\n");
+        }
         for point in &series.points {
             let at = at_x(point.at);
             let class = format!("e c{colour}");

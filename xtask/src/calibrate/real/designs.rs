@@ -52,7 +52,7 @@ const HISTORY: [&str; 10] = [
 ];
 
 /// Lengths of turns in milliseconds, with the slice and the number of rounds that measure each of them for 2 s.
-const TURNS: [(u32, u32, u32); 7] = [
+pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
     (2, 200, 10),
     (5, 200, 10),
     (10, 200, 10),
@@ -86,15 +86,26 @@ fn compared(key: impl Into<String>, text: &str) -> Design {
     Design { key: key.into(), measured: Measured::Compared(words(text)), expected: None }
 }
 
-/// The same system twice.
+/// The same system twice, in the default time of preset quick and in twice as much.
 fn aa(is_short: bool) -> Vec<Design> {
-    let mariadb = (1..=20).map(|seed| ("mariadb@11.8", seed));
-    let others = [("mysql@8.0", 1), ("postgres@17", 1)];
-    let all = mariadb.chain(others).map(|(system, seed)| {
-        let less = if is_short { format!(" --budget 20s --tests {FEW}") } else { String::new() };
-        compared(format!("{system} {seed}"), &format!("{system} --twin --seed {seed}{less}"))
-    });
-    if is_short { all.take(2).collect() } else { all.collect() }
+    const SYSTEM: &str = "mariadb@11.8";
+    let twice = |system: &str, seed: u32, minutes: u32, more: &str| {
+        let key = format!("{system}, {minutes} min {seed}");
+        compared(key, &format!("{system} --twin --seed {seed} --budget {minutes}m{more}"))
+    };
+    if is_short {
+        let more = format!(" --tests {FEW}");
+        return (1..=2).map(|seed| twice(SYSTEM, seed, 1, &more)).collect();
+    }
+    let mut designs = Vec::new();
+    for seed in 1..=20 {
+        designs.push(twice(SYSTEM, seed, 5, ""));
+        if seed % 5 == 0 {
+            designs.push(twice(SYSTEM, seed, 10, ""));
+        }
+    }
+    designs.extend(["mysql@8.0", "postgres@17"].map(|system| twice(system, 1, 5, "")));
+    designs
 }
 
 /// Changes of known direction.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::lines::{Lines, text};
 use super::{expect_only, machine, option};
+pub(super) use designs::TURNS;
 use designs::{Design, Measured};
 
 /// Where the results are, from the root of the repository.
@@ -106,10 +107,18 @@ fn reduced(document: &Value) -> Value {
     let study = &document["study"];
     json!({
         "machine": machine_in_words(&document["host"]),
+        "noise": noise(&document["host"]["doctor"]),
         "elapsed_s": study["elapsed_s"].as_f64().map(rounded),
         "versions": systems.iter().map(|system| &system["version"]).collect::<Vec<_>>(),
         "cells": others.map(reduced_cell).collect::<Vec<_>>(),
     })
+}
+
+/// What `doctor` found before the study: the error of fixed work in turns of 10 ms.
+fn noise(doctor: &Value) -> Value {
+    let mut turns = doctor["noise"]["turns"].as_array().into_iter().flatten();
+    let of_ten = turns.find(|turn| turn["turn_ms"] == 10.0);
+    of_ten.and_then(|turn| turn["error"].as_f64()).map_or(Value::Null, rounded)
 }
 
 /// A cell, without what was not measured.
@@ -161,7 +170,12 @@ mod tests {
     fn documents_are_reduced_to_the_cells_of_the_other_systems() {
         let estimate = json!({"value": 0.987_654_321, "low": 0.98, "high": 0.99});
         let document = json!({
-            "host": {"cpu": "CPU", "cpus": 2, "memory_kb": 8 << 20, "hypervisor": "kvm"},
+            "host": {
+                "cpu": "CPU", "cpus": 2, "memory_kb": 8 << 20, "hypervisor": "kvm",
+                "doctor": {"noise": {"turns": [
+                    {"turn_ms": 5.0, "error": 0.003}, {"turn_ms": 10.0, "error": 0.0123},
+                ]}},
+            },
             "study": {"elapsed_s": 599.123_456},
             "systems": [{"name": "a", "is_base": true}, {"name": "b", "is_base": false}],
             "cells": [
@@ -173,6 +187,7 @@ mod tests {
         let line = reduced(&document);
         assert_eq!(line["machine"], "CPU, virtual (kvm), 2 CPUs, 8 GiB");
         assert_eq!(line["elapsed_s"], 599.12);
+        assert_eq!(line["noise"], 0.0123);
         let cells = line["cells"].as_array().unwrap();
         assert_eq!(cells.len(), 1);
         assert_eq!(cells[0]["rqps"], json!([0.98765, 0.98, 0.99]));
