@@ -37,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     ("tests_glob", text::tests_glob),
     ("url", text::url),
     ("version", text::version),
+    ("workload_file", text::workload_file),
 ];
 
 /// Feeds `bytes` to the target with this name.

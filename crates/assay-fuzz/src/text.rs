@@ -1,10 +1,12 @@
 //! Texts that users type, and texts from package clients and indexes.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
-use assay_model::TestSet;
-use assay_plan::SystemRequest;
+use assay_model::{Product, Setup, StatementMode, Test, TestSet};
+use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
+use assay_workloads::{Client, EventBuf, Operation, Program};
 
 pub(crate) fn system_name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -109,5 +111,42 @@ pub(crate) fn url(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(url) = assay_plan::parse_url(text) {
         assert!(!format!("{url:?}").contains("Password("), "{url:?}");
+    }
+}
+
+/// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
+pub(crate) fn workload_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let file = |path: &str| {
+        let content = bytes.to_vec();
+        Ok(UserFile { path: path.to_owned(), sha256: String::new(), content })
+    };
+    for name in ["work.toml", "work.pgbench"] {
+        match assay_plan::read_workload(name, text, &file) {
+            Ok(workload) => workload.tests.into_iter().take(4).for_each(write_events),
+            Err(error) => assert!(error.to_string().contains(name), "{error}"),
+        }
+    }
+}
+
+/// Writes some events of a test for both kinds of products.
+fn write_events(test: Test) {
+    let mut kinds = test.roles.iter().flat_map(|role| &role.script.mix);
+    if kinds.any(|kind| kind.statements() > 1000 || kind.most_bytes() > 1 << 20) {
+        return;
+    }
+    let setup = Setup { clients: 1, tables: 1, rows: 1000 };
+    for product in [Product::MySql, Product::Postgres] {
+        let program = Arc::new(Program::new(product, test, setup, StatementMode::Prepared));
+        let (client, mut event) = (Client::new(Arc::clone(&program), 1, 0), EventBuf::default());
+        for sequence in 0..3 {
+            client.write_event(sequence, 0, &mut event);
+            for operation in event.operations() {
+                let Operation::Execute { statement, arguments } = operation else { continue };
+                let statement = &program.statements()[statement];
+                assert_eq!(arguments.len(), statement.params.len(), "{statement:?}");
+                statement.push_text(product != Product::Postgres, arguments, &[], &mut Vec::new());
+            }
+        }
     }
 }

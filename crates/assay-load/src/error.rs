@@ -49,6 +49,30 @@ pub enum Error {
     /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
+    /// Tables with names of the workload's that no load of it has made.
+    #[error("the database already has tables with these names, which no load of this workload made: {}", some_of(.0))]
+    NotOurs(Vec<String>),
+    /// Nothing made a table of the workload.
+    #[error("nothing in the workload creates its table `{0}`")]
+    NotMade(String),
+    /// A file with rows cannot be used.
+    #[error("`{path}` cannot be used: {why}")]
+    File {
+        /// Where it is.
+        path: String,
+        /// The reason.
+        why: String,
+    },
+    /// A table does not hold the rows that were sent to it.
+    #[error("table `{table}` has {found} rows after {sent} were sent")]
+    RowsDiffer {
+        /// Its name.
+        table: String,
+        /// Rows that were sent.
+        sent: u64,
+        /// Rows that it has.
+        found: u64,
+    },
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
@@ -193,6 +217,14 @@ impl Hint for Error {
             }
             (Self::OtherTables(_), _) => {
                 "name another database in the URL and fill it with `assay load`, or name a test that only reads"
+            }
+            (Self::NotOurs(_), _) => {
+                "name another database in the URL; `assay load URL --workload FILE --replace` drops these tables, with \
+                 their contents"
+            }
+            (Self::File { .. }, _) => "start a new study with the file as it is now",
+            (Self::RowsDiffer { .. }, _) => {
+                "look whether a key leaves out rows, as `INSERT IGNORE` does, or a trigger adds some"
             }
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {

@@ -10,6 +10,7 @@ mod content;
 mod error;
 mod fill;
 mod live;
+mod own;
 mod prepared;
 mod run;
 mod session;
@@ -25,6 +26,9 @@ pub use content::{Content, content, fill_cache};
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
 pub use live::RunProgress;
+pub use own::{
+    OwnTables, ReadOwnFile, fill_own, fill_own_cache, own_content, own_names, refuse_others_tables,
+};
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, numbers, survey};
 pub use tally::latencies;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection, Param, ParamType, Protocol, Reply, StatementId};
-use assay_workloads::{Argument, Mode, Operation, Program, Statement};
+use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
 use crate::error::{Error, Result};
+use crate::own::begin_session;
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
 const CANNOT_PREPARE: u32 = 1295;
@@ -19,6 +20,10 @@ pub(crate) struct PreparedConnection {
     handles: Vec<Option<StatementId>>,
     /// Empty between operations; kept for its memory.
     params: Vec<Param<'static>>,
+    /// Values that statements of the event have returned, for later ones.
+    kept: Vec<Option<Vec<u8>>>,
+    /// A statement with its values; kept for its memory.
+    text: Vec<u8>,
 }
 
 impl PreparedConnection {
@@ -30,9 +35,32 @@ impl PreparedConnection {
     ) -> Result<Self> {
         let mut wire =
             Connection::connect(options).map_err(|source| Error::Connect { client, source })?;
+        if program.is_own() {
+            begin_session(&mut wire)?;
+        }
         let prepare = |statement| prepare(&mut wire, statement);
         let handles = program.statements().iter().map(prepare).collect::<Result<_>>()?;
-        Ok(Self { wire, program, handles, params: Vec::new() })
+        let places = program.statements().iter().flat_map(|it| &it.keep);
+        let kept = places.max().map_or(0, |last| *last as usize + 1);
+        Ok(Self {
+            wire,
+            handles,
+            params: Vec::new(),
+            kept: vec![None; kept],
+            text: Vec::new(),
+            program,
+        })
+    }
+
+    /// Whether a user wrote the events.
+    pub(crate) fn is_own(&self) -> bool {
+        self.program.is_own()
+    }
+
+    /// Forgets what the statements of another event have returned.
+    #[inline]
+    pub(crate) fn begin_event(&mut self) {
+        self.kept.iter_mut().for_each(|value| *value = None);
     }
 
     /// Sends one operation and receives its reply.
@@ -41,16 +69,49 @@ impl PreparedConnection {
         let (statement, arguments) = match operation {
             Operation::Query { sql, .. } => return self.wire.execute_text(sql),
             Operation::Execute { statement, arguments } => (statement, arguments),
+            // The worker sleeps.
+            Operation::Sleep(_) => return Ok(Reply::default()),
         };
         let Some(handle) = self.handles[statement] else {
-            let sql = self.program.statements()[statement].sql.as_bytes();
-            return self.wire.execute_text(sql);
+            return self.send_text(statement, arguments);
         };
         let mut params = recycle(std::mem::take(&mut self.params));
-        params.extend(arguments.map(param));
+        params.extend(arguments.map(|argument| param(argument, &self.kept)));
         let reply = self.wire.execute(handle, &params);
         self.params = recycle(params);
         reply
+    }
+
+    /// Sends a statement that is not prepared, and keeps what later statements need of its result.
+    fn send_text(
+        &mut self,
+        statement: usize,
+        arguments: Arguments<'_>,
+    ) -> Result<Reply, WireError> {
+        let statement = &self.program.statements()[statement];
+        let keep = &statement.keep;
+        if statement.pieces.is_empty() {
+            return self.wire.execute_text(statement.sql.as_bytes());
+        }
+        self.text.clear();
+        let has_escapes = self.wire.protocol() == Protocol::MySql;
+        statement.push_text(has_escapes, arguments, &self.kept, &mut self.text);
+        if keep.is_empty() {
+            return self.wire.execute_text(&self.text);
+        }
+        let sql = std::str::from_utf8(&self.text);
+        let result =
+            self.wire.query(sql.map_err(|_| WireError::Usage("a text that is no UTF-8"))?)?;
+        let reply = Reply {
+            result_set: !result.columns.is_empty(),
+            rows: result.rows.len() as u64,
+            affected: result.affected,
+        };
+        keep.iter().for_each(|place| self.kept[*place as usize] = None);
+        for (place, value) in keep.iter().zip(result.rows.into_iter().next().unwrap_or_default()) {
+            self.kept[*place as usize] = value;
+        }
+        Ok(reply)
     }
 
     /// Makes the connection ready for a retry of the event. MySQL and MariaDB have rolled back what must be, and
@@ -58,8 +119,9 @@ impl PreparedConnection {
     /// event is no transaction.
     pub(crate) fn give_up_event(&mut self) -> Result<(), WireError> {
         match self.wire.protocol() {
-            Protocol::MySql => Ok(()),
-            Protocol::Postgres => self.wire.execute_text(b"ROLLBACK").map(drop),
+            // The next event of a user's workload may not begin a transaction.
+            Protocol::MySql if !self.program.is_own() => Ok(()),
+            Protocol::MySql | Protocol::Postgres => self.wire.execute_text(b"ROLLBACK").map(drop),
         }
     }
 
@@ -95,13 +157,18 @@ fn param_type(param: assay_workloads::ParamType) -> ParamType {
     match param {
         assay_workloads::ParamType::Int => ParamType::Int,
         assay_workloads::ParamType::Text => ParamType::Text,
+        assay_workloads::ParamType::Inferred => ParamType::Inferred,
     }
 }
 
-fn param(argument: Argument<'_>) -> Param<'_> {
+fn param<'a>(argument: Argument<'a>, kept: &'a [Option<Vec<u8>>]) -> Param<'a> {
     match argument {
         Argument::Int(value) => Param::Int(value),
         Argument::Text(value) => Param::Text(value),
+        Argument::Null => Param::Null,
+        Argument::Kept(place) => {
+            kept.get(place as usize).and_then(Option::as_deref).map_or(Param::Null, Param::Text)
+        }
     }
 }
 

@@ -50,6 +50,11 @@ impl Run {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Whether clients are to end after the event they are in.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Whether no further event of the part may begin.
     #[inline]
     pub(crate) fn is_over(&self, part: &Part, now: Instant) -> bool {

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_wire::{Breaker, ConnectOptions};
-use assay_workloads::{Client, EventBuf, Program};
+use assay_workloads::{Client, EventBuf, Operation, Program};
 
 use crate::error::{Error, Result, sqlstate};
 use crate::live::Gauge;
@@ -17,6 +17,13 @@ use crate::tally::{Tallies, Tally};
 /// deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row violates.
 const RETRIED: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
+
+/// The same for a user's events: a unique key that is violated is a mistake, on every server.
+const RETRIED_OWN: [u32; 6] =
+    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
+
+/// The longest pause without a look whether the run was stopped.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A statement that is valid on every server and does no work.
 const EMPTY: &[u8] = b"SELECT 1";
@@ -139,7 +146,7 @@ impl Worker {
         let mut attempt = 0;
         loop {
             self.client.write_event(sequence, attempt, &mut self.event);
-            let Some(code) = self.send_event(tally)? else { return Ok(true) };
+            let Some(code) = self.send_event(run, tally)? else { return Ok(true) };
             tally.count_error(code);
             tally.show(&self.gauge);
             if run.is_over(part, Instant::now()) {
@@ -150,13 +157,22 @@ impl Worker {
     }
 
     /// Sends the operations of the event. Returns the error code if the event has to be retried.
-    fn send_event(&mut self, tally: &mut Tally) -> Result<Option<u32>> {
+    fn send_event(&mut self, run: &Run, tally: &mut Tally) -> Result<Option<u32>> {
+        self.connection.begin_event();
+        let retried = if self.connection.is_own() { &RETRIED_OWN } else { &RETRIED };
         for operation in self.event.operations() {
-            let statement = operation.statement();
+            if let Operation::Sleep(time) = operation {
+                let end = Instant::now() + time;
+                while !run.is_stopped() && Instant::now() < end {
+                    std::thread::sleep(PAUSE.min(end.saturating_duration_since(Instant::now())));
+                }
+                continue;
+            }
+            let statement = operation.statement().unwrap_or_default();
             match self.connection.send(operation) {
                 Ok(reply) => tally.count_reply(&reply),
                 Err(error) => match error.server_code() {
-                    Some(code) if RETRIED.contains(&code) => {
+                    Some(code) if retried.contains(&code) => {
                         let given_up = self.connection.give_up_event();
                         given_up.map_err(|cause| Error::query(b"ROLLBACK", cause))?;
                         return Ok(Some(code));

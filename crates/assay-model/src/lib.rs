@@ -7,12 +7,15 @@
 mod artifact;
 mod counted;
 mod data;
+mod distribution;
 mod estimate;
 mod event;
 mod examination;
 mod gate;
+mod generator;
 mod hint;
 pub mod limits;
+mod own;
 mod prefix;
 mod printable;
 mod script;
@@ -26,17 +29,22 @@ mod test;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use counted::{counted, thousands};
-pub use data::{DataContent, DataSet, IdKey, StatementMode};
+pub use data::{DataContent, DataSet, IdKey, StatementMode, may_equal};
+pub use distribution::Distribution;
 pub use estimate::{Estimate, Verdict};
 pub use event::{BusyProcess, EventKind, MachineFact};
 pub use examination::{
     Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
 };
 pub use gate::Gate;
+pub use generator::{Generator, Range, Scalar};
 pub use hint::Hint;
+pub use own::{
+    OwnColumn, OwnData, OwnFile, OwnRows, OwnStep, OwnTable, PerProduct, Sql, Transaction, Variable,
+};
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{printable, printable_json, printable_lines, shortened};
-pub use script::{Distribution, Fill, Script, Step, Table};
+pub use script::{Fill, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
 };

@@ -37,3 +37,50 @@ pub const NAME_BYTES: usize = 200;
 
 /// Bytes of an attachment at most.
 pub const ATTACHMENT_BYTES: usize = 8 << 20;
+
+/// Bounds on users' workloads.
+pub mod own {
+    use std::ops::RangeInclusive;
+
+    /// Tables of a workload.
+    pub const TABLES: usize = 200;
+
+    /// Columns of a table that get values.
+    pub const COLUMNS: usize = 1000;
+
+    /// Bytes of the values of a row, about.
+    pub const ROW_BYTES: u64 = 16 << 20;
+
+    /// Values of a list.
+    pub const VALUES: usize = 10_000;
+
+    /// Characters of a random text.
+    pub const TEXT: u32 = 1_000_000;
+
+    /// Exponents of Zipf's distribution.
+    pub const ZIPF_S: RangeInclusive<f64> = 0.0..=100.0;
+
+    /// Shares of Pareto's distribution.
+    pub const PARETO_H: RangeInclusive<f64> = 0.001..=0.999;
+
+    /// Kinds of events of a test: its own, or those of all tests that it mixes.
+    pub const KINDS: usize = 1000;
+
+    /// Steps of an event.
+    pub const STEPS: usize = 1000;
+
+    /// Variables of an event.
+    pub const VARIABLES: usize = 1000;
+
+    /// Values that a statement uses.
+    pub const USES: usize = 1000;
+
+    /// Repetitions of a step.
+    pub const TIMES: u32 = 10_000;
+
+    /// Statements of an event, repetitions included: all of them are in memory together.
+    pub const STATEMENTS: u64 = 100_000;
+
+    /// Bytes of the values of an event, repetitions included, about.
+    pub const EVENT_BYTES: u64 = 256 << 20;
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Product;
+use crate::{Distribution, Product, Transaction};
 
 /// The events of a client. They differ only in their random parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,6 +14,9 @@ pub struct Script {
     pub draw: Distribution,
     /// The number of rows of a table that are drawn from; `None` means all.
     pub rows: Option<u32>,
+    /// The kinds of events of a workload that a user wrote, which has nothing else; empty for all others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<Transaction>,
 }
 
 /// A statement of an event.
@@ -62,29 +65,6 @@ pub enum Fill {
     Hot(u32),
     /// A fresh string of this many groups of digits.
     Digits(usize),
-}
-
-/// The shape of a random distribution over rows, as sysbench defines it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Distribution {
-    /// All values alike.
-    Uniform,
-    /// A bell around the middle: the mean of twelve uniforms.
-    Gaussian,
-    /// A quarter of the draws in a bell over the whole range, the rest in the central hundredth (the default of
-    /// sysbench 1.0.20).
-    Special,
-    /// Low values preferred: a share 1 - `h` of the draws falls on the lowest share `h` of the range.
-    Pareto {
-        /// Strictly between 0 and 1; sysbench's default is 0.2.
-        h: f64,
-    },
-    /// The j-th lowest value has probability proportional to j^-s.
-    Zipfian {
-        /// The exponent, 0 or more; sysbench's default is 0.8.
-        s: f64,
-    },
 }
 
 impl Step {

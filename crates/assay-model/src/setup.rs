@@ -27,7 +27,7 @@ impl fmt::Display for Setup {
 pub enum Preset {
     /// Checks that everything works, in under a minute.
     Smoke,
-    /// A first honest answer on a laptop, within ten minutes. The default.
+    /// A first honest answer on a laptop, within five minutes. The default.
     #[default]
     Quick,
     /// A release check, within an hour.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, Preset, Setup,
-    Slice, StartFrom, StatementMode, SystemSpec, TestSet,
+    Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, OwnData, Preset,
+    Setup, Slice, StartFrom, StatementMode, SystemSpec, TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -191,6 +191,14 @@ pub struct Study {
     pub workload_version: u32,
     /// Version of the assay that planned it.
     pub assay_version: String,
+}
+
+impl Study {
+    /// The tables of the user's workload that it measures; `None` if it measures sysbench's tests.
+    #[must_use]
+    pub fn own(&self) -> Option<&'static OwnData> {
+        self.cells.iter().find_map(|cell| cell.id.test.own())
+    }
 }
 
 /// A server process that took part.

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::Script;
+use crate::{OwnData, Script};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -92,11 +92,13 @@ pub enum Unit {
 }
 
 /// The tables that a test works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schema {
     /// sysbench's `sbtest1` to `sbtest<tables>`, each with the setup's rows.
     Sbtest,
+    /// Those of a workload that a user wrote.
+    Own(OwnData),
 }
 
 /// How a role's clients space their events.
@@ -205,6 +207,15 @@ impl Test {
     #[must_use]
     pub fn group(self, set: TestSet) -> &'static Group {
         self.0.group(set)
+    }
+
+    /// The tables of the user's workload that it belongs to; `None` for the other tests.
+    #[must_use]
+    pub fn own(self) -> Option<&'static OwnData> {
+        match &self.0.schema {
+            Schema::Own(data) => Some(data),
+            Schema::Sbtest => None,
+        }
     }
 
     /// The definition, which outlives everything.

@@ -23,12 +23,14 @@ pub enum Error {
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
     /// A glob that selects nothing.
-    #[error("`{}` matches none of the {count} tests in set {count}", shortened(glob))]
+    #[error("`{}` matches none of the {count} tests {}", shortened(glob), of_suite(*is_own, *count))]
     NoSuchTest {
         /// The text as typed.
         glob: String,
-        /// Size of the set searched.
+        /// Number of the tests searched.
         count: usize,
+        /// Whether they are those of a user's workload.
+        is_own: bool,
         /// The nearest test name, or what to do instead.
         hint: Option<String>,
     },
@@ -108,6 +110,19 @@ pub enum Error {
         /// The reason.
         why: &'static str,
     },
+    /// A workload that says nothing about the tables of a product.
+    #[error(
+        "`{}` cannot take part: workload `{workload}` does not say how to create its table `{table}` there",
+        shortened(name)
+    )]
+    LacksTable {
+        /// The system.
+        name: String,
+        /// The table.
+        table: String,
+        /// The workload.
+        workload: String,
+    },
     /// The machine is too small.
     #[error(
         "not enough {what}: the plan needs {need_mb} MB, and this machine has {have_mb} MB available"
@@ -160,6 +175,10 @@ const MORE_DISK: &str = "`assay cache clean --unused 1h` frees everything not us
 const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches if options set them, \
                            such as `innodb_buffer_pool_size`";
 
+fn of_suite(is_own: bool, count: usize) -> String {
+    if is_own { "of the workload".to_owned() } else { format!("in set {count}") }
+}
+
 fn told(why: &Refusal) -> String {
     match why {
         Refusal::Reserved => "assay controls the server's paths, port, user and plugins".to_owned(),
@@ -195,9 +214,12 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { hint, .. } => {
-                let all = "`assay tests --set 47` lists all tests".to_owned();
-                hint.iter().cloned().chain([all]).collect()
+            Self::NoSuchTest { hint, is_own, .. } => {
+                let all = match is_own {
+                    true => "`assay tests --workload FILE` lists them",
+                    false => "`assay tests --set 47` lists all tests",
+                };
+                hint.iter().cloned().chain([all.to_owned()]).collect()
             }
             Self::ReservedOption { why: Refusal::LeadsAway(_), .. } => vec![
                 "use a plain name, such as `binlog` or `slow.log`: it lies in the server's own directory"

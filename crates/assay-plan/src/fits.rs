@@ -6,7 +6,7 @@ use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec}
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
-use crate::size::{buffer_pool_mb, loaded_mb, redo_log_mb};
+use crate::size::{buffer_pool_mb, loaded_mb, redo_log_mb, sized};
 
 /// The facts about the machine that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -19,9 +19,15 @@ pub struct MachineFacts {
     pub disk_mb: u64,
 }
 
-/// The setup with the most data: servers are configured for it.
+/// The setup with the most data: servers are configured for it. For a user's tables it is one of sysbench's that needs
+/// as much memory.
 #[must_use]
-pub fn largest(setups: &[Setup]) -> Setup {
+pub fn largest(study: &Study) -> Setup {
+    largest_of(&sized(&study.setups, study.own()))
+}
+
+/// The setup with the most data.
+pub(crate) fn largest_of(setups: &[Setup]) -> Setup {
     let none = Setup { clients: 1, tables: 1, rows: 1 };
     setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
 }
@@ -37,8 +43,8 @@ pub fn check_memory(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
-    let checked =
-        check_machine(largest(&study.setups), &study.setups, systems, study.experiment, machine);
+    let setups = sized(&study.setups, study.own());
+    let checked = check_machine(&setups, systems, study.experiment, machine);
     // The rows of a planned study cannot change.
     checked.map_err(|error| match error {
         Error::TooLittle { what, need_mb, have_mb, .. } => {
@@ -58,7 +64,7 @@ pub fn check_audit(
     data: DataSet,
     machine: MachineFacts,
 ) -> Result<(), Error> {
-    let largest = largest(&study.setups);
+    let largest = largest(study);
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(largest)));
     let table = loaded_mb(Setup { clients: 1, tables: data.tables, rows: data.rows });
@@ -77,12 +83,12 @@ pub fn check_audit(
 /// Checks that the buffer pools of all running servers fit into 70 % of the memory, and the templates and copies of all
 /// systems onto the disk.
 pub(crate) fn check_machine(
-    largest: Setup,
     setups: &[Setup],
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
+    let largest = largest_of(setups);
     let memory_have = machine.memory_mb * 7 / 10;
     // A server that runs already has its memory, and its data is elsewhere.
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));

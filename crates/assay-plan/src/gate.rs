@@ -39,7 +39,10 @@ impl Scope {
 /// # Errors
 /// [`Error::Glob`], [`Error::NoSuchTest`], [`Error::TooMany`].
 pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
-    let limits = limits(request, set)?;
+    let mut own: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
+    own.retain(|test| test.own().is_some());
+    let tests = if own.is_empty() { tests_of(set) } else { own };
+    let limits = limits(request, set, &tests)?;
     let margin = |cell: &PlannedCell| {
         let applies = limits.iter().rfind(|(scope, _)| scope.has(cell.id.test, set));
         applies.map_or(request.max_slowdown, |(_, most)| *most)
@@ -48,10 +51,9 @@ pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Resul
     Ok(Gate { margins, allow_undecided: request.allow_undecided })
 }
 
-fn limits(request: &GateRequest, set: TestSet) -> Result<Vec<(Scope, f64)>, Error> {
+fn limits(request: &GateRequest, set: TestSet, tests: &[Test]) -> Result<Vec<(Scope, f64)>, Error> {
     bounded_patterns(request.limits.len())?;
-    let tests = tests_of(set);
-    let scope = |(text, most): &(String, f64)| Ok((Scope::of(text, set, &tests)?, *most));
+    let scope = |(text, most): &(String, f64)| Ok((Scope::of(text, set, tests)?, *most));
     request.limits.iter().map(scope).collect()
 }
 

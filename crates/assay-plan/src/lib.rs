@@ -3,6 +3,7 @@
 //! Pure: no clock, no file, no unseeded randomness.
 
 mod config_file;
+mod document;
 mod effort;
 mod error;
 mod fits;
@@ -25,8 +26,10 @@ mod system_name;
 mod tests_glob;
 mod units;
 mod url;
+mod workload;
 
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
+pub use document::FileError;
 pub use effort::longest_slice_s;
 pub use error::{Error, Refusal};
 pub use fits::{MachineFacts, check_audit, check_memory, largest};
@@ -39,8 +42,9 @@ pub use plan::{Plan, PlannedSystem, plan, plan_of};
 pub use request::{GateRequest, Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use sequence::{Step, sequence};
 pub use size::{buffer_pool_mb, redo_log_mb};
-pub use study_file::{StudyFileError, read_study, shell_quoted, write_study};
+pub use study_file::{read_study, shell_quoted, write_study};
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
-pub use tests_glob::select_tests;
+pub use tests_glob::{select_of, select_tests};
 pub use units::{parse_clients, parse_count, parse_duration_s, parse_percent};
 pub use url::{Password, Place, ServerUrl, parse_url};
+pub use workload::{ReadFile, UserFile, Workload, read_workload};

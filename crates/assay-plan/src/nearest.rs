@@ -5,8 +5,11 @@ pub(crate) fn nearest<T: AsRef<str>>(
     word: &str,
     candidates: impl IntoIterator<Item = T>,
 ) -> Option<T> {
+    // What is long was not mistyped, and comparing it takes long.
+    let is_short = |text: &str| text.len() <= LENGTH_MAX;
     candidates
         .into_iter()
+        .filter(|candidate| is_short(word) && is_short(candidate.as_ref()))
         .map(|candidate| (strsim::jaro_winkler(candidate.as_ref(), word), candidate))
         .filter(|(likeness, candidate)| {
             // Short words are never very similar, even if they are one typo apart.
@@ -15,6 +18,9 @@ pub(crate) fn nearest<T: AsRef<str>>(
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)
 }
+
+/// The longest text that is compared, bytes.
+const LENGTH_MAX: usize = 200;
 
 /// Jaro-Winkler similarity above which two words may be meant to be the same.
 const ALIKE: f64 = 0.7;

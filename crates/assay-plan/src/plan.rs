@@ -3,20 +3,21 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, Login, Origin, PlannedCell, Setup, Study,
-    SystemSpec, Test, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin, OwnData, PlannedCell,
+    Setup, Study, SystemSpec, Test, WORKLOAD_VERSION,
 };
 use assay_workloads::tests_of;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::error::Error;
-use crate::fits::{MachineFacts, check_machine, largest};
+use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::outlook::blocks_within;
 use crate::request::{Request, SystemRequest, THRESHOLD};
 use crate::reserved::check_option;
+use crate::size::sized;
 use crate::study_file::write_study;
 use crate::system_name::{parse_system, repository_login};
 use crate::tests_glob::select_of;
@@ -73,7 +74,11 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let largest = largest(&setups);
+    let own = tests.iter().find_map(|test| test.own());
+    let setups = match own {
+        Some(data) => own_setups(request, &effort, &setups, data, &systems)?,
+        None => setups,
+    };
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
@@ -83,7 +88,7 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
-    check_machine(largest, &setups, &specs, effort.experiment, machine)?;
+    check_room(&setups, own, &specs, effort.experiment, machine)?;
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -230,6 +235,67 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
         return Err(Error::OutOfRange { option: "--clients", value: String::new(), why });
     }
     Ok(setups)
+}
+
+/// Checks that the machine is large enough.
+fn check_room(
+    setups: &[Setup],
+    own: Option<&OwnData>,
+    systems: &[&SystemSpec],
+    experiment: Experiment,
+    machine: MachineFacts,
+) -> Result<(), Error> {
+    let checked = check_machine(&sized(setups, own), systems, experiment, machine);
+    checked.map_err(|error| match error {
+        // The number of rows of a workload is no option.
+        Error::TooLittle { what, need_mb, have_mb, .. } if own.is_some() => {
+            Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
+        }
+        other => other,
+    })
+}
+
+/// The setups of a user's workload, which has the rows that its file says, if all systems can make its tables.
+fn own_setups(
+    request: &Request,
+    effort: &Effort,
+    setups: &[Setup],
+    data: &OwnData,
+    systems: &[PlannedSystem],
+) -> Result<Vec<Setup>, Error> {
+    if effort.experiment == Experiment::Sequential {
+        let why = "it reproduces published studies, which have the published tests".to_owned();
+        let (option, value) = ("--preset", request.preset.word().to_owned());
+        return Err(Error::OutOfRange { option, value, why });
+    }
+    for asked in &request.setups {
+        let given = [("--tables", asked.tables), ("--rows", asked.rows)];
+        if let Some((option, Some(value))) = given.into_iter().find(|(_, value)| value.is_some()) {
+            let why = "the workload file says what tables and rows there are".to_owned();
+            return Err(Error::OutOfRange { option, value: value.to_string(), why });
+        }
+    }
+    if request.id_key != IdKey::default() {
+        let why = "the workload file says what keys its tables have".to_owned();
+        let value = request.id_key.word().to_owned();
+        return Err(Error::OutOfRange { option: "id-key", value, why });
+    }
+    for system in systems {
+        if let Some(table) = data.lacks(system.spec.product) {
+            let (name, table) = (system.name.clone(), table.name.clone());
+            return Err(Error::LacksTable { name, table, workload: data.name.clone() });
+        }
+    }
+    let rows = u32::try_from(data.rows()).unwrap_or(u32::MAX);
+    let rows = rows.clamp(1, *ROWS.end());
+    let mut own: Vec<Setup> = Vec::new();
+    for setup in setups {
+        let setup = Setup { tables: 1, rows, ..*setup };
+        if !own.contains(&setup) {
+            own.push(setup);
+        }
+    }
+    Ok(own)
 }
 
 /// Orders the cells by data set. On each data set, every test runs at all client counts in turn, as published: writes

@@ -25,6 +25,8 @@ pub struct Request {
     pub gate: Option<GateRequest>,
     /// The amount of effort.
     pub preset: Preset,
+    /// The file with the user's own workload, instead of the published tests.
+    pub workload: Option<String>,
     /// The published selection of tests.
     #[serde(serialize_with = "set_size")]
     pub set: TestSet,

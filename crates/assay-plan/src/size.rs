@@ -1,6 +1,6 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::Setup;
+use assay_model::{Generator, OwnData, OwnRows, Setup};
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
@@ -12,6 +12,42 @@ const BUFFER_POOL_FACTOR: f64 = 1.5;
 
 /// Smallest buffer pool: the server's own tables and undo need room too.
 const BUFFER_POOL_MIN_MB: u64 = 256;
+
+/// The same for a row of a user's table besides its values, and for each statement that follows the load, which may
+/// create an index.
+const OWN_ROW_BYTES: u64 = 80;
+const OWN_INDEX_BYTES: u64 = 40;
+
+/// Setups that need as much memory with sysbench's tables as these do with a user's, if there are any.
+pub(crate) fn sized(setups: &[Setup], own: Option<&OwnData>) -> Vec<Setup> {
+    let Some(data) = own else { return setups.to_vec() };
+    let rows = own_bytes(data).div_ceil(ROW_BYTES);
+    let rows = u32::try_from(rows).unwrap_or(u32::MAX).max(1);
+    setups.iter().map(|setup| Setup { tables: 1, rows, ..*setup }).collect()
+}
+
+/// Expected size of a user's tables, bytes. Rows that a script makes are not known, so they count as nothing.
+fn own_bytes(data: &OwnData) -> u64 {
+    let of_table = |table: &assay_model::OwnTable| {
+        let row = match &table.rows {
+            OwnRows::Generated { columns, .. } => {
+                columns.iter().map(|it| value_bytes(&it.values)).sum::<u64>() + OWN_ROW_BYTES
+            }
+            OwnRows::Csv { .. } | OwnRows::Script(_) => ROW_BYTES,
+        };
+        let indexes = OWN_INDEX_BYTES.saturating_mul(table.after.len() as u64);
+        row.saturating_add(indexes).saturating_mul(table.count().unwrap_or(0).into())
+    };
+    data.tables.iter().map(of_table).fold(0, u64::saturating_add)
+}
+
+/// Usual size of a value, bytes.
+fn value_bytes(values: &Generator) -> u64 {
+    match values {
+        Generator::Text { least, most } => u64::midpoint((*least).into(), (*most).into()),
+        other => other.most_bytes(),
+    }
+}
 
 /// Expected size of the loaded tables, MB.
 #[must_use]

@@ -31,7 +31,10 @@ pub(crate) fn bounded_patterns(count: usize) -> Result<(), Error> {
 }
 
 /// The same for any list of tests.
-pub(crate) fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
+///
+/// # Errors
+/// The same as [`select_tests`].
+pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error> {
     if globs.is_empty() {
         return Ok(tests);
     }
@@ -78,7 +81,8 @@ fn no_such_test(glob: &str, tests: &[Test]) -> Error {
         let name = nearest(glob, tests.iter().map(|test| test.name()))?;
         Some(format!("did you mean `{name}`"))
     });
-    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), hint }
+    let is_own = tests.iter().any(|test| test.own().is_some());
+    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), is_own, hint }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use junit::junit;
 pub use studies::studies;
-pub use tests_list::{ListedTest, tests_json, tests_text};
+pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
 
 use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::Judgement;

@@ -1,6 +1,6 @@
 //! The tests of a set: `assay tests`.
 
-use assay_model::{Class, StartFrom, Test, TestSet};
+use assay_model::{Class, StartFrom, Test, TestSet, counted};
 use serde::Serialize;
 
 use crate::data::json;
@@ -22,10 +22,32 @@ pub struct ListedTest {
     pub statements: Vec<String>,
 }
 
+/// Where listed tests come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedFrom<'a> {
+    /// A published set.
+    Set(TestSet),
+    /// A user's workload file.
+    Workload(&'a str),
+}
+
+impl ListedFrom<'_> {
+    /// The set that decides the groups.
+    fn set(self) -> TestSet {
+        match self {
+            Self::Set(set) => set,
+            Self::Workload(_) => TestSet::default(),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
-    set: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<&'a str>,
     tests: Vec<TestRow<'a>>,
 }
 
@@ -41,9 +63,13 @@ struct TestRow<'a> {
 
 /// The tests as scripts get them: schema 1, with their statements.
 #[must_use]
-pub fn tests_json(set: TestSet, list: &[ListedTest]) -> String {
-    let tests = list.iter().map(|listed| part(set, listed)).collect();
-    json::text(&Document { schema: SCHEMA, set: set.len(), tests })
+pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
+    let tests = list.iter().map(|listed| part(from.set(), listed)).collect();
+    let (set, workload) = match from {
+        ListedFrom::Set(set) => (Some(set.len()), None),
+        ListedFrom::Workload(name) => (None, Some(name)),
+    };
+    json::text(&Document { schema: SCHEMA, set, workload, tests })
 }
 
 fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
@@ -54,12 +80,13 @@ fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
 
 /// Whether it reads tables as loaded, before any write.
 fn is_pre(test: Test) -> bool {
-    test.class == Class::Read && test.start_from == StartFrom::Fresh
+    test.class == Class::Read && test.start_from == StartFrom::Fresh && test.own().is_none()
 }
 
 /// The tests as a table, and how to choose some of them.
 #[must_use]
-pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> String {
+pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptions) -> String {
+    let set = from.set();
     let mut table = plain_table();
     table.set_header(["test", "group", "class", "one event"].map(left));
     for ListedTest { test, does, .. } in list {
@@ -73,17 +100,24 @@ pub fn tests_text(set: TestSet, list: &[ListedTest], options: &TextOptions) -> S
     }
     let mut lines = trimmed(&table);
     lines.push(String::new());
-    lines.push(format!(
-        "{} of the {} tests of `--set {}`, in the order they run",
-        list.len(),
-        set.len(),
-        set.len()
-    ));
+    let count = list.len();
+    lines.push(match from {
+        ListedFrom::Set(set) => {
+            let size = set.len();
+            format!("{count} of the {size} tests of `--set {size}`, in the order they run")
+        }
+        ListedFrom::Workload(name) => {
+            format!("{} of workload `{name}`", counted(count as u64, "test"))
+        }
+    });
     if list.iter().any(|listed| is_pre(listed.test)) {
         lines.push("  .pre: on tables as loaded, before any write".to_owned());
     }
-    lines
-        .push("  to run some of them: `assay compare BASE OTHER --tests 'point*,scan'`".to_owned());
+    let how = match from {
+        ListedFrom::Set(_) => "`assay compare BASE OTHER --tests 'point*,scan'`",
+        ListedFrom::Workload(_) => "`assay compare BASE OTHER --workload FILE --tests 'GLOB,...'`",
+    };
+    lines.push(format!("  to run some of them: {how}"));
     if options.color {
         paint::paint(&mut lines);
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{Block, CellId, Class, EventKind, Study, StudyRecord, Verdict};
+use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
 use assay_plan::{ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Sample, Samples};
 
@@ -242,10 +242,12 @@ impl Interleaved {
     }
 
     /// Sizes the write slices of one client by the rates at which the data were aged, so that they take about the
-    /// planned time. Those of several clients are sized when they are first measured.
+    /// planned time. Those of several clients, and of tests that age no data, are sized when they are first measured.
     fn calibrate_from(&mut self, first: usize, used_s: f64) {
         let mut cells = self.study.cells.iter().enumerate().skip(first);
-        let next = cells.find(|(_, it)| is_unsized(it) && it.id.setup.clients == 1);
+        let is_known =
+            |cell: usize, it: &PlannedCell| it.id.setup.clients == 1 && self.rate(cell) > 0.0;
+        let next = cells.find(|(cell, it)| is_unsized(it) && is_known(*cell, it));
         match next {
             Some((cell, planned)) => {
                 let events = write_events(&self.study, planned, self.rate(cell));

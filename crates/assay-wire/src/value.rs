@@ -33,15 +33,19 @@ pub enum ParamType {
     Int,
     /// A string: VAR_STRING, `varchar`.
     Text,
+    /// Of any kind: VAR_STRING, and on Postgres the type that the server infers from the statement.
+    Inferred,
 }
 
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// For [`ParamType::Int`].
+    /// For [`ParamType::Int`] and [`ParamType::Inferred`].
     Int(i64),
-    /// For [`ParamType::Text`].
+    /// For [`ParamType::Text`] and [`ParamType::Inferred`].
     Text(&'a [u8]),
+    /// NULL, for a parameter of any type.
+    Null,
 }
 
 /// The outcome of a statement whose rows are not kept.

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Engine, IdKey, Pacing, Product, Role, Schema, Setup, StatementMode, Unit,
+    Definition, Engine, IdKey, OwnData, OwnRows, Pacing, PerProduct, Product, Role, Schema, Setup,
+    StatementMode, Unit,
 };
 use sha2::{Digest, Sha256};
 
 use crate::event::{Argument, Client, EventBuf, Operation};
-use crate::program::{Mode, ParamType, Program};
+use crate::program::Program;
 use crate::rows::Row;
 use crate::schema::create_table;
+use crate::statement::{Mode, ParamType};
 
 /// Rows, and events of one client, whose content is part of the digest: enough to meet every way of drawing.
 const EXAMPLES: u32 = 16;
@@ -20,16 +22,21 @@ const SETUP: Setup = Setup { clients: 1, tables: 3, rows: 100_000 };
 /// The digest of tables, rows, roles, statements and events, for both kinds of products, and of what is counted: 16
 /// hexadecimal digits.
 ///
-/// Only words written here enter it, so that a digest outlives the names of types.
+/// Only words written here enter it, so that a digest outlives the names of types. A user's workload is different: all
+/// that its file says enters it.
 pub(crate) fn digest(definition: &Definition) -> String {
     let mut all = Sha256::new();
     all.update(match definition.unit {
         Unit::Query => "query\n",
         Unit::ThousandRows => "thousand-rows\n",
     });
-    add_data(definition.schema, &mut all);
+    add_data(&definition.schema, &mut all);
     for (number, role) in definition.roles.iter().enumerate() {
         all.update(in_words(role));
+        if !role.script.mix.is_empty() {
+            all.update(serde_json::to_vec(&role.script.mix).unwrap_or_default());
+            continue;
+        }
         for product in [Product::MySql, Product::Postgres] {
             let program =
                 Program::of_role(definition, number, product, SETUP, StatementMode::Prepared);
@@ -49,7 +56,7 @@ fn in_words(role: &Role) -> String {
     }
 }
 
-fn add_data(schema: Schema, all: &mut Sha256) {
+fn add_data(schema: &Schema, all: &mut Sha256) {
     match schema {
         Schema::Sbtest => {
             for product in [Product::MySql, Product::Postgres] {
@@ -63,7 +70,24 @@ fn add_data(schema: Schema, all: &mut Sha256) {
                 all.update(pad);
             }
         }
+        Schema::Own(data) => add_own_data(data, all),
     }
+}
+
+/// All that a user's tables are, except where files lie. Examples would miss what is rare.
+fn add_own_data(data: &OwnData, all: &mut Sha256) {
+    let mut data = data.clone();
+    data.name.clear();
+    for table in &mut data.tables {
+        match &mut table.rows {
+            OwnRows::Csv { file, .. } => file.path.clear(),
+            OwnRows::Script(PerProduct { mysql, postgres }) => {
+                mysql.iter_mut().chain(postgres).for_each(|file| file.path.clear());
+            }
+            OwnRows::Generated { .. } => {}
+        }
+    }
+    all.update(serde_json::to_vec(&data).unwrap_or_default());
 }
 
 fn add_events(program: Arc<Program>, all: &mut Sha256) {
@@ -77,6 +101,7 @@ fn add_events(program: Arc<Program>, all: &mut Sha256) {
             all.update(match param {
                 ParamType::Int => " int",
                 ParamType::Text => " text",
+                ParamType::Inferred => " inferred",
             });
         }
     }
@@ -90,13 +115,21 @@ fn add_events(program: Arc<Program>, all: &mut Sha256) {
 
 fn add_event(event: &EventBuf, all: &mut Sha256) {
     for operation in event.operations() {
-        all.update(format!("\n{} ", operation.statement()));
         match operation {
-            Operation::Query { sql, .. } => all.update(sql),
-            Operation::Execute { arguments, .. } => arguments.for_each(|argument| match argument {
-                Argument::Int(value) => all.update(format!("{value} ")),
-                Argument::Text(text) => all.update(text),
-            }),
+            Operation::Query { statement, sql } => {
+                all.update(format!("\n{statement} "));
+                all.update(sql);
+            }
+            Operation::Execute { statement, arguments } => {
+                all.update(format!("\n{statement} "));
+                arguments.for_each(|argument| match argument {
+                    Argument::Int(value) => all.update(format!("{value} ")),
+                    Argument::Text(text) => all.update(text),
+                    Argument::Null => all.update("null "),
+                    Argument::Kept(place) => all.update(format!("kept {place} ")),
+                });
+            }
+            Operation::Sleep(time) => all.update(format!("\nsleep {} us", time.as_micros())),
         }
     }
 }

@@ -32,7 +32,12 @@ impl Sampler {
     /// Draws from [low, high]; a `high` below `low` counts as `low`.
     #[must_use]
     pub(crate) fn new(distribution: Distribution, low: u32, high: u32) -> Self {
-        let size = u64::from(high.max(low) - low) + 1;
+        Self { low, ..Self::of_size(distribution, u64::from(high.max(low) - low) + 1) }
+    }
+
+    /// Draws offsets below `size`; 0 counts as 1.
+    pub(crate) fn of_size(distribution: Distribution, size: u64) -> Self {
+        let size = size.max(1);
         let shape = match distribution {
             Distribution::Uniform => Shape::Uniform,
             Distribution::Gaussian => Shape::Gaussian,
@@ -40,12 +45,18 @@ impl Sampler {
             Distribution::Pareto { h } => Shape::Pareto { power: h.ln() / (1.0 - h).ln() },
             Distribution::Zipfian { s } => Shape::Zipfian(Zipf::new(size, s)),
         };
-        Self { low, size, shape }
+        Self { low: 0, size, shape }
     }
 
     /// One draw.
     #[inline]
     pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
+        self.low + self.offset(stream) as u32
+    }
+
+    /// One draw, less the lowest value.
+    #[inline]
+    pub(crate) fn offset(&self, stream: &mut Stream) -> u64 {
         let n = self.size as f64;
         let offset = match &self.shape {
             Shape::Uniform => stream.below(self.size),
@@ -54,7 +65,7 @@ impl Sampler {
             Shape::Pareto { power } => (n * stream.unit().powf(*power)) as u64,
             Shape::Zipfian(zipf) => zipf.draw(stream) - 1,
         };
-        self.low + offset.min(self.size - 1) as u32
+        offset.min(self.size - 1)
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use assay_model::{Fill, Table};
 
-use crate::decimal::push_decimal;
+use crate::decimal::push_integer;
+use crate::mix::{Kind, KindStep};
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
+use crate::value::Value;
 
 /// The operations of one event in flat buffers that are reused: no allocation once they have grown.
 #[derive(Debug, Default)]
@@ -15,19 +18,17 @@ pub struct EventBuf {
     operations: Vec<Planned>,
     values: Vec<Value>,
     bytes: Vec<u8>,
+    /// The values that the statements of a user's event share.
+    variables: Vec<Value>,
+    /// Their values before a repeated statement; kept for its memory.
+    before: Vec<Value>,
 }
 
 #[derive(Debug, Clone)]
 enum Planned {
     Execute { statement: usize, values: Range<usize> },
     Query { statement: usize, bytes: Range<usize> },
-}
-
-#[derive(Debug, Clone)]
-enum Value {
-    /// Never negative.
-    Int(i64),
-    Text(Range<usize>),
+    Sleep(Duration),
 }
 
 /// One operation of an event.
@@ -47,14 +48,17 @@ pub enum Operation<'a> {
         /// The whole statement.
         sql: &'a [u8],
     },
+    /// Send nothing for some time.
+    Sleep(Duration),
 }
 
 impl Operation<'_> {
-    /// Index of its statement in [`Program::statements`].
+    /// Index of its statement in [`Program::statements`], if it sends one.
     #[must_use]
-    pub fn statement(&self) -> usize {
+    pub fn statement(&self) -> Option<usize> {
         match self {
-            Self::Execute { statement, .. } | Self::Query { statement, .. } => *statement,
+            Self::Execute { statement, .. } | Self::Query { statement, .. } => Some(*statement),
+            Self::Sleep(_) => None,
         }
     }
 }
@@ -66,6 +70,13 @@ pub enum Argument<'a> {
     Int(i64),
     /// Bound as a string.
     Text(&'a [u8]),
+    /// No value.
+    Null,
+    /// A value that an earlier statement of the event returned, by its place in [`Statement::keep`]; NULL if there was
+    /// none.
+    ///
+    /// [`Statement::keep`]: crate::Statement::keep
+    Kept(u32),
 }
 
 /// The parameters of one operation.
@@ -82,6 +93,8 @@ impl<'a> Iterator for Arguments<'a> {
         self.values.next().map(|value| match value {
             Value::Int(value) => Argument::Int(*value),
             Value::Text(range) => Argument::Text(&self.bytes[range.clone()]),
+            Value::Null => Argument::Null,
+            Value::Kept(place) => Argument::Kept(*place),
         })
     }
 
@@ -106,7 +119,31 @@ impl EventBuf {
             Planned::Query { statement, bytes } => {
                 Operation::Query { statement: *statement, sql: &self.bytes[bytes.clone()] }
             }
+            Planned::Sleep(time) => Operation::Sleep(*time),
         })
+    }
+
+    /// Where text is appended.
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The values that the statements of a user's event share.
+    pub(crate) fn variables(&mut self) -> &mut Vec<Value> {
+        &mut self.variables
+    }
+
+    /// Adds the execution of a statement with these variables as parameters.
+    pub(crate) fn execute_with(&mut self, statement: usize, variables: &[u32]) {
+        let first = self.values.len();
+        let value = |number: &u32| self.variables.get(*number as usize).cloned();
+        self.values.extend(variables.iter().map(|number| value(number).unwrap_or(Value::Null)));
+        self.operations.push(Planned::Execute { statement, values: first..self.values.len() });
+    }
+
+    /// Adds a pause.
+    pub(crate) fn sleep(&mut self, us: u64) {
+        self.operations.push(Planned::Sleep(Duration::from_micros(us)));
     }
 
     /// Appends a statement as text, with its parameters, and returns its place. Strings are quoted but not escaped:
@@ -117,7 +154,8 @@ impl EventBuf {
         for (piece, value) in pieces.zip(&self.values[values]) {
             self.bytes.extend_from_slice(piece.as_bytes());
             match value {
-                Value::Int(value) => push_decimal(&mut self.bytes, value.unsigned_abs()),
+                Value::Int(value) => push_integer(&mut self.bytes, *value),
+                Value::Null | Value::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
                 Value::Text(range) => {
                     self.bytes.push(b'\'');
                     self.bytes.extend_from_within(range.clone());
@@ -133,6 +171,7 @@ impl EventBuf {
         self.operations.clear();
         self.values.clear();
         self.bytes.clear();
+        self.variables.clear();
     }
 }
 
@@ -168,12 +207,12 @@ impl Client {
     /// draws anew.
     pub fn write_event(&self, sequence: u64, attempt: u32, event: &mut EventBuf) {
         event.clear();
-        let mut draws = Draws {
-            program: &self.program,
-            stream: Stream::new(mix(mix(self.key, sequence), u64::from(attempt))),
-            last: 1,
-            table: 0,
-        };
+        let key = mix(mix(self.key, sequence), u64::from(attempt));
+        if self.program.is_own() {
+            return write_own(&self.program.mix, key, event);
+        }
+        let mut draws =
+            Draws { program: &self.program, stream: Stream::new(key), last: 1, table: 0 };
         for recipe in &self.program.recipe {
             draws.table = self.choose_table(recipe, &mut draws);
             for _ in 0..recipe.times {
@@ -230,4 +269,65 @@ impl Draws<'_> {
             }
         }
     }
+}
+
+/// Writes an event of one of the kinds. What is drawn depends on the event and the step alone: a product that skips a
+/// step, or uses variables in another order, draws the same values in all others.
+fn write_own(kinds: &[Kind], key: u64, event: &mut EventBuf) {
+    let mut stream = Stream::new(key);
+    let unit = stream.unit();
+    let at = kinds.partition_point(|kind| kind.up_to <= unit);
+    let Some(kind) = kinds.get(at).or(kinds.last()) else { return };
+    for (number, source) in (0..).zip(&kind.variables) {
+        let value = match source {
+            Some(source) => source.value(0, &mut stream, event.bytes()),
+            None => Value::Kept(number),
+        };
+        event.variables().push(value);
+    }
+    for step in &kind.steps {
+        match step {
+            KindStep::Send { step, statement, variables, times } => {
+                event.execute_with(*statement, variables);
+                if *times > 1 {
+                    let key = mix(key, 1 + *step);
+                    repeat(kind, *statement, variables, 1..*times, key, event);
+                }
+            }
+            KindStep::Sleep { step, us } => {
+                let mut stream = Stream::new(mix(key, 1 + *step));
+                if let Value::Int(us) = us.value(0, &mut stream, event.bytes()) {
+                    event.sleep(us.unsigned_abs());
+                }
+            }
+        }
+    }
+}
+
+/// Repeats a statement. Its variables that are not taken from results are drawn anew each time, and have their first
+/// values again afterwards.
+fn repeat(
+    kind: &Kind,
+    statement: usize,
+    variables: &[u32],
+    times: Range<u32>,
+    key: u64,
+    event: &mut EventBuf,
+) {
+    let mut before = std::mem::take(&mut event.before);
+    before.clone_from(event.variables());
+    for time in times {
+        for number in variables {
+            let Some(Some(source)) = kind.variables.get(*number as usize) else { continue };
+            // The same again where a variable is used twice.
+            let key = mix(mix(key, time.into()), (*number).into());
+            let value = source.value(0, &mut Stream::new(key), event.bytes());
+            if let Some(variable) = event.variables().get_mut(*number as usize) {
+                *variable = value;
+            }
+        }
+        event.execute_with(statement, variables);
+    }
+    event.variables().clone_from(&before);
+    event.before = before;
 }

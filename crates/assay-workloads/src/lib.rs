@@ -5,23 +5,37 @@
 //! *c* in a test. So all systems of a study get the same data and the same requests, whatever their speed.
 
 mod content;
+mod csv_rows;
 mod decimal;
 mod digest;
 mod distribution;
 mod event;
+mod generate;
+mod mix;
 mod outline;
+mod own_rows;
 mod program;
 mod random;
 mod rows;
 mod schema;
+mod script;
+pub mod sql;
+mod statement;
 mod suite;
+mod text;
+mod value;
 
-pub use content::{ContentQuery, content_query, row_checksum};
-pub use event::{Argument, Client, EventBuf, Operation};
+pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
+pub use csv_rows::{CsvError, CsvRows};
+pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use outline::outline;
-pub use program::{Mode, ParamType, Program, Statement};
+pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
+pub use program::Program;
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
+pub use script::{ScriptError, script_statements};
+pub use statement::{Mode, ParamType, Statement};
 pub use suite::{
     WARMS_LOAD, WARMS_READS, all_tests, define, test_by_name, test_of_version_1, tests_of,
 };
+pub use text::push_quoted;

@@ -1,9 +1,9 @@
 //! The statements of a test, for people.
 
-use assay_model::Definition;
+use assay_model::{Definition, OwnStep};
 
 /// The statements of one event on MariaDB and MySQL in order, with `?` for parameters, on a table `sbtest`. Repeated
-/// statements are listed once, and long lists are shortened.
+/// statements are listed once, and long lists are shortened. Those of a user's test are listed by kind of event.
 #[must_use]
 pub fn outline(test: &Definition) -> Vec<String> {
     let short = |sql: &str| match sql.split_once(" IN (") {
@@ -11,7 +11,20 @@ pub fn outline(test: &Definition) -> Vec<String> {
         None => sql.to_owned(),
     };
     let steps = test.roles.iter().flat_map(|role| &role.script.steps);
-    steps.map(|step| short(&step.sql)).collect()
+    let own = test.roles.iter().flat_map(|role| &role.script.mix).flat_map(|kind| &kind.steps);
+    steps.map(|step| short(&step.sql)).chain(own.map(own_step)).collect()
+}
+
+/// A step of a user's test.
+fn own_step(step: &OwnStep) -> String {
+    match step {
+        OwnStep::Send { sql, .. } => {
+            let sql = sql.mysql.as_ref().or(sql.postgres.as_ref());
+            let text = sql.map(|sql| sql.with_marks(|_| "?".to_owned())).unwrap_or_default();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+        OwnStep::Sleep { .. } => "a pause".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -5,36 +5,8 @@ use assay_model::{
 };
 
 use crate::distribution::Sampler;
-
-/// The type that a parameter is bound as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParamType {
-    /// A 64-bit integer.
-    Int,
-    /// A string.
-    Text,
-}
-
-/// How a statement is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Prepared once per connection, then executed. Where the server refuses to prepare it (MySQL
-    /// and `BEGIN`, error 1295) the text is sent each time.
-    Prepared,
-    /// Rendered as text each time.
-    Text,
-}
-
-/// One statement on one table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement {
-    /// SQL with the product's parameter marks. For a text statement it is the pattern of the text.
-    pub sql: String,
-    /// Parameters in order.
-    pub params: Vec<ParamType>,
-    /// How it is sent.
-    pub mode: Mode,
-}
+use crate::mix::{Kind, kinds};
+use crate::statement::{Mode, ParamType, Statement};
 
 /// The statements of a test and the recipe of its events, shared by all clients of all systems of a product.
 #[derive(Debug, Clone)]
@@ -45,6 +17,8 @@ pub struct Program {
     pub(crate) tables: u32,
     pub(crate) rows: u32,
     pub(crate) draw: Sampler,
+    /// The kinds of events of a user's workload; empty for all others, which have a recipe.
+    pub(crate) mix: Vec<Kind>,
     statements: Vec<Statement>,
 }
 
@@ -95,12 +69,22 @@ impl Program {
             tables,
             rows,
             draw: Sampler::new(draw, 1, rows),
+            mix: Vec::new(),
             statements: Vec::new(),
         };
         for step in script.iter().flat_map(|script| &script.steps) {
             program.add(product, step, step.text || statements == StatementMode::Text);
         }
+        if let Some(script) = script {
+            program.mix = kinds(product, &script.mix, statements, &mut program.statements);
+        }
         program
+    }
+
+    /// Whether a user wrote its events.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        !self.mix.is_empty()
     }
 
     /// Every statement, on every table; operations refer to them by index.
@@ -127,6 +111,8 @@ impl Program {
             sql: if product == Product::Postgres { number_marks(&text) } else { text },
             params: params.clone(),
             mode,
+            pieces: Vec::new(),
+            keep: Vec::new(),
         }));
     }
 }

@@ -311,7 +311,7 @@ fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
         unit: Unit::Query,
         schema: Schema::Sbtest,
         roles: vec![Role {
-            script: Script { steps, draw: Distribution::Uniform, rows: None },
+            script: Script { steps, draw: Distribution::Uniform, rows: None, mix: Vec::new() },
             clients: None,
             pacing: Pacing::Closed,
         }],

@@ -16,6 +16,7 @@ const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
 /// An operation as text, parameters in place of their marks.
 fn render(program: &Program, operation: &Operation<'_>) -> String {
     match operation {
+        Operation::Sleep(_) => panic!("a microbenchmark sleeps"),
         Operation::Query { sql, .. } => String::from_utf8(sql.to_vec()).unwrap(),
         Operation::Execute { statement, arguments } => {
             let statement = &program.statements()[*statement];

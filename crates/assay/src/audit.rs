@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::{Content, Tables};
-use assay_model::{DataSet, IdKey, Product, StartFrom, StatementMode, System, TestSet};
+use assay_load::Content;
+use assay_model::{DataSet, Product, StartFrom, StatementMode, Study, System};
 use assay_plan::{MachineFacts, Request};
 use assay_report::Compared;
 use assay_servers::Server;
@@ -20,9 +20,10 @@ use crate::machine_lock;
 use crate::progress::Progress;
 use crate::report;
 use crate::systems::{
-    Instance, LocalSite, Questions, data_fact, environment, facts, leave_root_for, machine_facts,
-    on_disk, participants, start_on_empty, tables,
+    Instance, LocalSite, Questions, StudyTables, data_fact, environment, facts, leave_root_for,
+    machine_facts, on_disk, participants, start_on_empty,
 };
+use crate::workload;
 
 /// The table for explaining statements. It is large enough for plans to use indexes.
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
@@ -35,8 +36,11 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let machine = machine_facts(&env.cache_dir)?;
-    let request =
-        Request { source: args.from.source.clone(), ..Request::of_systems(&args.systems) };
+    let request = Request {
+        source: args.from.source.clone(),
+        workload: args.workload.clone(),
+        ..Request::of_systems(&args.systems)
+    };
     if args.systems.len() < 2 {
         return Err(Advised::new(
             "an audit needs at least one other system to compare with",
@@ -46,9 +50,11 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     // An audit needs less than a study.
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
-    let plan = assay_plan::plan(&request, unlimited)?;
+    let tests = workload::suite(&request)?;
+    let plan = assay_plan::plan_of(&request, unlimited, tests.clone())?;
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
-    assay_plan::check_audit(&plan.study, &specs, DATA, machine)
+    let data = plan.study.own().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
+    assay_plan::check_audit(&plan.study, &specs, data, machine)
         .map_err(|error| on_disk(error, &env.cache_dir))?;
     let participants = participants(&plan, &env)?;
     machine_lock::warn_if_measuring("this audit");
@@ -56,9 +62,8 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     local.collect_garbage()?;
     leave_root_for(&participants, &local)?;
     let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
-    let tests = assay_workloads::tests_of(TestSet::Set32);
     let questions = Questions {
-        data: DATA,
+        data,
         tests: &tests,
         statements: StatementMode::default(),
         seed: plan.study.seed,
@@ -80,9 +85,10 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
         });
         let server = server.with_context(|| format!("cannot start `{name}`"))?;
         let instance = Instance::Started(server);
-        let content = load(&instance, system, plan.study.seed)?;
+        let content = load(&instance, system, &plan.study, data)?;
         let mut facts = facts(&instance, system, &questions)?;
-        facts.settings.extend([data_fact(DATA, StartFrom::Fresh, content.rows, &content.checksum)]);
+        let data = plan.study.setups.first().map_or(data, |setup| setup.data());
+        facts.settings.extend([data_fact(data, StartFrom::Fresh, content.rows, &content.checksum)]);
         all_facts.push(facts);
         instance.stop()?;
     }
@@ -114,20 +120,14 @@ fn plans_of_all(systems: &[System], all_facts: &[Facts]) -> usize {
     common.map_or(0, |common| common.len())
 }
 
-/// Fills the table and collects its statistics. Returns the content that the server then has.
-fn load(server: &Instance, system: &System, seed: u64) -> Result<Content> {
+/// Fills the tables and collects their statistics. Returns the content that the server then has.
+fn load(server: &Instance, system: &System, study: &Study, data: DataSet) -> Result<Content> {
     server.create_database()?;
-    let table = Tables {
-        product: system.spec.product,
-        engine: system.spec.engine,
-        id_key: IdKey::default(),
-        data: DATA,
-        seed,
-    };
+    let tables = StudyTables::of(study, &system.spec, data);
     let options = server.connect_options();
-    assay_load::fill(&options, &table, &mut |_| {})?;
+    let report = tables.fill(&system.name, &options, true, &mut |_| {})?;
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
-    assay_servers::maintain(&mut control, &tables(DATA), Duration::ZERO)?;
-    Ok(assay_load::content(&options, system.spec.product, DATA)?)
+    assay_servers::maintain(&mut control, &tables.names(), Duration::ZERO)?;
+    Ok(report.content)
 }

@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print};
 use crate::study::{self, Distrust, Stopped, Unfinished};
 use crate::systems::{Environment, machine_facts, on_disk};
-use crate::{config_file, paths, report, study_id};
+use crate::{config_file, paths, report, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
@@ -72,6 +72,7 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
     }
     let mut request = resolved.request;
     request.source = args.from.source.clone().or(request.source);
+    request.workload = request.workload.map(|path| directory.join(path).display().to_string());
     from_request(&request, &args.measuring, None, cache_dir)
 }
 
@@ -83,7 +84,8 @@ fn from_request(
 ) -> Result<Exit> {
     report::check(&args.output, junit, &args.ledger)?;
     let cache_dir = paths::made_cache_dir(cache_dir)?;
-    let plan = assay_plan::plan(request, machine_facts(&cache_dir)?);
+    let suite = workload::suite(request)?;
+    let plan = assay_plan::plan_of(request, machine_facts(&cache_dir)?, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     if !args.quiet {

@@ -23,7 +23,7 @@ const ALL: [Asked; 26] = [
     of::<assay_load::Error>,
     of::<assay_plan::ConfigFault>,
     of::<assay_plan::Error>,
-    of::<assay_plan::StudyFileError>,
+    of::<assay_plan::FileError>,
     of::<assay_probe::Error>,
     of::<assay_provision::Error>,
     of::<assay_servers::Error>,

@@ -1,10 +1,13 @@
 //! `assay load`: the tables of a data set in a database that runs already.
 
-use anyhow::Result;
-use assay_load::Tables;
-use assay_model::{DataSet, IdKey, SystemSpec, counted};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use assay_load::{OwnTables, Tables};
+use assay_model::{DataSet, IdKey, Product, SystemSpec, counted};
 use assay_plan::parse_engine;
-use assay_wire::Stop;
+use assay_wire::{ConnectOptions, Stop};
 use serde::Serialize;
 
 use crate::cli::Load;
@@ -13,7 +16,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, print, seconds};
 use crate::systems::check_content;
-use crate::{machine_lock, report};
+use crate::{machine_lock, report, workload};
 
 /// Raised when the shape below breaks.
 const SCHEMA: u32 = 1;
@@ -23,10 +26,13 @@ const SCHEMA: u32 = 1;
 struct Loaded {
     schema: u32,
     tables: u32,
-    rows: u32,
+    /// Rows in each table; in all of them together, if they are those of a workload file.
+    rows: u64,
     elapsed_s: f64,
     rows_per_s: f64,
     checksum: String,
+    #[serde(skip)]
+    is_own: bool,
 }
 
 /// Creates and fills the tables. Ctrl-C ends assay wherever it is, as there is only a connection to end.
@@ -38,6 +44,12 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
+    let progress = Progress::new(args.quiet);
+    if let Some(file) = &args.workload {
+        let loaded = load_workload(args, file, url.product, &options, &progress);
+        progress.finish();
+        return report::put_one(&args.shape, &loaded?, words).map(|()| Exit::Done);
+    }
     let data = DataSet { tables: args.tables, rows: args.rows };
     let engine = match args.engine.as_deref() {
         Some(word) => parse_engine(url.product, word).map_err(anyhow::Error::msg)?,
@@ -55,7 +67,6 @@ fn load_tables(args: &Load) -> Result<Exit> {
     if let Some(names) = listed(&there) {
         print(&format!("dropping existing {names}"));
     }
-    let progress = Progress::new(args.quiet);
     let report = assay_load::fill_over(&options, &tables, &there, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
@@ -66,16 +77,52 @@ fn load_tables(args: &Load) -> Result<Exit> {
     let loaded = Loaded {
         schema: SCHEMA,
         tables: data.tables,
-        rows: data.rows,
+        rows: data.rows.into(),
         elapsed_s: report.elapsed.as_secs_f64(),
         rows_per_s: report.rows_per_second(),
         checksum: found.checksum,
-    };
-    let words = |it: &Loaded| {
-        let took = format!("{} ({:.0} rows/s)", seconds(report.elapsed), it.rows_per_s);
-        let rows = counted(it.rows, "row");
-        format!("loaded {} × {rows} in {took}, checksum {}", it.tables, it.checksum)
+        is_own: false,
     };
     report::put_one(&args.shape, &loaded, words)?;
     Ok(Exit::Done)
+}
+
+/// Creates and fills the tables of a user's workload.
+fn load_workload(
+    args: &Load,
+    file: &Path,
+    product: Product,
+    options: &ConnectOptions,
+    progress: &Progress,
+) -> Result<Loaded> {
+    let read = workload::read(file)?;
+    let own = read.tests.first().and_then(|test| test.own());
+    let data = own.context("the workload has no tables")?;
+    if let Some(table) = data.lacks(product) {
+        anyhow::bail!("`{}` does not say how to create table `{}` there", read.name, table.name);
+    }
+    let tables = OwnTables { product, data, seed: args.seed, files: &workload::read_again };
+    let report = assay_load::fill_own(options, tables, args.replace, &mut |done| {
+        progress.update(&format!("loading, {done}"));
+    })?;
+    Ok(Loaded {
+        schema: SCHEMA,
+        tables: data.tables.len() as u32,
+        rows: report.rows,
+        elapsed_s: report.elapsed.as_secs_f64(),
+        rows_per_s: report.rows_per_second(),
+        checksum: report.content.checksum,
+        is_own: true,
+    })
+}
+
+fn words(loaded: &Loaded) -> String {
+    let took = seconds(Duration::from_secs_f64(loaded.elapsed_s));
+    let took = format!("{took} ({:.0} rows/s)", loaded.rows_per_s);
+    let (rows, tables) = (counted(loaded.rows, "row"), counted(loaded.tables, "table"));
+    let what = match loaded.is_own {
+        true => format!("{rows} into {tables}"),
+        false => format!("{} × {rows}", loaded.tables),
+    };
+    format!("loaded {what} in {took}, checksum {}", loaded.checksum)
 }

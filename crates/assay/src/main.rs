@@ -26,6 +26,7 @@ mod server;
 mod study;
 mod study_id;
 mod systems;
+mod workload;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::{Hint, StudyRecord, printable, printable_json, printable_lines};
-use assay_report::{Format, ListedTest, TextOptions};
+use assay_report::{Format, ListedFrom, ListedTest, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
 
 use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
 use crate::exit::Exit;
-use crate::{paths, study, study_id};
+use crate::{paths, study, study_id, workload};
 
 /// Renders a study of the ledger.
 pub(crate) fn run(args: &Report) -> Result<Exit> {
@@ -65,8 +65,16 @@ pub(crate) fn studies(args: &Studies) -> Result<Exit> {
 
 /// Lists the tests of a set.
 pub(crate) fn tests(args: &Tests) -> Result<Exit> {
-    let set = args.set;
-    let list: Vec<ListedTest> = assay_plan::select_tests(set, &args.patterns)?
+    let read = args.workload.as_deref().map(|path| workload::read(Path::new(path))).transpose()?;
+    let from = match &read {
+        Some(workload) => ListedFrom::Workload(&workload.name),
+        None => ListedFrom::Set(args.set),
+    };
+    let suite = match &read {
+        Some(workload) => workload.tests.clone(),
+        None => assay_workloads::tests_of(args.set),
+    };
+    let list: Vec<ListedTest> = assay_plan::select_of(suite, &args.patterns)?
         .into_iter()
         .map(|test| ListedTest {
             test,
@@ -75,8 +83,8 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
         })
         .collect();
     write_stdout(&match args.shape.format {
-        ShapeWord::Text => assay_report::tests_text(set, &list, &options(true)),
-        ShapeWord::Json => assay_report::tests_json(set, &list),
+        ShapeWord::Text => assay_report::tests_text(from, &list, &options(true)),
+        ShapeWord::Json => assay_report::tests_json(from, &list),
     })?;
     Ok(Exit::Done)
 }

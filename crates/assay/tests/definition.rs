@@ -38,7 +38,12 @@ fn count_by_k() -> Test {
         unit: Unit::Query,
         schema: Schema::Sbtest,
         roles: vec![Role {
-            script: Script { steps: vec![step], draw: Distribution::Special, rows: None },
+            script: Script {
+                steps: vec![step],
+                draw: Distribution::Special,
+                rows: None,
+                mix: Vec::new(),
+            },
             clients: None,
             pacing: Pacing::Closed,
         }],

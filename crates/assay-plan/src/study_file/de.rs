@@ -1,18 +1,13 @@
 //! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
 
-use std::fmt::Display;
-use std::ops::RangeInclusive;
-
 use serde::de::value::SeqDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use toml::de::DeValue;
 
-use super::fault::Fault;
-use super::value::{Value, listed};
-use crate::error::Error;
+use crate::document::{Fault, Value, listed};
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::nearest::nearest;
-use crate::units::{parse_clients, parse_count, parse_duration_s, parse_percent};
+use crate::units::{parse_clients, parse_duration_s, parse_percent};
 
 impl<'de> IntoDeserializer<'de, Fault> for Value<'de> {
     type Deserializer = Self;
@@ -69,6 +64,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         let text = match self.key {
             "tests" => self.text("patterns for tests")?,
             "source" => self.source()?,
+            "workload" => self.text("the path of a workload file, in quotes")?,
             _ => return self.deserialize_any(visitor),
         };
         visitor.visit_str(text)
@@ -104,36 +100,6 @@ impl<'de> Deserializer<'de> for Value<'de> {
 }
 
 impl<'t> Value<'t> {
-    fn mistaken(&self, error: &Error) -> Fault {
-        Fault::from_error(self.span.clone(), error)
-    }
-
-    fn number<T>(&self, range: &RangeInclusive<T>) -> Result<T, Fault>
-    where
-        T: TryFrom<i128> + PartialOrd + Display,
-    {
-        let number = self.value.as_integer().ok_or_else(|| self.is_not("a whole number"))?;
-        let number = i128::from_str_radix(number.as_str(), number.radix()).unwrap_or(i128::MAX);
-        self.in_range(number, range)
-    }
-
-    fn in_range<T>(&self, number: i128, range: &RangeInclusive<T>) -> Result<T, Fault>
-    where
-        T: TryFrom<i128> + PartialOrd + Display,
-    {
-        T::try_from(number).ok().filter(|number| range.contains(number)).ok_or_else(|| {
-            let (low, high) = (range.start(), range.end());
-            self.fault(format!("`{}` must be between {low} and {high}", self.key))
-        })
-    }
-
-    /// A number, or a text such as `"1M"`.
-    fn count(&self, range: &RangeInclusive<u32>) -> Result<u32, Fault> {
-        let Some(text) = self.value.as_str() else { return self.number(range) };
-        let count = parse_count(text).map_err(|error| self.mistaken(&error))?;
-        self.in_range(count.into(), range)
-    }
-
     /// Client counts: numbers, or texts such as `"1-8"`, one or a list of them.
     fn clients(&self) -> Result<Vec<u32>, Fault> {
         if self.value.is_array() {

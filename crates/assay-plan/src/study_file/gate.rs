@@ -2,14 +2,14 @@
 
 use assay_model::TestSet;
 
-use super::fault::Fault;
-use super::value::{GATE_KEYS, Table, Value};
+use super::keys::GATE_KEYS;
+use crate::document::{Fault, Table, Value};
 use crate::gate::check_scope;
-use crate::request::GateRequest;
+use crate::request::{GateRequest, Request};
 use crate::tests_glob::bounded_patterns;
 use crate::units::parse_percent;
 
-pub(super) fn gate(study: &Table<'_>, set: TestSet) -> Result<Option<GateRequest>, Fault> {
+pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRequest>, Fault> {
     let Some(value) = study.get("gate") else { return Ok(None) };
     let table = value.table("a table, written `[gate]`")?;
     table.refuse_unknown(&GATE_KEYS)?;
@@ -21,6 +21,8 @@ pub(super) fn gate(study: &Table<'_>, set: TestSet) -> Result<Option<GateRequest
     let allow_undecided = allow_undecided
         .map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")))
         .transpose()?;
+    // The plan checks the patterns for tests of a workload file, once it has been read.
+    let set = request.workload.is_none().then_some(request.set);
     Ok(Some(GateRequest {
         max_slowdown: percent(&most)?,
         limits: table.get("limits").map(|it| limits(&it, set)).transpose()?.unwrap_or_default(),
@@ -29,13 +31,16 @@ pub(super) fn gate(study: &Table<'_>, set: TestSet) -> Result<Option<GateRequest
 }
 
 /// The limits, in the order of the file.
-fn limits(value: &Value<'_>, set: TestSet) -> Result<Vec<(String, f64)>, Fault> {
+fn limits(value: &Value<'_>, set: Option<TestSet>) -> Result<Vec<(String, f64)>, Fault> {
     let limits =
         value.table("a table such as `{ \"point*\" = \"1%\", writes = \"5%\" }`")?.values();
     bounded_patterns(limits.len())
         .map_err(|error| Fault::from_error(value.span.clone(), &error))?;
     let limit = |it: &Value<'_>| {
-        check_scope(it.key, set).map_err(|error| Fault::from_error(it.key_span.clone(), &error))?;
+        if let Some(set) = set {
+            check_scope(it.key, set)
+                .map_err(|error| Fault::from_error(it.key_span.clone(), &error))?;
+        }
         Ok((it.key.to_owned(), percent(it)?))
     };
     limits.iter().map(limit).collect()

@@ -5,24 +5,23 @@
 
 mod command;
 mod de;
-mod fault;
 mod gate;
+mod keys;
 mod read;
 mod systems;
-mod value;
 mod write;
 
 pub use command::shell_quoted;
-pub use fault::StudyFileError;
 pub use write::write_study;
 
+use crate::document::FileError;
 use crate::request::Request;
 
 /// Reads a study file; `name` is what errors call it, `text` its content.
 ///
 /// # Errors
-/// [`StudyFileError`] for the first mistake found: its text shows the line and marks the place.
-pub fn read_study(name: &str, text: &str) -> Result<Request, StudyFileError> {
+/// [`FileError`] for the first mistake found: its text shows the line and marks the place.
+pub fn read_study(name: &str, text: &str) -> Result<Request, FileError> {
     read::request(text).map_err(|fault| fault.shown_in(name, text))
 }
 

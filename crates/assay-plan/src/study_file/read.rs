@@ -1,35 +1,35 @@
 //! From the text of a study file to a request.
 
 use assay_model::Preset;
-use toml::de::DeTable;
 
-use super::fault::Fault;
 use super::gate::gate;
+use super::keys::{TABLES, homes, keys_of, read};
 use super::systems::systems;
-use super::value::{TABLES, Table, Value, keys_of};
+use crate::document::{Fault, Table, Value, parse};
 use crate::request::{Request, SetupRequest};
 use crate::tests_glob::{bounded_patterns, select_tests};
 
 pub(super) fn request(text: &str) -> Result<Request, Fault> {
-    let document = DeTable::parse(text).map_err(|error| {
-        let message = error.message().trim_end().replace('\n', ", ");
-        Fault::at(error.span().unwrap_or_default(), message)
-    })?;
-    let study = Table::new(text, document.get_ref());
+    let document = parse(text)?;
+    let study = Table::new(text, document.get_ref(), homes);
     study.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
 
-    let mut request: Request = study.read()?;
+    let mut request: Request = read(&study)?;
     check_tests(&study, &request)?;
     refuse_repeats(&study, request.preset)?;
     request.systems = systems(&study, request.twin == Some(true))?;
     request.setups = setups(&study)?;
-    request.gate = gate(&study, request.set)?;
+    request.gate = gate(&study, &request)?;
     Ok(request)
 }
 
 /// Each pattern selects a test of the set.
 fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
+    // The plan checks those of a workload file, once it has been read.
+    if request.workload.is_some() {
+        return Ok(());
+    }
     bounded_patterns(request.tests.len())
         .map_err(|error| Fault::from_error(patterns.span.clone(), &error))?;
     for (value, pattern) in patterns.list("")?.iter().zip(&request.tests) {
@@ -67,7 +67,7 @@ const SETUPS: &str = "a list of tables, each written `[[setup]]`";
 fn setup(value: &Value<'_>) -> Result<SetupRequest, Fault> {
     let table = value.table(SETUPS)?;
     table.refuse_unknown(keys_of::<SetupRequest>())?;
-    table.read()
+    read(&table)
 }
 
 /// Whether two setups measure something twice, as far as that is known without the preset.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use assay_model::Product;
 
-use super::fault::Fault;
-use super::value::{SYSTEM_KEYS, Table, Value};
+use super::keys::SYSTEM_KEYS;
+use crate::document::{Fault, Table, Value};
 use crate::error::Error;
 use crate::nearest::nearest;
 use crate::request::SystemRequest;

@@ -61,6 +61,7 @@ fn reads_every_key() {
         options,
     };
     let expected = Request {
+        workload: None,
         systems: vec![
             named("old", "mariadb@10.11", Some("old.cnf"), Vec::new()),
             words("mariadb@11.8"),
@@ -311,6 +312,7 @@ prop_compose! {
         durations in (duration(), duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
+        workload in prop::option::of(prop::sample::select(vec!["shop.toml", "a b/x.pgbench"])),
         gate in prop::option::of(gate_request()),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
@@ -323,6 +325,7 @@ prop_compose! {
             source: source.map(str::to_owned),
             setups,
             preset,
+            workload: workload.map(str::to_owned),
             set,
             placement,
             id_key,

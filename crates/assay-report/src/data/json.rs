@@ -22,6 +22,9 @@ struct Document<'a> {
     study: StudyRow<'a>,
     host: &'a Host,
     workload_version: u32,
+    /// The name of the user's workload, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workload: Option<&'a str>,
     systems: Vec<SystemRow<'a>>,
     audit: Vec<AuditRow<'a>>,
     cells: Vec<CellRow<'a>>,
@@ -123,6 +126,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         },
         host: record.host(),
         workload_version: study.workload_version,
+        workload: study.own().map(|own| own.name.as_str()),
         systems: systems(&record.systems),
         audit: audit(&record.systems, &record.audit),
         cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),

@@ -25,6 +25,8 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         1 => "one run".to_owned(),
         runs => format!("{runs} runs"),
     };
+    let workload =
+        study.workload.map(|name| ("Workload", format!("{name}; rows of all tables together")));
     let mut facts = vec![
         ("Processor", machine.processor.clone()),
         ("Memory", machine.memory.clone()),
@@ -46,6 +48,8 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Workload version", study.workload_version.to_string()),
         ("assay", study.assay_version.to_owned()),
     ];
+    // After the setups.
+    facts.splice(5..5, workload);
     // After the system.
     let state = machine.state.iter().map(|line| ("Machine", line.clone()));
     facts.splice(3..3, state);

@@ -2,7 +2,7 @@
 
 use assay_model::{
     AuditClass, DataContent, Experiment, Host, IdKey, Preset, Setup, StartFrom, StatementMode,
-    StudyRecord, counted,
+    StudyRecord, counted, may_equal,
 };
 
 use super::findings::{self, TopicFindings};
@@ -69,6 +69,8 @@ pub(crate) struct SystemFacts<'a> {
 pub(crate) struct StudyFacts<'a> {
     pub(crate) id: &'a str,
     pub(crate) preset: Preset,
+    /// The name of the user's workload that was measured, if there is one.
+    pub(crate) workload: Option<&'a str>,
     pub(crate) setups: &'a [Setup],
     pub(crate) experiment: Experiment,
     pub(crate) statements: StatementMode,
@@ -167,6 +169,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
     StudyFacts {
         id: &study.id,
         preset: study.preset,
+        workload: study.own().map(|own| own.name.as_str()),
         setups: &study.setups,
         experiment: study.experiment,
         statements: study.statements,
@@ -208,7 +211,10 @@ fn data(study: &JudgedStudy) -> Vec<String> {
 /// One data set in one state, on all systems.
 fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
     let Some(first) = contents.first() else { return String::new() };
-    let equal = contents.iter().all(|it| (it.rows, &it.checksum) == (first.rows, &first.checksum));
+    let is_alike = |one: &DataContent, other: &DataContent| {
+        one.rows == other.rows && may_equal(&one.checksum, &other.checksum)
+    };
+    let equal = contents.iter().all(|one| contents.iter().all(|other| is_alike(one, other)));
     let state = match first.start_from {
         StartFrom::Fresh => "as loaded",
         StartFrom::Aged => "after the aging writes",
@@ -218,7 +224,11 @@ fn data_line(study: &JudgedStudy, contents: &[&DataContent]) -> String {
     if equal {
         let rows = counted(first.rows, "row");
         let on = if contents.len() > 1 { "the same on all systems" } else { "on one system" };
-        return format!("{state}{of}: {rows}, checksum {}, {on}", first.checksum);
+        // More than one where they were computed in different ways.
+        let mut checksums: Vec<&str> = contents.iter().map(|it| it.checksum.as_str()).collect();
+        checksums.sort_unstable();
+        checksums.dedup();
+        return format!("{state}{of}: {rows}, checksum {}, {on}", checksums.join(" and "));
     }
     let each = contents.iter().map(|it| {
         let (name, rows) = (study.label(it.system), counted(it.rows, "row"));

@@ -302,6 +302,16 @@ fn different_data_are_suspicious_unless_not_yet_loaded() {
     let loaded = [("data.1 × 10 as loaded", "10 rows, checksum a")];
     let other = [("data.1 × 10 as loaded", "9 rows, checksum b"), ("data.1 × 10 aged", "9 rows")];
     assert_eq!(classes(&audit(&loaded, &other, &[])), [("data.1 × 10 as loaded", SUSPICIOUS)]);
+    // Checksums that were computed in different ways say nothing; numbers of rows do.
+    let computed = [("data.1 × 10 as loaded", "10 rows, checksum mysql:a")];
+    for (checksum, class) in [
+        ("10 rows, checksum postgres:b", &[][..]),
+        ("10 rows, checksum mysql:b", &[("data.1 × 10 as loaded", SUSPICIOUS)][..]),
+        ("9 rows, checksum postgres:b", &[("data.1 × 10 as loaded", SUSPICIOUS)][..]),
+    ] {
+        let other = [("data.1 × 10 as loaded", checksum)];
+        assert_eq!(classes(&audit(&computed, &other, &[])), class, "{checksum}");
+    }
     assert_eq!(audit(&[], &other, &[]), []);
 }
 

@@ -10,6 +10,8 @@ use crate::value::{Param, ParamType};
 pub(crate) struct Statement {
     types: Box<[ParamType]>,
     packet: Vec<u8>,
+    /// The position of the bits that say which parameters are NULL.
+    nulls: usize,
     /// The position of the values in the packet.
     values: usize,
     /// Whether the packet still contains the types, as the first one must.
@@ -25,14 +27,14 @@ impl Statement {
         // No cursor, one iteration.
         packet.push(0);
         packet.extend_from_slice(&1_u32.to_le_bytes());
-        // No parameter is NULL.
+        let nulls = packet.len();
         packet.resize(packet.len() + types.len().div_ceil(8), 0);
         if !types.is_empty() {
             packet.push(1);
             packet.extend(types.iter().flat_map(|kind| wire_type(*kind)));
         }
         let values = packet.len();
-        Self { types: types.into(), packet, values, tells_types: !types.is_empty() }
+        Self { types: types.into(), packet, nulls, values, tells_types: !types.is_empty() }
     }
 
     /// The packet with these values. It keeps its memory, so values of the same size allocate none.
@@ -41,14 +43,27 @@ impl Statement {
             return Err(Error::Usage("another number of parameters than was prepared"));
         }
         self.packet.truncate(self.values);
-        for (kind, param) in self.types.iter().zip(params) {
+        let bits = self.nulls..self.nulls + params.len().div_ceil(8);
+        self.packet.get_mut(bits).unwrap_or_default().fill(0);
+        for (number, (kind, param)) in self.types.iter().zip(params).enumerate() {
             match (kind, param) {
                 (ParamType::Int, Param::Int(value)) => {
                     self.packet.extend_from_slice(&value.to_le_bytes());
                 }
-                (ParamType::Text, Param::Text(value)) => {
+                (ParamType::Text | ParamType::Inferred, Param::Text(value)) => {
                     put_length(value.len(), &mut self.packet);
                     self.packet.extend_from_slice(value);
+                }
+                (ParamType::Inferred, Param::Int(value)) => {
+                    let mut digits = itoa::Buffer::new();
+                    let value = digits.format(*value).as_bytes();
+                    put_length(value.len(), &mut self.packet);
+                    self.packet.extend_from_slice(value);
+                }
+                (_, Param::Null) => {
+                    if let Some(bits) = self.packet.get_mut(self.nulls + number / 8) {
+                        *bits |= 1 << (number % 8);
+                    }
                 }
                 _ => return Err(Error::Usage("a parameter of another type than was prepared")),
             }
@@ -78,7 +93,7 @@ impl Statement {
 fn wire_type(kind: ParamType) -> [u8; 2] {
     match kind {
         ParamType::Int => [LONGLONG, 0],
-        ParamType::Text => [VAR_STRING, 0],
+        ParamType::Text | ParamType::Inferred => [VAR_STRING, 0],
     }
 }
 
@@ -131,6 +146,18 @@ mod tests {
         let mut statement = Statement::new(1, &[ParamType::Int; 9]);
         let length = statement.encode(&[Param::Int(0); 9]).unwrap().len();
         assert_eq!(length, 4 + 10 + 2 + 1 + 9 * 2 + 9 * 8);
+    }
+
+    #[test]
+    fn a_bit_says_which_parameters_are_null() {
+        let mut statement = Statement::new(1, &[ParamType::Inferred; 9]);
+        let mut params = [Param::Int(-1); 9];
+        let full = statement.encode(&params).unwrap().len();
+        (params[0], params[8]) = (Param::Null, Param::Null);
+        let packet = statement.encode(&params).unwrap();
+        assert_eq!(packet.len(), full - 2 * b"\x02-1".len());
+        assert_eq!(packet[14..16], [1, 1]);
+        assert_eq!(statement.encode(&[Param::Text(b"-1"); 9]).unwrap()[14..16], [0, 0]);
     }
 
     #[test]

@@ -7,6 +7,11 @@ use crate::value::{Param, ParamType};
 /// Type numbers of `int8` and `varchar`, the types that the reference client (sysbench) declares.
 const INT8: u32 = 20;
 const VARCHAR: u32 = 1043;
+/// The type that the server infers.
+const UNSPECIFIED: u32 = 0;
+
+/// The length that stands for NULL.
+const NULL: u32 = u32::MAX;
 
 /// One format for all columns of the result: binary.
 const BINARY_RESULT: [u8; 4] = [0, 1, 0, 1];
@@ -40,6 +45,7 @@ pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> Result<V
             let kind = match kind {
                 ParamType::Int => INT8,
                 ParamType::Text => VARCHAR,
+                ParamType::Inferred => UNSPECIFIED,
             };
             out.extend_from_slice(&kind.to_be_bytes());
         }
@@ -85,8 +91,14 @@ impl Statement {
         for (kind, param) in self.types.iter().zip(params) {
             let mut digits = itoa::Buffer::new();
             let value = match (kind, param) {
-                (ParamType::Int, Param::Int(value)) => digits.format(*value).as_bytes(),
-                (ParamType::Text, Param::Text(value)) => value,
+                (ParamType::Int | ParamType::Inferred, Param::Int(value)) => {
+                    digits.format(*value).as_bytes()
+                }
+                (ParamType::Text | ParamType::Inferred, Param::Text(value)) => value,
+                (_, Param::Null) => {
+                    self.packet.extend_from_slice(&NULL.to_be_bytes());
+                    continue;
+                }
                 _ => return Err(Error::Usage("a parameter of another type than was prepared")),
             };
             let length = u32::try_from(value.len()).unwrap_or(u32::MAX);
@@ -116,6 +128,16 @@ mod tests {
         assert_eq!(packet, [bind, &EXECUTE_AND_SYNC].concat());
         let again = statement.encode(&[Param::Int(1), Param::Text(b"")]).unwrap();
         assert_eq!(again.get(..5), Some(&b"B\0\0\0\x19"[..]));
+    }
+
+    #[test]
+    fn the_server_infers_types_and_null_has_no_bytes() {
+        let mut statement = Statement::new(7, &[ParamType::Inferred; 3]).unwrap();
+        let packet = statement.encode(&[Param::Int(-1), Param::Null, Param::Text(b"a")]).unwrap();
+        let values = b"\0\x03\0\0\0\x02-1\xff\xff\xff\xff\0\0\0\x01a\0\x01\0\x01";
+        assert!(packet.windows(values.len()).any(|part| part == values), "{packet:?}");
+        let prepared = prepare(1, "S", &[ParamType::Inferred]).unwrap();
+        assert!(prepared.starts_with(b"P\0\0\0\x0fs1\0S\0\0\x01\0\0\0\0"), "{prepared:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Bound, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, counted, limits, thousands,
+    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, TestSet, counted, limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
 use rustix::time::{ClockId, clock_gettime};
@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::open_files::Demand;
 use crate::progress::{Progress, print};
-use crate::{machine_lock, report};
+use crate::{machine_lock, report, workload};
 
 use self::result::{measured, rate_met, words};
 
@@ -68,11 +68,19 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
-    let test = test(&args.test)?;
+    let suite = match &args.workload {
+        Some(file) => workload::read(file)?.tests,
+        None => assay_workloads::tests_of(TestSet::Set47),
+    };
+    let test = test(suite, &args.test)?;
     Demand::of_bench(args.clients).raise()?;
     let options = connect_options(&url, interrupt.stop());
-    let data = data_set(args, url.product, &options)?;
-    if test.class == Class::Write {
+    let data = match test.own() {
+        // The statements say what tables they need, and the server refuses them where there is none.
+        Some(own) => DataSet { tables: 1, rows: own.rows().try_into().unwrap_or(u32::MAX) },
+        None => data_set(args, url.product, &options)?,
+    };
+    if test.class == Class::Write && test.own().is_none() {
         assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
     }
@@ -170,8 +178,8 @@ fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration)
     )
 }
 
-fn test(name: &str) -> Result<Test> {
-    let found = assay_plan::select_tests(assay_model::TestSet::Set47, &[name.to_owned()])?;
+fn test(suite: Vec<Test>, name: &str) -> Result<Test> {
+    let found = assay_plan::select_of(suite, &[name.to_owned()])?;
     match found.as_slice() {
         [test] => Ok(*test),
         several => {

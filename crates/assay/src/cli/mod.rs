@@ -110,6 +110,10 @@ pub(crate) struct Selection {
     #[arg(long, value_enum, default_value = "quick")]
     preset: PresetWord,
 
+    /// Measure your own tables and tests: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "tables", "rows", "secondary"])]
+    workload: Option<String>,
+
     /// Run only the tests whose names match
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     tests: Vec<String>,
@@ -447,6 +451,7 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
             PresetWord::Standard => Preset::Standard,
             PresetWord::Published => Preset::Published,
         },
+        workload: what.workload.clone(),
         set: what.set,
         tests: what.tests.clone(),
         setups: vec![SetupRequest {

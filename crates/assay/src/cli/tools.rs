@@ -1,5 +1,7 @@
 //! The words of the parts that are useful alone: load, bench, audit, cache, server.
 
+use std::path::PathBuf;
+
 use assay_model::TestSet;
 use assay_plan::{parse_count, parse_duration_s};
 use clap::{Args, Subcommand};
@@ -14,6 +16,11 @@ pub(crate) struct Load {
     /// be in `ASSAY_PASSWORD` instead
     #[arg(value_name = "URL")]
     pub(crate) url: String,
+
+    /// Create and fill the tables of your own workload: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary"])]
+    pub(crate) workload: Option<PathBuf>,
 
     /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
@@ -60,6 +67,10 @@ pub(crate) struct Bench {
     /// The test, such as `point-query` or `read-only_range=100`
     #[arg(long, value_name = "TEST")]
     pub(crate) test: String,
+
+    /// Run a test of your own workload: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]
+    pub(crate) workload: Option<PathBuf>,
 
     /// Number of concurrent clients
     #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
@@ -161,6 +172,10 @@ pub(crate) struct Audit {
     #[arg(required = true, value_name = "SYSTEM")]
     pub(crate) systems: Vec<String>,
 
+    /// Compare the plans of your own workload: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE")]
+    pub(crate) workload: Option<String>,
+
     #[command(flatten)]
     pub(crate) from: SourceArg,
 
@@ -199,6 +214,10 @@ pub(crate) struct Tests {
     /// List only the tests whose names match, such as `'point*'` [default: all of the set]
     #[arg(value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) patterns: Vec<String>,
+
+    /// List the tests of your own workload: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE", conflicts_with = "set")]
+    pub(crate) workload: Option<String>,
 
     /// Published selection of tests
     #[arg(long, value_parser = sets(), default_value = "32")]

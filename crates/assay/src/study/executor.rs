@@ -14,7 +14,8 @@ use super::recorder::Recorder;
 use super::trust;
 use crate::progress::{Standing, Tally, minutes};
 use crate::systems::{
-    Clients, Environment, Instance, LocalSite, Participant, Slot, Templates, failed_slice, tables,
+    Clients, Environment, Instance, LocalSite, Participant, Slot, StudyTables, Templates,
+    failed_slice,
 };
 
 /// Interval between two checks whether the user asked to stop.
@@ -98,6 +99,12 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.recorder.study().cells.get(cell).cloned().context("no such cell was planned")
     }
 
+    /// The tables that a system works on.
+    pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables> {
+        let participant = self.participants.get(system).context("no such system")?;
+        Ok(StudyTables::of(self.recorder.study(), &participant.system.spec, data))
+    }
+
     pub(super) fn name(&self, system: usize) -> &'a str {
         self.participants.get(system).map_or("", |it| it.system.name.as_str())
     }
@@ -120,8 +127,11 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let study = recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
         for cell in study.cells.iter().filter(|cell| cell.events.is_some()) {
-            let planned = write_events(study, cell, self.templates.rate(cell.id));
-            trust::check_events(&study.id, cell, planned)?;
+            let rate = self.templates.rate(cell.id);
+            // Nobody knows how fast a user's events are before they have run.
+            if rate > 0.0 {
+                trust::check_events(&study.id, cell, write_events(study, cell, rate))?;
+            }
         }
         Ok(Outcome::Loaded { rates })
     }
@@ -205,7 +215,8 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.env.progress.begin(&format!("{name}: maintaining, {seconds} s"));
         let mut control = Connection::connect(&self.server(system)?.connect_options())?;
         let limit = Duration::from_secs(u64::from(seconds));
-        assay_servers::maintain(&mut control, &tables(data), limit)?;
+        let tables = self.tables(system, data)?.names();
+        assay_servers::maintain(&mut control, &tables, limit)?;
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 

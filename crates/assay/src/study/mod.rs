@@ -45,8 +45,7 @@ pub(crate) struct Stopped {
 pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
     let unnamed = |error| Stopped { study: None, error };
     let participants = participants(&plan, env).map_err(unnamed)?;
-    let (setups, key) = (&plan.study.setups, plan.study.id_key);
-    refuse_foreign_tables(&participants, setups, key, env).map_err(unnamed)?;
+    refuse_foreign_tables(&participants, &plan.study, env).map_err(unnamed)?;
     // Waiting for another study is no part of this one.
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let doctor = examine_before(&plan.study, env);
@@ -84,8 +83,7 @@ pub(crate) fn resume(
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let named = |error| Stopped { study: Some(id.to_owned()), error };
     let participants = again::get_again(&record, env).map_err(named)?;
-    let (setups, key) = (&record.study.setups, record.study.id_key);
-    refuse_foreign_tables(&participants, setups, key, env).map_err(named)?;
+    refuse_foreign_tables(&participants, &record.study, env).map_err(named)?;
     let more = more_s.map(|more_s| resumable::extension(&record, more_s));
     let mut recorder = Recorder::resume(ledger, record, here, changes, more).map_err(named)?;
     finish(&participants, env, &mut recorder, claim)

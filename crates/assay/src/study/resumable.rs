@@ -64,7 +64,14 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
         None if record.finished => return Err(NoResume::Finished(study.id.clone())),
         _ => {}
     }
-    let is_known = |test: Test| assay_workloads::test_by_name(test.name()) == Some(test);
+    let own = study.own();
+    // The tests of a user's workload are what the study says, all on the same tables.
+    let is_known = |test: Test| match test.own() {
+        Some(data) => {
+            own == Some(data) && assay_workloads::define(test.definition().clone()) == test
+        }
+        None => own.is_none() && assay_workloads::test_by_name(test.name()) == Some(test),
+    };
     let mut tests: Vec<String> = Vec::new();
     for test in study.cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {
         if !tests.contains(&test.name) {

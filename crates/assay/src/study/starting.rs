@@ -28,15 +28,10 @@ impl StudyExecutor<'_, '_> {
             let server = self.start_recorded(system, block, phase);
             started.push(server.map_err(|error| (system, error))?);
         }
-        let key = self.recorder.study().id_key;
         let fill = |(server, &system): (&Instance, &usize)| {
-            let participant = self.participants.get(system);
-            let product = participant.map(|it| it.system.spec.product);
+            let tables = self.tables(system, phase.data);
             let options = server.connect_options();
-            move || {
-                let product = product.context("no such system")?;
-                Ok(assay_load::fill_cache(&options, product, key, phase.data)?)
-            }
+            move || tables?.fill_cache(&options)
         };
         let filled = together(started.iter().zip(order).map(fill));
         for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {

@@ -167,6 +167,11 @@ pub(crate) fn check_events(study: &str, cell: &PlannedCell, planned: u64) -> Res
 /// Checks what a record says of its systems before anything is done with it; `is_own` where this user's assay began
 /// the study with just these systems.
 pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Result<()> {
+    if let Some(data) = record.study.own().filter(|_| !is_own) {
+        let (study, system) = (record.study.id.clone(), data.name.clone());
+        let what = "a workload with statements and files of its own";
+        return Err(Distrust::Elsewhere { study, system, what }.into());
+    }
     for system in &record.systems {
         let what = match system.spec.origin {
             Origin::Version(_) => {

@@ -1,12 +1,14 @@
 //! Reads everything that the audit compares from a running server with data.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Setup, StartFrom, StatementMode, System, Test};
+use assay_model::{DataSet, Product, Setup, StartFrom, StatementMode, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
+use assay_workloads::sql::{Syntax, is_control, only_reads};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
 use super::instance::Instance;
@@ -35,8 +37,10 @@ pub(crate) fn facts(server: &Instance, system: &System, asked: &Questions) -> Re
             (_, facts) => settings.extend(facts?),
         }
     }
+    let syntax = Syntax::of(system.spec.product);
     let refused = unprepared(server, system, asked)?;
-    let (work, control_of): (Vec<_>, Vec<_>) = refused.into_iter().partition(|it| is_work(it));
+    let (work, control_of): (Vec<_>, Vec<_>) =
+        refused.into_iter().partition(|it| is_work(it, syntax));
     settings.insert("session.unprepared".to_owned(), work.join(", "));
     settings.insert("session.unprepared_control".to_owned(), control_of.join(", "));
     let mut plans = Vec::new();
@@ -61,8 +65,8 @@ pub(crate) fn data_fact(
 }
 
 /// Whether a statement works on rows. The others begin and end transactions, and have no plan.
-fn is_work(sql: &str) -> bool {
-    sql.contains("sbtest")
+fn is_work(sql: &str, syntax: Syntax) -> bool {
+    !is_control(sql, syntax)
 }
 
 /// Clients and tables do not affect plans.
@@ -89,7 +93,10 @@ fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<V
     Ok(refused)
 }
 
-/// The plans of a test's statements, with the values of its first event.
+/// Events of a user's test that are looked at for its statements: some kinds of events are rare.
+const EVENTS: u64 = 1000;
+
+/// The plans of a test's statements, with the values of the first event that has them.
 fn explain(
     test: Test,
     system: &System,
@@ -99,19 +106,51 @@ fn explain(
 ) -> Result<()> {
     let product = system.spec.product;
     let program = Arc::new(Program::new(product, test, setup(asked.data), StatementMode::Text));
-    let mut event = EventBuf::default();
-    Client::new(Arc::clone(&program), asked.seed, 0).write_event(0, 0, &mut event);
-    let mut explained = Vec::new();
-    for operation in event.operations() {
-        let Operation::Query { statement, sql } = operation else { continue };
-        let Some(pattern) = program.statements().get(statement) else { continue };
-        if explained.contains(&statement) || !is_work(&pattern.sql) {
-            continue;
+    let mut left: BTreeSet<usize> = (0..program.statements().len()).collect();
+    let client = Client::new(Arc::clone(&program), asked.seed, 0);
+    let (mut event, mut text) = (EventBuf::default(), Vec::new());
+    let syntax = Syntax::of(product);
+    let places = program.statements().iter().flat_map(|it| &it.keep);
+    let kept = places.max().map_or(0, |last| *last as usize + 1);
+    for sequence in 0..if program.is_own() { EVENTS } else { 1 } {
+        client.write_event(sequence, 0, &mut event);
+        let mut kept: Vec<Option<Vec<u8>>> = vec![None; kept];
+        for operation in event.operations() {
+            let Some(number) = operation.statement() else { continue };
+            let Some(statement) = program.statements().get(number) else { continue };
+            let is_new = left.remove(&number) && is_work(&statement.sql, syntax);
+            if !is_new && statement.keep.is_empty() {
+                continue;
+            }
+            text.clear();
+            match operation {
+                Operation::Query { sql, .. } => text.extend_from_slice(sql),
+                Operation::Execute { arguments, .. } => {
+                    let has_escapes = product != Product::Postgres;
+                    statement.push_text(has_escapes, arguments, &kept, &mut text);
+                }
+                Operation::Sleep(_) => continue,
+            }
+            let sql = String::from_utf8_lossy(&text);
+            if is_new && let Some(plan) = assay_servers::explain(control, product, &sql)? {
+                let statement = shortened(&statement.sql);
+                plans.push(Plan { test: test.name.clone(), statement, plan });
+            }
+            // A later statement would have another plan with NULL. What writes is not carried out for that.
+            if !statement.keep.is_empty() && only_reads(&statement.sql, syntax) {
+                let row = match control.query(&sql) {
+                    Ok(found) => found.rows.into_iter().next().unwrap_or_default(),
+                    // It may need what was not carried out, such as the number of an inserted row.
+                    Err(error) if error.server_code().is_some() => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                for (place, value) in statement.keep.iter().zip(row) {
+                    kept[*place as usize] = value;
+                }
+            }
         }
-        explained.push(statement);
-        let sql = String::from_utf8_lossy(sql);
-        if let Some(plan) = assay_servers::explain(control, product, &sql)? {
-            plans.push(Plan { test: test.name.clone(), statement: shortened(&pattern.sql), plan });
+        if left.is_empty() {
+            break;
         }
     }
     Ok(())

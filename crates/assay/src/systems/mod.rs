@@ -8,6 +8,7 @@ mod inspect;
 mod instance;
 mod participant;
 mod site;
+mod study_tables;
 mod template;
 
 pub(crate) use self::clients::{
@@ -19,9 +20,10 @@ pub(crate) use self::inspect::{Questions, data_fact, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::participant::{
     Participant, attach, get as participants, intent, leave_root_for, most_clients,
-    refuse_foreign_tables, refuse_the_same_twice, tables,
+    refuse_foreign_tables, refuse_the_same_twice,
 };
 pub(crate) use self::site::{LocalSite, sandbox_site};
+pub(crate) use self::study_tables::{StudyTables, check_content};
 pub(crate) use self::template::{
-    Templates, check_content, description, key, remove_unused, start_instance, start_on_empty,
+    Templates, description, key, remove_unused, start_instance, start_on_empty,
 };

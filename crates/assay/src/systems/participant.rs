@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_model::{
-    Artifact, DataSet, EventKind, IdKey, Origin, Prefix, Product, Setup, Study, System, SystemSpec,
-};
+use assay_model::{Artifact, EventKind, Origin, Prefix, Product, Study, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl};
 use assay_provision::Hold;
 use assay_servers::{Attached, Durability, Intent};
@@ -48,7 +46,7 @@ impl Participant {
 /// The configuration that all systems of a study have in common.
 pub(crate) fn intent(study: &Study) -> Intent {
     let clients = most_clients(study);
-    let largest = assay_plan::largest(&study.setups);
+    let largest = assay_plan::largest(study);
     Intent {
         buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
         log_mb: assay_plan::redo_log_mb(largest),
@@ -139,18 +137,22 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
 /// replaced, and this says which.
 pub(crate) fn refuse_foreign_tables(
     participants: &[Participant],
-    setups: &[Setup],
-    key: IdKey,
+    study: &Study,
     env: &Environment,
 ) -> Result<()> {
-    let tables = setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
+    let tables = study.setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
     for participant in participants {
         let Some(attached) = &participant.attached else { continue };
         env.interrupt.check()?;
         let name = &participant.system.name;
+        let (options, product) = (attached.connect_options(), attached.product());
+        if let Some(own) = study.own() {
+            assay_load::refuse_others_tables(options, product, own)
+                .with_context(|| format!("cannot load the tables into `{name}`"))?;
+            continue;
+        }
         let look = || {
-            let (options, product) = (attached.connect_options(), attached.product());
-            let there = assay_load::survey(options, product, tables, key)?;
+            let there = assay_load::survey(options, product, tables, study.id_key)?;
             there.refuse_foreign()?;
             // The first block creates tables that the second one replaces.
             there.refuse_blindness()?;
@@ -208,11 +210,6 @@ pub(crate) fn attach(
         options: Vec::new(),
     };
     Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
-}
-
-/// Names of the tables of a data set.
-pub(crate) fn tables(data: DataSet) -> Vec<String> {
-    (1..=data.tables).map(|number| format!("sbtest{number}")).collect()
 }
 
 /// Makes assay leave root where a server of the participants refuses to run as root; see

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_load::{Content, LoadReport, Tables};
+use assay_load::{Content, LoadReport};
 use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
     StartFrom, StatementMode, Study, System, Test, TestSet, counted, thousands,
@@ -21,8 +21,9 @@ use sha2::{Digest, Sha256};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
-use super::participant::{Participant, tables};
+use super::participant::Participant;
 use super::site::LocalSite;
+use super::study_tables::StudyTables;
 use crate::progress::seconds;
 
 /// Rows changed by each of the aging tests, as part of all rows.
@@ -48,7 +49,7 @@ const FRESH: &str = "fresh";
 pub(crate) struct Template {
     /// Loaded and maintained.
     pub(crate) fresh: PathBuf,
-    /// After the aging writes, maintained again.
+    /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
     pub(crate) aged: PathBuf,
     made: Made,
     /// Keeps the directories from being cleaned away; none of a server that runs already.
@@ -101,7 +102,11 @@ impl Templates {
                 let template = maker
                     .template(&mut empty)
                     .with_context(|| format!("cannot load data into `{name}`"))?;
-                note_content(system, data, &template, note)?;
+                let states: &[StartFrom] = match study.own() {
+                    Some(_) => &[StartFrom::Fresh],
+                    None => &[StartFrom::Fresh, StartFrom::Aged],
+                };
+                note_content(system, data, &template, states, note)?;
                 templates.push(template);
             }
             by_data.insert(data, templates);
@@ -154,10 +159,14 @@ fn note_content(
     system: usize,
     data: DataSet,
     template: &Template,
+    states: &[StartFrom],
     note: &mut dyn FnMut(DataContent) -> Result<()>,
 ) -> Result<()> {
-    let states = [(StartFrom::Fresh, &template.made.fresh), (StartFrom::Aged, &template.made.aged)];
-    for (start_from, counted) in states {
+    for &start_from in states {
+        let counted = match start_from {
+            StartFrom::Fresh => &template.made.fresh,
+            StartFrom::Aged => &template.made.aged,
+        };
         let Counted { rows, checksum } = counted.clone();
         note(DataContent { system, data, start_from, rows, checksum })?;
     }
@@ -196,7 +205,6 @@ pub(crate) fn start_instance(
     Ok(instance)
 }
 
-/// Notes that a template was used: what has not been for long may be removed.
 /// Marks a template as one that instances are copied from, until the file is closed.
 fn hold(dir: &Path) -> Result<fs_err::File> {
     let directory = fs_err::File::open(dir)?;
@@ -219,6 +227,7 @@ pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     Ok(is_free)
 }
 
+/// Notes that a template was used: what has not been for long may be removed.
 fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
 }
@@ -326,9 +335,21 @@ impl Maker<'_> {
             &system.options.join(" "),
             system.spec.engine.word(),
             &format!("{} {} {}", self.data, self.study.id_key.word(), self.study.seed),
-            &aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" "),
+            &self.content_key()?,
             &format!("template {TEMPLATE_VERSION}"),
         ])))
+    }
+
+    /// What decides what the tables hold besides their number and size: the user's tables, or the aging tests.
+    fn content_key(&self) -> Result<String> {
+        Ok(match self.study.own() {
+            Some(own) => serde_json::to_string(own)?,
+            None => aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" "),
+        })
+    }
+
+    fn tables(&self) -> StudyTables {
+        StudyTables::of(self.study, &self.participant.system.spec, self.data)
     }
 
     /// The template, made of one of the `empty` instances where there is none yet.
@@ -339,9 +360,15 @@ impl Maker<'_> {
         let dir = self.dir()?;
         let System { spec, artifact, .. } = &self.participant.system;
         let (version, engine) = (artifact.version(), spec.engine.word());
-        describe(&dir, &format!("{spec} ({version}), {engine}, {} rows", self.data))?;
+        let what = match self.study.own() {
+            Some(own) => format!("the tables of {}", own.name),
+            None => format!("{} rows", self.data),
+        };
+        describe(&dir, &format!("{spec} ({version}), {engine}, {what}"))?;
         let making = making(self.env, &dir)?;
-        let (fresh, aged, made) = (dir.join(FRESH), dir.join("aged"), dir.join("made.json"));
+        let is_own = self.study.own().is_some();
+        let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));
+        let aged = dir.join(if is_own { FRESH } else { "aged" });
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
@@ -354,15 +381,13 @@ impl Maker<'_> {
             let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
             self.load(server, &fresh)?;
         }
-        let made = self.age(&fresh, &aged, &made)?;
+        let made = match is_own {
+            true => self.look_at(&fresh, &made)?,
+            false => self.age(&fresh, &aged, &made)?,
+        };
         let held = Some(hold(&dir)?);
         making.remove()?;
         Ok(Template { fresh, aged, made, _held: held })
-    }
-
-    /// Rows of all tables.
-    fn rows(&self) -> u64 {
-        u64::from(self.data.tables) * u64::from(self.data.rows)
     }
 
     /// A new instance without tables.
@@ -387,6 +412,10 @@ impl Maker<'_> {
     /// What a server that runs already holds after its tables were loaded, and aged.
     fn of_running_server(&self) -> Result<Template> {
         let (instance, fresh) = self.filled()?;
+        if self.study.own().is_some() {
+            let made = Made { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
+            return Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None });
+        }
         let rates = self.run_aging_tests(&instance)?;
         self.maintain(&instance)?;
         let made = Made { rates, fresh, aged: self.count(&instance)? };
@@ -408,7 +437,8 @@ impl Maker<'_> {
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
         let name = &self.participant.system.name;
-        self.env.progress.begin(&format!("{name}: loading {}", counted(self.rows(), "row")));
+        let rows = counted(self.tables().rows(), "row");
+        self.env.progress.begin(&format!("{name}: loading {rows}"));
         server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
@@ -426,22 +456,21 @@ impl Maker<'_> {
 
     /// Creates and loads the tables, and makes sure that they hold what was sent.
     fn fill(&self, server: &Instance) -> Result<LoadReport> {
-        let system = &self.participant.system;
-        let name = &system.name;
-        let tables = Tables {
-            product: system.spec.product,
-            engine: system.spec.engine,
-            id_key: self.study.id_key,
-            data: self.data,
-            seed: self.study.seed,
-        };
-        let options = server.connect_options();
-        let report = assay_load::fill(&options, &tables, &mut |done| {
+        let name = &self.participant.system.name;
+        let is_ours = matches!(server, Instance::Started(_));
+        self.tables().fill(name, &server.connect_options(), is_ours, &mut |done| {
             self.env.progress.update(&format!("{name}: loading, {done}"));
-        })?;
-        let found = assay_load::content(&options, system.spec.product, self.data)?;
-        check_content(&format!("`{name}`"), &found, &report)?;
-        Ok(report)
+        })
+    }
+
+    /// Notes what a data directory holds that is never aged.
+    fn look_at(&self, fresh: &Path, made: &Path) -> Result<Made> {
+        let server = self.start(fresh)?;
+        let counted = self.count(&server)?;
+        server.stop()?;
+        let found = Made { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
+        write_made(made, &found)?;
+        Ok(found)
     }
 
     fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<Made> {
@@ -451,9 +480,7 @@ impl Maker<'_> {
         self.maintain(&server)?;
         let found = Made { rates, fresh: fresh_content, aged: self.count(&server)? };
         // Written before the data directory appears: both are there, or the aging is done again.
-        let unfinished = made.with_extension("new");
-        fs_err::write(&unfinished, serde_json::to_vec(&found)?)?;
-        fs_err::rename(&unfinished, made)?;
+        write_made(made, &found)?;
         if aged.exists() {
             fs_err::remove_dir_all(aged)?;
         }
@@ -465,8 +492,7 @@ impl Maker<'_> {
     /// events per second.
     fn run_aging_tests(&self, server: &Instance) -> Result<BTreeMap<String, f64>> {
         let system = &self.participant.system;
-        let (product, key) = (system.spec.product, self.study.id_key);
-        assay_load::fill_cache(&server.connect_options(), product, key, self.data)?;
+        self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
         for test in aging_tests() {
             self.env.interrupt.check()?;
@@ -496,9 +522,7 @@ impl Maker<'_> {
     }
 
     fn count(&self, server: &Instance) -> Result<Counted> {
-        let options = server.connect_options();
-        let product = self.participant.system.spec.product;
-        let content = assay_load::content(&options, product, self.data)?;
+        let content = self.tables().content(&server.connect_options())?;
         Ok(Counted { rows: content.rows, checksum: content.checksum })
     }
 
@@ -506,7 +530,7 @@ impl Maker<'_> {
         let name = &self.participant.system.name;
         self.env.progress.update(&format!("{name}: updating statistics, purging, writing pages"));
         let mut control = Connection::connect(&server.connect_options())?;
-        let tables = tables(self.data);
+        let tables = self.tables().names();
         if let Instance::Attached(_) = server {
             // The rest of it is not this study's to change, nor to wait for.
             return Ok(assay_servers::take_statistics(&mut control, &tables)?);
@@ -522,18 +546,11 @@ impl Maker<'_> {
     }
 }
 
-/// Checks that the tables of a server hold what was sent.
-pub(crate) fn check_content(server: &str, found: &Content, report: &LoadReport) -> Result<()> {
-    let sent = &report.content;
-    anyhow::ensure!(
-        found == sent,
-        "{server} does not hold the data that was sent: it has {} with checksum {}, not {} with {}",
-        counted(found.rows, "row"),
-        found.checksum,
-        thousands(sent.rows),
-        sent.checksum
-    );
-    Ok(())
+/// Writes what was found out, all of it or nothing.
+fn write_made(path: &Path, made: &Made) -> Result<()> {
+    let unfinished = path.with_extension("new");
+    fs_err::write(&unfinished, serde_json::to_vec(made)?)?;
+    Ok(fs_err::rename(&unfinished, path)?)
 }
 
 /// Name of a template directory, or of a claim: a digest of everything that it depends on.

@@ -1,4 +1,4 @@
-//! A mistake in a study file, and how it is shown.
+//! A mistake in a file, and how it is shown.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -8,15 +8,15 @@ use assay_model::{Hint, masked};
 
 use crate::error::Error;
 
-/// The reason why a study file cannot be read: a message, the line of the file and a mark under the place.
+/// The reason why a file cannot be read: a message, the line of the file and a mark under the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{shown}")]
-pub struct StudyFileError {
+pub struct FileError {
     shown: String,
     hints: Vec<String>,
 }
 
-impl Hint for StudyFileError {
+impl Hint for FileError {
     fn hints(&self) -> Vec<String> {
         self.hints.clone()
     }
@@ -25,7 +25,7 @@ impl Hint for StudyFileError {
 /// A mistake and where it is.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     message: String,
     /// Bytes of the file; none when something is missing as a whole.
     span: Option<Range<usize>>,
@@ -33,27 +33,27 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    pub(super) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { message: message.into(), span: Some(span), hints: Vec::new() }
     }
 
     /// In the file as a whole.
-    pub(super) fn of_file(message: impl Into<String>) -> Self {
+    pub(crate) fn of_file(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None, hints: Vec::new() }
     }
 
     /// From an error, at the part of the file that it concerns.
-    pub(super) fn from_error(span: Range<usize>, error: &Error) -> Self {
+    pub(crate) fn from_error(span: Range<usize>, error: &Error) -> Self {
         Self { message: error.to_string(), span: Some(span), hints: error.hints() }
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// Shows neither passwords nor tokens, in the line of the file and in the message.
-    pub(super) fn shown_in(self, name: &str, text: &str) -> StudyFileError {
+    pub(crate) fn shown_in(self, name: &str, text: &str) -> FileError {
         let text = &masked(text);
         let place: Element<'_> = match self.span {
             Some(span) => {
@@ -63,7 +63,7 @@ impl Fault {
             None => Origin::path(name).into(),
         };
         let report = [Level::ERROR.no_name().primary_title(masked(&self.message)).element(place)];
-        StudyFileError {
+        FileError {
             shown: Renderer::plain().render(&report),
             hints: self.hints.iter().map(|hint| masked(hint)).collect(),
         }

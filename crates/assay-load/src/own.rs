@@ -1,0 +1,460 @@
+//! Creates, loads and reads the tables of a workload that a user wrote.
+
+use std::time::Instant;
+
+use assay_model::{OwnData, OwnFile, OwnRows, OwnTable, Product};
+use assay_wire::{ConnectOptions, Connection, Error as WireError, Protocol};
+use assay_workloads::sql::Syntax;
+use assay_workloads::{
+    CsvBatches, CsvRows, OwnBatches, own_row_checksum, push_quoted, quoted_name, script_statements,
+};
+
+use crate::content::{Content, Sum};
+use crate::error::{Error, Result};
+use crate::fill::{LoadProgress, LoadReport};
+use crate::share::{for_rows, for_whole_tables};
+
+/// The table in which a load notes each table that it made, so that a later one knows that it may drop it.
+const NOTES: &str = "assay_workload";
+
+/// Reads a file that belongs to a workload; the error says why it cannot.
+pub type ReadOwnFile<'a> = &'a dyn Fn(&OwnFile) -> Result<Vec<u8>, String>;
+
+/// The tables of a workload on a server.
+#[derive(Clone, Copy)]
+pub struct OwnTables<'a> {
+    /// Family of the server.
+    pub product: Product,
+    /// What the tables are.
+    pub data: &'a OwnData,
+    /// Seed of all generated rows.
+    pub seed: u64,
+    /// Reads the files with rows.
+    pub files: ReadOwnFile<'a>,
+}
+
+/// Drops the tables of an earlier load, creates and loads new ones, one after the other in the order of the workload,
+/// and reads them back. `progress` is called after each statement that inserts rows.
+///
+/// # Errors
+/// [`Error::NotOurs`] where a table with one of the names exists that no load of this workload has made, unless
+/// `replaces`: then nothing was changed. Also when a file cannot be read, the server refuses a statement, or a table
+/// does not hold the rows that were sent.
+pub fn fill_own(
+    options: &ConnectOptions,
+    tables: OwnTables<'_>,
+    replaces: bool,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<LoadReport> {
+    let start = Instant::now();
+    let options = for_whole_tables(options);
+    let OwnTables { product, data, .. } = tables;
+    let mut control = connect(&options)?;
+    let existing = existing(&mut control, product, data)?;
+    if !replaces {
+        refuse_others(&mut control, product, data, &existing)?;
+    }
+    let mut loader =
+        Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
+    loader.replace(&existing)?;
+    for table in &data.tables {
+        let before = loader.rows;
+        loader.load(table)?;
+        let is_known = table.count().is_some();
+        loader.sent.push(is_known.then(|| loader.rows - before));
+    }
+    let Loader { control, sent, .. } = loader;
+    let bytes_sent = control.bytes_sent();
+    drop(control);
+    let elapsed = start.elapsed();
+    let (content, counts) = read_back(&options, product, data)?;
+    check_counts(data, &sent, &counts)?;
+    Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
+}
+
+/// Fails if the database has tables with names of the workload's that no load of it has made.
+///
+/// # Errors
+/// [`Error::NotOurs`]. Also when the server cannot be asked.
+pub fn refuse_others_tables(
+    options: &ConnectOptions,
+    product: Product,
+    data: &OwnData,
+) -> Result<()> {
+    let mut control = connect(options)?;
+    let existing = existing(&mut control, product, data)?;
+    refuse_others(&mut control, product, data, &existing)
+}
+
+/// Reads every row of the tables once and sums them up.
+///
+/// # Errors
+/// When the server cannot be reached or a table is missing.
+pub fn own_content(options: &ConnectOptions, product: Product, data: &OwnData) -> Result<Content> {
+    read_back(&for_whole_tables(options), product, data).map(|(content, _)| content)
+}
+
+/// Makes the server read every table and its indexes once, so that they are in its cache.
+///
+/// # Errors
+/// When the server cannot be reached or a table is missing.
+pub fn fill_own_cache(options: &ConnectOptions, product: Product, data: &OwnData) -> Result<()> {
+    let is_known = data.tables.iter().all(|table| table.count().is_some());
+    let options = if is_known { for_rows(options, data.rows()) } else { for_whole_tables(options) };
+    let mut control = connect(&options)?;
+    if product == Product::Postgres {
+        // As in `cache_queries` of the other tables.
+        run(&mut control, "SET enable_seqscan = off")?;
+        run(&mut control, "SET enable_bitmapscan = off")?;
+    }
+    for table in &data.tables {
+        for sql in cache_queries(&mut control, product, &table.name)? {
+            match run(&mut control, &sql) {
+                // The optimizer may not use it, so no test does.
+                Err(error) if error.server_code() == Some(HIDDEN_INDEX) => {}
+                done => done?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// MySQL's and MariaDB's code for an index that is invisible or ignored.
+const HIDDEN_INDEX: u32 = 1176;
+
+/// The names of the tables, as the product has them.
+#[must_use]
+pub fn own_names(product: Product, data: &OwnData) -> Vec<String> {
+    let name = |table: &OwnTable| match product {
+        Product::Postgres => table.name.to_ascii_lowercase(),
+        Product::MariaDb | Product::MySql => table.name.clone(),
+    };
+    data.tables.iter().map(name).collect()
+}
+
+struct Loader<'a, 'p> {
+    options: &'p ConnectOptions,
+    control: Connection,
+    tables: OwnTables<'a>,
+    /// Rows sent to each table; none where a script makes them.
+    sent: Vec<Option<u64>>,
+    rows: u64,
+    progress: &'p mut dyn FnMut(LoadProgress),
+}
+
+impl Loader<'_, '_> {
+    /// Drops the tables, those that may refer to others first.
+    fn replace(&mut self, existing: &[String]) -> Result<()> {
+        let product = self.tables.product;
+        for table in existing.iter().rev() {
+            run(&mut self.control, &format!("DROP TABLE {}", quoted_name(product, table)))?;
+        }
+        run(
+            &mut self.control,
+            &format!(
+                "CREATE TABLE IF NOT EXISTS {NOTES} (workload VARCHAR(60) NOT NULL, \
+                 made VARCHAR(60) NOT NULL, PRIMARY KEY (workload, made))"
+            ),
+        )
+    }
+
+    /// Notes that a table was made.
+    fn note(&mut self, table: &str) -> Result<()> {
+        let OwnTables { product, data, .. } = self.tables;
+        if notes(&mut self.control, product, &data.name)?.iter().any(|it| it == table) {
+            return Ok(());
+        }
+        let values = [&data.name, table].map(|text| literal(product, text)).join(", ");
+        run(&mut self.control, &format!("INSERT INTO {NOTES} VALUES ({values})"))
+    }
+
+    fn load(&mut self, table: &OwnTable) -> Result<()> {
+        let OwnTables { product, seed, files, .. } = self.tables;
+        if let Some(create) = table.create.as_ref().and_then(|it| it.of(product)) {
+            run(&mut self.control, create)?;
+            self.note(&table.name)?;
+        }
+        let read = |file: &OwnFile| {
+            files(file).map_err(|why| Error::File { path: file.path.clone(), why })
+        };
+        match &table.rows {
+            OwnRows::Generated { count, columns } => {
+                let mut batches = OwnBatches::new(product, seed, &table.name, columns, *count);
+                self.send_all(|statement| Ok(batches.next_into(statement)))?;
+            }
+            OwnRows::Csv { file, .. } => {
+                let content = read(file)?;
+                let fail = |why: assay_workloads::CsvError| Error::File {
+                    path: file.path.clone(),
+                    why: why.to_string(),
+                };
+                let rows = CsvRows::new(&content).map_err(fail)?;
+                let mut batches = CsvBatches::new(product, &table.name, rows);
+                self.send_all(|statement| batches.next_into(statement).map_err(fail))?;
+            }
+            OwnRows::Script(script) => {
+                if let Some(file) = script.of(product) {
+                    self.run_script(&read(file)?, file)?;
+                    self.note(&table.name)?;
+                }
+            }
+        }
+        let after = table.after.iter().filter_map(|it| it.of(product));
+        for sql in after {
+            run(&mut self.control, sql)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a script on a connection of its own, whose settings end with it.
+    fn run_script(&self, content: &[u8], file: &OwnFile) -> Result<()> {
+        let statements = script_statements(content, Syntax::of(self.tables.product));
+        let statements = statements
+            .map_err(|error| Error::File { path: file.path.clone(), why: error.to_string() })?;
+        let mut control = connect(self.options)?;
+        statements.into_iter().try_for_each(|sql| run(&mut control, sql))?;
+        // It may have left a transaction open.
+        run(&mut control, "COMMIT")
+    }
+
+    /// Sends statements until there are no more.
+    fn send_all(&mut self, mut next: impl FnMut(&mut Vec<u8>) -> Result<u32>) -> Result<()> {
+        let counts = self.tables.data.tables.iter().filter_map(OwnTable::count);
+        let rows_total = counts.map(u64::from).sum();
+        let mut statement = Vec::new();
+        loop {
+            let rows = next(&mut statement)?;
+            if rows == 0 {
+                return Ok(());
+            }
+            let sent = self.control.execute_text(&statement);
+            sent.map_err(|cause| Error::query(&statement, cause))?;
+            self.rows += u64::from(rows);
+            (self.progress)(LoadProgress { rows: self.rows, rows_total });
+        }
+    }
+}
+
+fn connect(options: &ConnectOptions) -> Result<Connection> {
+    let connection = Connection::connect(options);
+    let mut connection = connection.map_err(|source| Error::Connect { client: 0, source })?;
+    begin_session(&mut connection)?;
+    Ok(connection)
+}
+
+/// Makes the server take the texts of a workload for UTF-8 and its times for UTC. Postgres keeps texts as they come.
+pub(crate) fn begin_session(connection: &mut Connection) -> Result<()> {
+    match connection.protocol() {
+        Protocol::MySql => {
+            run(connection, "SET NAMES utf8mb4")?;
+            run(connection, "SET time_zone = '+00:00'")
+        }
+        Protocol::Postgres => run(connection, "SET TIME ZONE 'UTC'"),
+    }
+}
+
+fn run(control: &mut Connection, sql: &str) -> Result<()> {
+    control.query(sql).map(drop).map_err(|cause| Error::query(sql.as_bytes(), cause))
+}
+
+/// The rows of a query of the catalog as text.
+fn ask(control: &mut Connection, sql: &str) -> Result<Vec<String>> {
+    let found = control.query_catalog(sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let first = |row: Vec<Option<Vec<u8>>>| row.into_iter().next().flatten();
+    let texts = found.rows.into_iter().filter_map(first);
+    Ok(texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect())
+}
+
+/// A text as a string of a product.
+fn literal(product: Product, text: &str) -> String {
+    let mut quoted = Vec::with_capacity(text.len() + 2);
+    push_quoted(&mut quoted, product != Product::Postgres, text.as_bytes());
+    String::from_utf8_lossy(&quoted).into_owned()
+}
+
+/// The oid of the schema in which Postgres finds and makes tables, as SQL.
+fn schema_oid(control: &mut Connection) -> Result<u32> {
+    let schema = control.schema();
+    let schema = schema.map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
+    Ok(schema.map_or(0, |it| it.oid))
+}
+
+/// The names of all tables, views and the like of the database.
+fn relations(control: &mut Connection, product: Product) -> Result<Vec<String>> {
+    let sql = match product {
+        Product::Postgres => format!(
+            "SELECT relname FROM pg_catalog.pg_class WHERE relnamespace = {}",
+            schema_oid(control)?
+        ),
+        Product::MariaDb | Product::MySql => {
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
+                .to_owned()
+        }
+    };
+    ask(control, &sql)
+}
+
+/// The names of the workload's tables that exist, whatever is in them.
+fn existing(control: &mut Connection, product: Product, data: &OwnData) -> Result<Vec<String>> {
+    let there = relations(control, product)?;
+    let ignores_case = match product {
+        Product::Postgres => false,
+        Product::MariaDb | Product::MySql => {
+            ask(control, "SELECT @@lower_case_table_names")?.first().is_some_and(|it| it != "0")
+        }
+    };
+    let is_there = |name: &String| match ignores_case {
+        true => there.iter().any(|it| it.eq_ignore_ascii_case(name)),
+        false => there.contains(name),
+    };
+    Ok(own_names(product, data).into_iter().filter(is_there).collect())
+}
+
+/// Fails if one of these tables was made by no load of the workload.
+fn refuse_others(
+    control: &mut Connection,
+    product: Product,
+    data: &OwnData,
+    existing: &[String],
+) -> Result<()> {
+    if existing.is_empty() {
+        return Ok(());
+    }
+    let made = notes(control, product, &data.name)?;
+    let is_made = |table: &&String| made.iter().any(|it| it.eq_ignore_ascii_case(table));
+    let others: Vec<String> = existing.iter().filter(|it| !is_made(it)).cloned().collect();
+    if others.is_empty() { Ok(()) } else { Err(Error::NotOurs(others)) }
+}
+
+/// The tables that loads of a workload with this name made.
+fn notes(control: &mut Connection, product: Product, name: &str) -> Result<Vec<String>> {
+    if !relations(control, product)?.iter().any(|it| it == NOTES) {
+        return Ok(Vec::new());
+    }
+    let sql = format!("SELECT workload, made FROM {NOTES}");
+    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let made = |row: usize| {
+        let is_ours = found.text(row, 0) == Some(name);
+        found.text(row, 1).filter(|_| is_ours).map(str::to_owned)
+    };
+    Ok((0..found.rows.len()).filter_map(made).collect())
+}
+
+/// The content of all tables, and the rows of each.
+fn read_back(
+    options: &ConnectOptions,
+    product: Product,
+    data: &OwnData,
+) -> Result<(Content, Vec<u64>)> {
+    let mut control = connect(options)?;
+    let (mut sum, mut counts) = (Sum::default(), Vec::with_capacity(data.tables.len()));
+    for (number, table) in (1..).zip(&data.tables) {
+        let (rows, checksum) = match product {
+            Product::MariaDb | Product::MySql => computed(&mut control, number, &table.name)?,
+            Product::Postgres => sum_rows(&mut control, number, &table.name)?,
+        };
+        sum.add(rows, checksum);
+        counts.push(rows);
+    }
+    let way = match product {
+        Product::MariaDb | Product::MySql => "mysql",
+        Product::Postgres => "postgres",
+    };
+    let Content { rows, checksum } = sum.content();
+    Ok((Content { rows, checksum: format!("{way}:{checksum}") }, counts))
+}
+
+/// Rows and checksum of a table as MySQL or MariaDB computes them, from all values as text.
+fn computed(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
+    let (product, text) = (Product::MySql, literal(Product::MySql, table));
+    let columns = ask(
+        control,
+        &format!(
+            "SELECT column_name FROM information_schema.columns \
+             WHERE table_schema = DATABASE() AND table_name = {text} ORDER BY ordinal_position"
+        ),
+    )?;
+    if columns.is_empty() {
+        return Err(Error::NotMade(table.to_owned()));
+    }
+    // Bytes that are no text would have no common character set with the rest.
+    let value = |name: &String| {
+        format!("COALESCE(CONVERT(QUOTE({}) USING utf8mb4), '?')", quoted_name(product, name))
+    };
+    let values: Vec<String> = columns.iter().map(value).collect();
+    let sql = format!(
+        "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {number}, {}))), 0) FROM {}",
+        values.join(", "),
+        quoted_name(product, table)
+    );
+    let found = control.query(&sql).map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    let cell = |column| found.text(0, column).and_then(|text| text.parse().ok());
+    cell(0).zip(cell(1)).ok_or_else(|| {
+        Error::query(sql.as_bytes(), WireError::Protocol("an answer that is no number"))
+    })
+}
+
+/// Rows and checksum of a table whose rows Postgres sends, since it has no CRC-32.
+fn sum_rows(control: &mut Connection, number: u32, table: &str) -> Result<(u64, u64)> {
+    let sql = format!("SELECT * FROM {}", quoted_name(Product::Postgres, table));
+    let (mut rows, mut checksum, mut scratch) = (0_u64, 0_u64, Vec::new());
+    let read = control.query_rows(&sql, &mut |values| {
+        let mut error = None;
+        let values = values.map_while(|value| value.map_err(|why| error = Some(why)).ok());
+        checksum = checksum.wrapping_add(own_row_checksum(number, values, &mut scratch));
+        rows += 1;
+        error.map_or(Ok(()), Err)
+    });
+    read.map_err(|cause| Error::query(sql.as_bytes(), cause))?;
+    Ok((rows, checksum))
+}
+
+fn check_counts(data: &OwnData, sent: &[Option<u64>], found: &[u64]) -> Result<()> {
+    for ((table, sent), found) in data.tables.iter().zip(sent).zip(found) {
+        if let Some(sent) = sent.filter(|sent| sent != found) {
+            return Err(Error::RowsDiffer { table: table.name.clone(), sent, found: *found });
+        }
+    }
+    Ok(())
+}
+
+/// Statements that read every page of a table and of its indexes.
+fn cache_queries(control: &mut Connection, product: Product, table: &str) -> Result<Vec<String>> {
+    let name = quoted_name(product, table);
+    match product {
+        Product::MariaDb | Product::MySql => {
+            let sql = format!(
+                "SELECT DISTINCT index_name FROM information_schema.statistics \
+                 WHERE table_schema = DATABASE() AND table_name = {} AND index_type = 'BTREE'",
+                literal(product, table)
+            );
+            let indexes = ask(control, &sql)?;
+            // Without a primary key, no index has the rows themselves.
+            let has_key = indexes.iter().any(|it| it == "PRIMARY");
+            let whole = (!has_key).then(|| format!("SELECT COUNT(*) FROM {name} USE INDEX ()"));
+            let of_index = |index: &String| {
+                let index = quoted_name(product, index);
+                format!("SELECT COUNT(*) FROM {name} FORCE INDEX ({index})")
+            };
+            Ok(indexes.iter().map(of_index).chain(whole).collect())
+        }
+        Product::Postgres => {
+            let table = literal(product, &table.to_ascii_lowercase());
+            let sql = format!(
+                "SELECT DISTINCT a.attname FROM pg_catalog.pg_index AS i \
+                 JOIN pg_catalog.pg_class AS c ON c.oid = i.indrelid \
+                 JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] \
+                 WHERE c.relnamespace = {} AND c.relname = {table} AND i.indpred IS NULL",
+                schema_oid(control)?
+            );
+            let columns = ask(control, &sql)?;
+            let whole = columns.is_empty().then(|| format!("SELECT COUNT(*) FROM {name}"));
+            // The row as text needs the table itself, not only the index.
+            let of_column = |column: &String| {
+                let column = quoted_name(product, column);
+                format!("SELECT SUM(LENGTH(x::text)) FROM {name} AS x WHERE x.{column} IS NOT NULL")
+            };
+            Ok(columns.iter().map(of_column).chain(whole).collect())
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A workload that a user wrote: tables with their rows, and what clients do with them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Generator, Product, Scalar};
+
+/// The tables of a user's workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnData {
+    /// The name of the workload.
+    pub name: String,
+    /// Its tables, in the order in which they are created and loaded.
+    pub tables: Vec<OwnTable>,
+}
+
+/// A table of a user's workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTable {
+    /// Its name.
+    pub name: String,
+    /// The statement that creates it; `None` if the script with its rows does.
+    pub create: Option<PerProduct<String>>,
+    /// Statements that follow when its rows are loaded, such as those that create indexes.
+    pub after: Vec<PerProduct<String>>,
+    /// Where its rows come from.
+    pub rows: OwnRows,
+}
+
+/// The rows of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum OwnRows {
+    /// Made by generators.
+    Generated {
+        /// How many.
+        count: u32,
+        /// The columns that get values, in order. The others get their default.
+        columns: Vec<OwnColumn>,
+    },
+    /// The lines of a CSV file, whose first line names the columns.
+    Csv {
+        /// The file.
+        file: OwnFile,
+        /// How many.
+        count: u32,
+    },
+    /// Made by the statements of an SQL script.
+    Script(PerProduct<OwnFile>),
+}
+
+/// A file that belongs to a workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnFile {
+    /// Where it is.
+    pub path: String,
+    /// Its checksum. Another content is other work.
+    pub sha256: String,
+}
+
+/// A column that gets values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnColumn {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: Generator,
+}
+
+/// Something that may differ between products.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerProduct<T> {
+    /// For MySQL and MariaDB; `None` if they leave it out.
+    pub mysql: Option<T>,
+    /// For Postgres; `None` if it leaves it out.
+    pub postgres: Option<T>,
+}
+
+/// Events of one kind: statements that share values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transaction {
+    /// Its name, which is that of the test that defines it.
+    pub name: String,
+    /// Events are of this kind in proportion to its weight.
+    pub weight: f64,
+    /// The values that its statements use, drawn in this order when an event begins.
+    pub variables: Vec<Variable>,
+    /// The steps of an event, in order.
+    pub steps: Vec<OwnStep>,
+}
+
+/// A value that statements use.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variable {
+    /// Its name, without the colon.
+    pub name: String,
+    /// How it is drawn; `None` if it is taken from a result, and is NULL until then.
+    pub values: Option<Generator>,
+}
+
+/// A step of an event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum OwnStep {
+    /// A statement.
+    Send {
+        /// The statement. A product that has none skips the step.
+        sql: PerProduct<Sql>,
+        /// Number of repetitions in a row. The variables that it uses and that are drawn are drawn anew for each.
+        times: u32,
+        /// The variables that get the columns of the first row of the result, in order.
+        keep: Vec<u32>,
+    },
+    /// A pause, such as the time that a user thinks.
+    Sleep {
+        /// Its length, microseconds.
+        us: Generator,
+    },
+}
+
+/// A statement with places for variables.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sql {
+    /// The text before, between and after the variables: one piece more than there are variables.
+    pub pieces: Vec<String>,
+    /// Index of each variable among those of the transaction.
+    pub variables: Vec<u32>,
+}
+
+impl OwnData {
+    /// Rows of all tables after the load, as far as they are known: not of tables that scripts fill.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().filter_map(OwnTable::count).map(u64::from).sum()
+    }
+
+    /// The first table that a product cannot make, if there is one.
+    #[must_use]
+    pub fn lacks(&self, product: Product) -> Option<&OwnTable> {
+        self.tables.iter().find(|table| {
+            let has_create = table.create.as_ref().is_some_and(|it| it.of(product).is_some());
+            let has_script = match &table.rows {
+                OwnRows::Script(script) => script.of(product).is_some(),
+                OwnRows::Generated { .. } | OwnRows::Csv { .. } => false,
+            };
+            !has_create && !has_script
+        })
+    }
+}
+
+impl Transaction {
+    /// Statements that an event sends, repetitions included.
+    #[must_use]
+    pub fn statements(&self) -> u64 {
+        let times = self.steps.iter().map(|step| match step {
+            OwnStep::Send { times, .. } => u64::from(*times),
+            OwnStep::Sleep { .. } => 0,
+        });
+        times.fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of the values that an event may draw and use, about: variables are drawn anew for repetitions.
+    #[must_use]
+    pub fn most_bytes(&self) -> u64 {
+        const VALUE_BYTES: u64 = 32;
+        let bytes = self.variables.iter().filter_map(|it| Some(it.values.as_ref()?.most_bytes()));
+        let drawn = bytes.fold(VALUE_BYTES * self.variables.len() as u64, u64::saturating_add);
+        let uses = |sql: &Option<Sql>| sql.as_ref().map_or(0, |sql| sql.variables.len() as u64);
+        let of_step = |step: &OwnStep| match step {
+            OwnStep::Send { sql, times, .. } => {
+                let uses = uses(&sql.mysql).max(uses(&sql.postgres));
+                uses.saturating_mul(VALUE_BYTES)
+                    .saturating_add(drawn)
+                    .saturating_mul((*times).into())
+            }
+            OwnStep::Sleep { .. } => 0,
+        };
+        self.steps.iter().map(of_step).fold(drawn, u64::saturating_add)
+    }
+
+    /// Microseconds that the pauses of an event may last in all.
+    #[must_use]
+    pub fn most_pause_us(&self) -> u64 {
+        let pause = |step: &OwnStep| match step {
+            OwnStep::Sleep { us: Generator::Constant(Scalar::Integer(us)) } => us.unsigned_abs(),
+            OwnStep::Sleep { us: Generator::Integer(range) } => range.high.unsigned_abs(),
+            OwnStep::Sleep { .. } | OwnStep::Send { .. } => 0,
+        };
+        self.steps.iter().map(pause).fold(0, u64::saturating_add)
+    }
+}
+
+impl<T> PerProduct<T> {
+    /// The part of a product.
+    #[must_use]
+    pub fn of(&self, product: Product) -> Option<&T> {
+        match product {
+            Product::Postgres => self.postgres.as_ref(),
+            Product::MariaDb | Product::MySql => self.mysql.as_ref(),
+        }
+    }
+}
+
+impl Sql {
+    /// The text with a mark for each variable, given the number of the mark, from 1.
+    #[must_use]
+    pub fn with_marks(&self, mark: impl Fn(usize) -> String) -> String {
+        let mut pieces = self.pieces.iter();
+        let mut text = pieces.next().cloned().unwrap_or_default();
+        for (number, piece) in (1..).zip(pieces) {
+            text += &mark(number);
+            text += piece;
+        }
+        text
+    }
+}
+
+impl<T: Clone> PerProduct<T> {
+    /// The same for all products.
+    #[must_use]
+    pub fn all(part: T) -> Self {
+        Self { mysql: Some(part.clone()), postgres: Some(part) }
+    }
+}
+
+impl OwnTable {
+    /// Number of rows after the load; `None` if a script makes them.
+    #[must_use]
+    pub fn count(&self) -> Option<u32> {
+        match self.rows {
+            OwnRows::Generated { count, .. } | OwnRows::Csv { count, .. } => Some(count),
+            OwnRows::Script(_) => None,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The keys of study files.
+
+use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+
+use crate::document::{Fault, Table};
+use crate::request::{Request, SetupRequest};
+
+/// Keys at the top that are not options.
+pub(super) const TABLES: [&str; 4] = ["compare", "system", "setup", "gate"];
+
+pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
+
+pub(super) const GATE_KEYS: [&str; 3] = ["max-slowdown", "limits", "allow-undecided"];
+
+/// The places that have keys, in words, and their keys.
+pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
+    vec![
+        ("at the top of the file, before all tables", keys_of::<Request>()),
+        ("in a `[system.NAME]` table", &SYSTEM_KEYS),
+        ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
+        ("in the `[gate]` table", &GATE_KEYS),
+    ]
+}
+
+/// Reads all of a table but [`TABLES`] with serde.
+pub(super) fn read<T: DeserializeOwned>(table: &Table<'_>) -> Result<T, Fault> {
+    let values = table.values().into_iter().filter(|value| !TABLES.contains(&value.key));
+    T::deserialize(MapDeserializer::new(values.map(|value| (value.key, value))))
+}
+
+/// The keys of a type that refuses unknown ones: serde gives them with the error for a key that is none of them.
+pub(crate) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    let unknown = MapDeserializer::new(std::iter::once(("", "")));
+    T::deserialize(unknown).err().map_or(&[], |Keys(keys)| keys)
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the keys are {0:?}")]
+struct Keys(&'static [&'static str]);
+
+impl serde::de::Error for Keys {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_field(_: &str, keys: &'static [&'static str]) -> Self {
+        Self(keys)
+    }
+}

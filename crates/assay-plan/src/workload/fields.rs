@@ -1,0 +1,82 @@
+//! Parts that tables and tests of a workload file have in common.
+
+use std::ops::Range;
+
+use assay_model::PerProduct;
+
+use crate::document::{Fault, Table, Value};
+use assay_workloads::sql::{Syntax, statements, unterminated};
+
+/// Most bytes of a name: no server takes longer ones.
+const NAME_MAX: usize = 60;
+
+/// Most bytes of a statement.
+const STATEMENT_MAX: usize = 256 * 1024;
+
+/// The key of what is meant for MySQL and MariaDB.
+pub(super) const MYSQL: &str = "mysql";
+
+/// The key of what is meant for Postgres.
+pub(super) const POSTGRES: &str = "postgres";
+
+/// Checks that a key is a name: of letters, digits and what else `may` be part of it.
+pub(super) fn check_name(value: &Value<'_>, what: &str, more: &str) -> Result<(), Fault> {
+    let name = value.key;
+    let is_part = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
+    let is_name = !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_part);
+    if is_name && !name.starts_with(['-', '.']) {
+        return Ok(());
+    }
+    let shown: Vec<String> = more.chars().map(|c| format!("`{c}`")).collect();
+    Err(Fault::at(value.key_span.clone(), format!("`{name}` cannot name a {what}"))
+        .hint(format!("a name has at most {NAME_MAX} letters, digits and {}", shown.join(", "))))
+}
+
+/// A text for all products, or a table of one for each.
+pub(super) fn per_product<'t>(value: &Value<'t>) -> Result<PerProduct<Value<'t>>, Fault> {
+    const EXPECTED: &str = "a text, or a table such as `{ mysql = \"...\", postgres = \"...\" }`";
+    if value.value.is_str() {
+        return Ok(PerProduct::all(value.clone()));
+    }
+    let table = value.table(EXPECTED)?;
+    table.refuse_unknown(&[MYSQL, POSTGRES])?;
+    parts_of(&table).ok_or_else(|| value.fault(format!("`{}` is empty", value.key)))
+}
+
+/// The values of both kinds of products, if there is one of them.
+pub(super) fn parts_of<'t>(table: &Table<'t>) -> Option<PerProduct<Value<'t>>> {
+    let (mysql, postgres) = (table.get(MYSQL), table.get(POSTGRES));
+    (mysql.is_some() || postgres.is_some()).then_some(PerProduct { mysql, postgres })
+}
+
+/// Applies a function to what each product has.
+pub(super) fn try_each<T, U>(
+    parts: PerProduct<T>,
+    mut function: impl FnMut(T, Syntax) -> Result<U, Fault>,
+) -> Result<PerProduct<U>, Fault> {
+    let mysql = parts.mysql.map(|part| function(part, Syntax::MySql)).transpose()?;
+    let postgres = parts.postgres.map(|part| function(part, Syntax::Postgres)).transpose()?;
+    Ok(PerProduct { mysql, postgres })
+}
+
+/// The one statement of a text, without the semicolon at its end, and its place in the text.
+pub(super) fn one_statement<'t>(
+    value: &Value<'t>,
+    syntax: Syntax,
+) -> Result<(&'t str, Range<usize>), Fault> {
+    let text = value.text("an SQL statement in quotes")?;
+    if text.len() > STATEMENT_MAX {
+        return Err(value.fault(format!("a statement may have {STATEMENT_MAX} bytes")));
+    }
+    if let Some(at) = unterminated(text, syntax) {
+        return Err(Fault::at(value.span_of(at..at + 1), "what begins here has no end"));
+    }
+    match statements(text, syntax).as_slice() {
+        [] => Err(value.fault("there is no statement")),
+        [only] => Ok((text.get(only.clone()).unwrap_or_default(), only.clone())),
+        [_, second, ..] => {
+            Err(Fault::at(value.span_of(second.clone()), "this is a second statement")
+                .hint("write each statement as a text of its own"))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The tables that `pgbench -i` makes.
+
+use assay_model::{Generator, OwnColumn, OwnRows, OwnTable, PerProduct, Scalar};
+
+/// Rows at scale 1.
+const TELLERS: u32 = 10;
+const ACCOUNTS: u32 = 100_000;
+
+/// The four tables at scale 1.
+pub(super) fn tables() -> Vec<OwnTable> {
+    let zero = || Generator::Constant(Scalar::Integer(0));
+    let branch = || Generator::Constant(Scalar::Integer(1));
+    let number = || Generator::Sequence { first: 1 };
+    let blank = || Generator::Constant(Scalar::Text(String::new()));
+    vec![
+        table(
+            "pgbench_branches",
+            "bid int not null, bbalance int, filler char(88)",
+            Some("bid"),
+            1,
+            vec![("bid", number()), ("bbalance", zero())],
+        ),
+        table(
+            "pgbench_tellers",
+            "tid int not null, bid int, tbalance int, filler char(84)",
+            Some("tid"),
+            TELLERS,
+            vec![("tid", number()), ("bid", branch()), ("tbalance", zero())],
+        ),
+        table(
+            "pgbench_accounts",
+            "aid int not null, bid int, abalance int, filler char(84)",
+            Some("aid"),
+            ACCOUNTS,
+            vec![("aid", number()), ("bid", branch()), ("abalance", zero()), ("filler", blank())],
+        ),
+        table(
+            "pgbench_history",
+            "tid int, bid int, aid int, delta int, mtime timestamp, filler char(22)",
+            None,
+            0,
+            vec![("tid", number())],
+        ),
+    ]
+}
+
+fn table(
+    name: &str,
+    columns: &str,
+    key: Option<&str>,
+    count: u32,
+    values: Vec<(&str, Generator)>,
+) -> OwnTable {
+    let of_postgres = |sql: String| PerProduct { mysql: None, postgres: Some(sql) };
+    let column = |(name, values): (&str, Generator)| OwnColumn { name: name.to_owned(), values };
+    let add_key = |key| of_postgres(format!("ALTER TABLE {name} ADD PRIMARY KEY ({key})"));
+    OwnTable {
+        name: name.to_owned(),
+        create: Some(of_postgres(format!("CREATE TABLE {name} ({columns})"))),
+        after: key.map(add_key).into_iter().collect(),
+        rows: OwnRows::Generated { count, columns: values.into_iter().map(column).collect() },
+    }
+}

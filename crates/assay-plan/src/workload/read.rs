@@ -1,0 +1,135 @@
+//! From the text of a workload file to tests.
+
+use assay_model::limits::own::KINDS;
+use assay_model::{
+    Class, Definition, Distribution, Group, OwnData, Pacing, PlanningFacts, Role, Schema, Script,
+    StartFrom, Test, Transaction, Unit,
+};
+use assay_workloads::define;
+
+use super::fields::{MYSQL, POSTGRES};
+use super::files::ReadFile;
+use super::table::{self, tables};
+use super::test::{self, Work, Written};
+use crate::document::{Fault, Table, Value, parse};
+use crate::nearest::nearest;
+
+/// The keys at the top.
+const KEYS: [&str; 2] = ["table", "test"];
+
+/// Most tests: a mix may have all of them.
+const TESTS_MAX: usize = KINDS;
+
+/// The places that have keys, in words, and their keys.
+fn homes() -> Vec<(&'static str, &'static [&'static str])> {
+    vec![
+        ("in a `[table.NAME]` table", &table::KEYS),
+        ("in a `[test.NAME]` table", &test::KEYS),
+        ("in a step of a test", &test::STEP_KEYS),
+        ("where a text may differ between products", &[MYSQL, POSTGRES]),
+    ]
+}
+
+/// Reads the tests of a workload.
+pub(super) fn tests(name: &str, text: &str, files: ReadFile<'_>) -> Result<Vec<Test>, Fault> {
+    let document = parse(text)?;
+    let file = Table::new(text, document.get_ref(), homes);
+    file.refuse_unknown(&KEYS)?;
+    let (tables, counts) = tables(&file, files)?;
+    let Some(tests) = file.get("test") else {
+        return Err(Fault::of_file("the workload has no tests")
+            .hint("`[test.NAME]` defines one, with `steps`"));
+    };
+    let values = tests.table("tests, each written `[test.NAME]`")?.values();
+    if values.is_empty() || values.len() > TESTS_MAX {
+        return Err(tests.fault(format!("a workload has 1 to {TESTS_MAX} tests")));
+    }
+    let written: Vec<Written<'_>> =
+        values.iter().map(|value| test::test(value, &counts)).collect::<Result<_, _>>()?;
+    let data = OwnData { name: name.to_owned(), tables };
+    let defined = |it: &Written<'_>| {
+        let (mix, only_reads) = kinds(it, &written)?;
+        let class = match it.writes.unwrap_or(!only_reads) {
+            true => Class::Write,
+            false => Class::Read,
+        };
+        let does = it.does.map_or_else(|| summary(&mix), str::to_owned);
+        Ok(definition(it.value.key, does, class, mix, &data))
+    };
+    written.iter().map(|it| defined(it).map(define)).collect()
+}
+
+/// The test of a workload that sends events of these kinds.
+pub(super) fn definition(
+    name: &str,
+    does: String,
+    class: Class,
+    mix: Vec<Transaction>,
+    data: &OwnData,
+) -> Definition {
+    let script = Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix };
+    Definition {
+        name: name.to_owned(),
+        group: Group { rank: 0, word: data.name.clone(), title: data.name.clone() },
+        groups: Vec::new(),
+        does,
+        class,
+        // Nobody knows which writes precede which reads in the user's life.
+        start_from: StartFrom::Fresh,
+        unit: Unit::Query,
+        schema: Schema::Own(data.clone()),
+        roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
+        planning: PlanningFacts { rows_per_event: 1, ..PlanningFacts::default() },
+        digest: String::new(),
+    }
+}
+
+/// The kinds of events of a test, and whether none of them writes.
+fn kinds(test: &Written<'_>, all: &[Written<'_>]) -> Result<(Vec<Transaction>, bool), Fault> {
+    let parts = match &test.work {
+        Work::Steps { transaction, only_reads } => {
+            return Ok((vec![transaction.clone()], *only_reads));
+        }
+        Work::Mix(parts) => parts,
+    };
+    let mut mix = Vec::with_capacity(parts.len());
+    let mut is_read = true;
+    for (part, weight) in parts {
+        let (transaction, only_reads) = part_of(part, all)?;
+        mix.push(Transaction { weight: *weight, ..transaction.clone() });
+        is_read &= only_reads;
+    }
+    Ok((mix, is_read))
+}
+
+/// The test that a part of a mix names.
+fn part_of<'w>(part: &Value<'_>, all: &'w [Written<'_>]) -> Result<(&'w Transaction, bool), Fault> {
+    let named = all.iter().find(|it| it.value.key == part.key);
+    match named.map(|it| &it.work) {
+        Some(Work::Steps { transaction, only_reads }) => Ok((transaction, *only_reads)),
+        Some(Work::Mix(_)) => {
+            let message = format!("`{}` is a mix itself", part.key);
+            Err(Fault::at(part.key_span.clone(), message).hint("a mix has tests with `steps`"))
+        }
+        None => {
+            let message = format!("the file has no test `{}`", part.key);
+            let fault = Fault::at(part.key_span.clone(), message);
+            let names = all.iter().filter(|it| matches!(it.work, Work::Steps { .. }));
+            let names = names.map(|it| it.value.key);
+            Err(match nearest(part.key, names) {
+                Some(meant) => fault.hint(format!("did you mean `{meant}`")),
+                None => fault,
+            })
+        }
+    }
+}
+
+/// What events do, in a line: the first words of their statements, or the parts of a mix.
+fn summary(mix: &[Transaction]) -> String {
+    let [only] = mix else {
+        let total: f64 = mix.iter().map(|it| it.weight).sum();
+        let part = |it: &Transaction| format!("{:.0} % {}", 100.0 * it.weight / total, it.name);
+        return mix.iter().map(part).collect::<Vec<_>>().join(", ");
+    };
+    assay_workloads::sql::outline(only)
+}

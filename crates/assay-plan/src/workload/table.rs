@@ -1,0 +1,162 @@
+//! Tables of a workload file.
+
+use std::collections::BTreeMap;
+
+use assay_model::limits::own::{COLUMNS, ROW_BYTES, TABLES};
+use assay_model::{OwnColumn, OwnFile, OwnRows, OwnTable, PerProduct};
+use assay_workloads::sql::Syntax;
+use assay_workloads::{CsvRows, script_statements};
+
+use super::fields::{check_name, one_statement, per_product, try_each};
+use super::files::{ReadFile, UserFile};
+use super::values::{Context, generator};
+use crate::document::{Fault, Table, Value};
+use crate::limits::ROWS;
+
+/// The keys of `[table.NAME]`.
+pub(super) const KEYS: [&str; 6] = ["create", "rows", "columns", "csv", "script", "after"];
+
+/// The form of a table.
+const EXPECTED: &str = "tables, each written `[table.NAME]`";
+
+/// Number of rows of each table by its name; none where a script makes them.
+pub(super) type Counts = BTreeMap<String, Option<u32>>;
+
+/// Reads all tables, in the order of the file.
+pub(super) fn tables(
+    file: &Table<'_>,
+    files: ReadFile<'_>,
+) -> Result<(Vec<OwnTable>, Counts), Fault> {
+    let Some(tables) = file.get("table") else {
+        return Err(Fault::of_file("the workload has no tables")
+            .hint("`[table.NAME]` defines one: with `create`, `rows` and `columns`"));
+    };
+    let values = tables.table(EXPECTED)?.values();
+    if values.is_empty() || values.len() > TABLES {
+        return Err(tables.fault(format!("a workload has 1 to {TABLES} tables")));
+    }
+    let mut counts = Counts::new();
+    for value in &values {
+        check_name(value, "table", "_")?;
+        counts.insert(value.key.to_owned(), count(value, files)?);
+    }
+    let read = |value: &Value<'_>| table(value, &counts, files);
+    let tables = values.iter().map(read).collect::<Result<_, _>>()?;
+    Ok((tables, counts))
+}
+
+/// How many rows a table has, as far as that is known: ranges of other tables may refer to it.
+fn count(value: &Value<'_>, files: ReadFile<'_>) -> Result<Option<u32>, Fault> {
+    let table = value.table(EXPECTED)?;
+    if let Some(rows) = table.get("rows") {
+        return rows.count(&(1..=*ROWS.end())).map(Some);
+    }
+    table.get("csv").map(|csv| Ok(csv_file(&csv, files)?.1)).transpose()
+}
+
+fn table(value: &Value<'_>, counts: &Counts, files: ReadFile<'_>) -> Result<OwnTable, Fault> {
+    let (name, table) = (value.key, value.table(EXPECTED)?);
+    table.refuse_unknown(&KEYS)?;
+    let source = ["columns", "csv", "script"].map(|key| table.get(key));
+    let [columns, csv, script] = source;
+    let rows = match (columns, csv, script) {
+        (Some(columns), None, None) => {
+            let lacks = || {
+                Fault::at(value.key_span.clone(), format!("table `{name}` lacks `rows`"))
+                    .hint("for example `rows = \"100k\"`")
+            };
+            let count = counts.get(name).copied().flatten().ok_or_else(lacks)?;
+            OwnRows::Generated { count, columns: self::columns(&columns, counts)? }
+        }
+        (None, Some(csv), None) => {
+            refuse_beside(&table, "csv")?;
+            let (file, count) = csv_file(&csv, files)?;
+            OwnRows::Csv { file, count }
+        }
+        (None, None, Some(script)) => {
+            refuse_beside(&table, "script")?;
+            let file = |value: Value<'_>, syntax| script_file(&value, syntax, files);
+            OwnRows::Script(try_each(per_product(&script)?, file)?)
+        }
+        (None, None, None) => {
+            return Err(Fault::at(
+                value.key_span.clone(),
+                format!("nothing says how the rows of `{name}` are made"),
+            )
+            .hint("`columns` describes them, `csv` and `script` name a file"));
+        }
+        _ => {
+            let message = format!("the rows of `{name}` are made in more than one way");
+            return Err(Fault::at(value.key_span.clone(), message)
+                .hint("use one of `columns`, `csv` and `script`"));
+        }
+    };
+    let create = table.get("create").map(|it| statement_of(&it)).transpose()?;
+    if create.is_none() && !matches!(rows, OwnRows::Script(_)) {
+        return Err(Fault::at(value.key_span.clone(), format!("table `{name}` lacks `create`"))
+            .hint("it is the `CREATE TABLE` statement, in quotes"));
+    }
+    let after = match table.get("after") {
+        None => Vec::new(),
+        Some(after) if after.value.is_array() => {
+            after.list("")?.iter().map(statement_of).collect::<Result<_, _>>()?
+        }
+        Some(after) => vec![statement_of(&after)?],
+    };
+    Ok(OwnTable { name: name.to_owned(), create, after, rows })
+}
+
+/// Refuses `rows` where a file has them.
+fn refuse_beside(table: &Table<'_>, source: &str) -> Result<(), Fault> {
+    match table.get("rows") {
+        None => Ok(()),
+        Some(rows) => {
+            let message = format!("`rows` has no meaning beside `{source}`");
+            Err(Fault::at(rows.key_span, message))
+        }
+    }
+}
+
+/// A statement for all products, or one for each.
+fn statement_of(value: &Value<'_>) -> Result<PerProduct<String>, Fault> {
+    try_each(per_product(value)?, |value, syntax| Ok(one_statement(&value, syntax)?.0.to_owned()))
+}
+
+fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> {
+    let values = value.table("a table of columns and their values")?.values();
+    if values.is_empty() || values.len() > COLUMNS {
+        return Err(value.fault(format!("a table has 1 to {COLUMNS} columns")));
+    }
+    let context = Context { tables: counts, is_column: true };
+    let column = |it: &Value<'_>| {
+        check_name(it, "column", "_$")?;
+        Ok(OwnColumn { name: it.key.to_owned(), values: generator(it, context)? })
+    };
+    let columns: Vec<OwnColumn> = values.iter().map(column).collect::<Result<_, _>>()?;
+    let bytes = columns.iter().map(|it| it.values.most_bytes()).fold(0, u64::saturating_add);
+    if bytes > ROW_BYTES {
+        return Err(value.fault("a row may have 16 MiB"));
+    }
+    Ok(columns)
+}
+
+/// A file that the value names.
+fn file(value: &Value<'_>, files: ReadFile<'_>) -> Result<UserFile, Fault> {
+    let name = value.text("the name of a file, in quotes")?;
+    files(name).map_err(|why| value.fault(format!("`{name}` cannot be read: {why}")))
+}
+
+/// A CSV file and its number of rows.
+fn csv_file(value: &Value<'_>, files: ReadFile<'_>) -> Result<(OwnFile, u32), Fault> {
+    let UserFile { path, sha256, content } = file(value, files)?;
+    let count = CsvRows::new(&content).and_then(CsvRows::count_all);
+    let count = count.map_err(|error| value.fault(error.to_string()))?;
+    Ok((OwnFile { path, sha256 }, count))
+}
+
+/// An SQL script.
+fn script_file(value: &Value<'_>, syntax: Syntax, files: ReadFile<'_>) -> Result<OwnFile, Fault> {
+    let UserFile { path, sha256, content } = file(value, files)?;
+    script_statements(&content, syntax).map_err(|error| value.fault(error.to_string()))?;
+    Ok(OwnFile { path, sha256 })
+}

@@ -1,0 +1,260 @@
+//! Workload files: what is read, and how mistakes are shown.
+
+use assay_model::{
+    Class, Distribution, Generator, Hint as _, OwnData, OwnRows, OwnStep, Product, Range, Scalar,
+    Schema, Transaction,
+};
+use proptest::prelude::*;
+
+use super::*;
+
+const SHOP: &str = r#"
+[table.customer]
+rows = "20k"
+create = """
+CREATE TABLE customer (id INT PRIMARY KEY, email VARCHAR(80), joined TIMESTAMP, balance DECIMAL(9,2))"""
+after = ["CREATE UNIQUE INDEX customer_email ON customer (email)"]
+
+[table.customer.columns]
+id = { sequence = 1 }
+email = { pattern = "@@@@@@.####\\@example.com" }
+joined = { uniform = [2020-01-01, 2026-01-01T12:00:00] }
+balance = { pareto = [0, 99.95], null = "5%" }
+
+[table.country]
+csv = "countries.csv"
+create.mysql = "CREATE TABLE country (code CHAR(2)) ENGINE=InnoDB"
+create.postgres = "CREATE TABLE country (code CHAR(2))"
+
+[table.orders]
+script = { mysql = "orders.mysql.sql", postgres = "orders.sql" }
+
+[test.browse]
+does = "reads a customer"
+let.customer = { zipfian = "customer", s = 0.9, prefer = "high" }
+steps = [
+  "SELECT email FROM customer WHERE id = :customer",
+  { sql = "SELECT code FROM country WHERE code = 'DE'", times = 3 },
+  { think = ["1ms", "3ms"] },
+]
+
+[test.buy]
+let = { customer = { uniform = "customer" }, total = 9.50 }
+steps = [
+  "BEGIN",
+  { sql = "SELECT balance FROM customer WHERE id = :customer FOR UPDATE", keep = "balance" },
+  { mysql = "INSERT orders VALUES (:customer, :balance)", postgres = "INSERT INTO o SELECT :customer, :balance::int" },
+  "UPDATE customer SET balance = :total",
+  "COMMIT;",
+]
+
+[test.day]
+mix = { browse = 80, buy = 20.5 }
+"#;
+
+fn files(name: &str) -> Result<UserFile, String> {
+    let content: &[u8] = match name {
+        "countries.csv" => b"code,name\nDE,Germany\nFR,\n",
+        "orders.sql" | "orders.mysql.sql" => b"CREATE TABLE orders (customer INT, total INT);",
+        _ => return Err("there is no such file".to_owned()),
+    };
+    Ok(UserFile { path: format!("/w/{name}"), sha256: "0".repeat(64), content: content.to_vec() })
+}
+
+fn read(text: &str) -> Workload {
+    read_workload("dir/shop.toml", text, &files).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn data(workload: &Workload) -> &'static OwnData {
+    match &workload.tests[0].definition().schema {
+        Schema::Own(data) => data,
+        Schema::Sbtest => panic!("not a user's"),
+    }
+}
+
+fn kinds(workload: &Workload, test: usize) -> &'static [Transaction] {
+    &workload.tests[test].definition().roles[0].script.mix
+}
+
+#[test]
+fn tables_have_rows_of_all_kinds() {
+    let workload = read(SHOP);
+    assert_eq!(workload.name, "shop");
+    let tables = &data(&workload).tables;
+    let counts: Vec<_> = tables.iter().map(|table| table.count()).collect();
+    assert_eq!(counts, [Some(20_000), Some(2), None]);
+    let OwnRows::Generated { columns, .. } = &tables[0].rows else { panic!("{:?}", tables[0]) };
+    let [id, _, joined, balance] = columns.as_slice() else { panic!("{columns:?}") };
+    assert_eq!(id.values, Generator::Sequence { first: 1 });
+    let (low, high) = (1_577_836_800, 1_767_268_800);
+    let draw = Distribution::Uniform;
+    assert_eq!(joined.values, Generator::Time(Range { low, high, draw, is_reversed: false }));
+    let Generator::Nullable { share, of } = &balance.values else { panic!("{balance:?}") };
+    assert!((share - 0.05).abs() < 1e-12);
+    let range =
+        Range { low: 0, high: 9995, draw: Distribution::Pareto { h: 0.2 }, is_reversed: false };
+    assert_eq!(**of, Generator::Decimal { range, decimals: 2 });
+    let create = tables[1].create.as_ref().unwrap();
+    assert!(create.of(Product::MariaDb).unwrap().ends_with("InnoDB"));
+    assert!(create.of(Product::Postgres).unwrap().ends_with("(code CHAR(2))"));
+    assert!(tables[2].create.is_none());
+}
+
+#[test]
+fn tests_are_transactions_and_mixes_of_them() {
+    let workload = read(SHOP);
+    let names: Vec<_> = workload.tests.iter().map(|test| (test.name(), test.class)).collect();
+    assert_eq!(names, [("browse", Class::Read), ("buy", Class::Write), ("day", Class::Write)]);
+    assert_eq!(workload.tests[0].does, "reads a customer");
+    assert_eq!(workload.tests[1].does, "BEGIN, SELECT, INSERT, UPDATE, COMMIT");
+    assert_eq!(workload.tests[2].does, "80 % browse, 20 % buy");
+    let browse = &kinds(&workload, 0)[0];
+    let range =
+        Range { low: 1, high: 20_000, draw: Distribution::Zipfian { s: 0.9 }, is_reversed: true };
+    assert_eq!(browse.variables[0].values, Some(Generator::Integer(range)));
+    let OwnStep::Send { sql, times, keep } = &browse.steps[1] else { panic!("{browse:?}") };
+    assert_eq!((*times, keep.as_slice()), (3, &[][..]));
+    assert_eq!(sql.mysql, sql.postgres);
+    let range = Range { low: 1000, high: 3000, draw: Distribution::Uniform, is_reversed: false };
+    assert_eq!(browse.steps[2], OwnStep::Sleep { us: Generator::Integer(range) });
+    let buy = &kinds(&workload, 1)[0];
+    let constant = Generator::Constant(Scalar::Text("9.50".to_owned()));
+    assert_eq!(buy.variables[1].values, Some(constant));
+    assert_eq!((buy.variables[2].name.as_str(), &buy.variables[2].values), ("balance", &None));
+    let OwnStep::Send { sql, .. } = &buy.steps[2] else { panic!("{buy:?}") };
+    assert_eq!(sql.mysql.as_ref().unwrap().variables, [0, 2]);
+    assert_eq!(sql.postgres.as_ref().unwrap().pieces[2], "::int");
+    let OwnStep::Send { sql, .. } = &buy.steps[4] else { panic!("{buy:?}") };
+    assert_eq!(sql.mysql.as_ref().unwrap().pieces, ["COMMIT"]);
+    let day: Vec<_> = kinds(&workload, 2).iter().map(|it| (it.name.as_str(), it.weight)).collect();
+    assert_eq!(day, [("browse", 80.0), ("buy", 20.5)]);
+}
+
+#[test]
+fn other_rows_or_weights_are_other_work() {
+    let digest = |text: &str| read(text).tests.last().unwrap().digest.clone();
+    let usual = digest(SHOP);
+    assert_eq!(digest(&SHOP.replace("reads a customer", "x")), usual);
+    for (from, to) in [
+        ("20.5", "21"),
+        ("20k", "21k"),
+        ("s = 0.9", "s = 0.91"),
+        ("WHERE id", "WHERE  id"),
+        ("orders.mysql.sql", "countries.csv"),
+    ] {
+        if to != "countries.csv" {
+            assert_ne!(digest(&SHOP.replace(from, to)), usual, "{from}");
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_shown_with_their_place() {
+    let table = "[table.t]\nrows = 10\ncreate = \"CREATE TABLE t (a INT)\"\n\
+                 columns = { a = { sequence = 1 } }\n";
+    let with = |test: &str| format!("{table}[test.x]\n{test}");
+    let of_column = |values: &str| {
+        let table = table.replace("{ sequence = 1 }", values);
+        format!("{table}[test.x]\nsteps = [\"SELECT 1\"]")
+    };
+    let of_table = |line: &str| format!("[table.t]\n{line}\n[test.x]\nsteps = [\"SELECT 1\"]");
+    let cases = [
+        String::new(),
+        table.to_owned(),
+        "tabel = 1".to_owned(),
+        of_table("rows = 1"),
+        of_table("rows = 1\ncolumns = { a = 1 }"),
+        of_table("columns = { a = 1 }\ncreate = \"x\""),
+        of_table("csv = \"none.csv\"\ncreate = \"x\""),
+        of_table("csv = \"orders.sql\"\ncolumns = { a = 1 }"),
+        of_table("csv = \"countries.csv\"\nrows = 5\ncreate = \"x\""),
+        of_table("script = { mysql = \"countries.csv\", oracle = \"x\" }"),
+        of_table(
+            "create = \"CREATE TABLE t (a INT); DROP TABLE u\"\nrows = 1\ncolumns = { a = 1 }",
+        ),
+        of_column("{ unifrom = [1, 2] }"),
+        of_column("{ uniform = [2, 1] }"),
+        of_column("{ uniform = [1, 2.5e3] }"),
+        of_column("{ uniform = [1, 2026-01-01] }"),
+        of_column("{ uniform = \"u\" }"),
+        of_column("{ uniform = [1, 2], text = 5 }"),
+        of_column("{ uniform = [1, 2], prefer = \"low\" }"),
+        of_column("{ zipfian = [1, 2], s = -1.0 }"),
+        of_column("{ sequence = 2026-01-01 }"),
+        of_column("{ one-of = [1, 2], weights = [1] }"),
+        of_column("{ text = [5, 4] }"),
+        of_column("[1, 2]"),
+        with(""),
+        with("steps = []"),
+        with("steps = [{ think = \"10ms\" }]"),
+        with("steps = [\"SELECT :a\"]"),
+        with("let.id = 1\nsteps = [\"\"\"\nSELECT 1,\n  :idd\"\"\"]"),
+        with("let.a = { sequence = 1 }\nsteps = [\"SELECT :a\"]"),
+        with("let.\"a b\" = 1\nsteps = [\"SELECT 1\"]"),
+        with("let.a = 1\nsteps = [\"SELECT 1\"]"),
+        with("let.a = 1\nsteps = [\"SELECT '%:a%', :a\"]"),
+        with("steps = [\"SELECT 'a\"]"),
+        with("steps = [\"SELECT a FROM t WHERE id = ?\"]"),
+        with("steps = [{ postgres = \"SELECT a FROM t WHERE id = $1\" }]"),
+        with("let.a = 1\nsteps = [{ sql = \"SELECT :a\", keep = [\"a\"] }]"),
+        with("steps = [{ sql = \"SELECT 1\", mysql = \"SELECT 2\" }]"),
+        with("steps = [{ times = 2 }]"),
+        with("steps = [{ sql = \"SELECT 1\", times = 0 }]"),
+        with("steps = [{ sql = \"SELECT 1\", think = \"1s\" }]"),
+        with("steps = [{ think = \"2m\" }, \"SELECT 1\"]"),
+        with("steps = [\"SELECT 1\"]\nmix = { y = 1 }"),
+        with("mix = { y = 1 }"),
+        with("mix = { y = 1 }\n[test.y]\nmix = { x = 1 }"),
+        with("mix = { y = 0 }\n[test.y]\nsteps = [\"SELECT 1\"]"),
+        with("writes = 1\nsteps = [\"SELECT 1\"]"),
+        format!("{table}[test.\"a b\"]\nsteps = [\"SELECT 1\"]"),
+    ];
+    let mut shown = String::new();
+    for text in cases {
+        let error = read_workload("shop.toml", &text, &files).unwrap_err();
+        shown += &format!("{error}\n");
+        for hint in error.hints() {
+            shown += &format!("    hint: {hint}\n");
+        }
+        shown += "\n";
+    }
+    insta::assert_snapshot!(shown);
+}
+
+proptest! {
+    #[test]
+    fn no_file_makes_it_panic(
+        parts in prop::collection::vec(
+            prop_oneof![
+                "\\[(table|test)\\.[a-z]\\]\n",
+                "[a-z-]{1,7} = ",
+                "[\\[\\]{}\",:;=\\\\ \n]",
+                "[0-9.-]{1,8}",
+                Just("SELECT :a".to_owned()),
+                Just("{ uniform = ".to_owned()),
+                Just("steps = [".to_owned()),
+            ],
+            0..40,
+        ),
+    ) {
+        let _ = read_workload("x.toml", &parts.concat(), &files);
+        let _ = read_workload("x.pgbench", &parts.concat(), &files);
+    }
+
+    #[test]
+    fn no_script_makes_it_panic(
+        parts in prop::collection::vec(
+            prop_oneof![
+                "\\\\(set|sleep|if) [a-c:]{0,3} ?",
+                Just("random".to_owned()),
+                Just("_zipfian".to_owned()),
+                "[(),*/%+ \n-]",
+                "[0-9]{1,20}",
+                Just("SELECT :a;".to_owned()),
+            ],
+            0..30,
+        ),
+    ) {
+        let _ = read_workload("x.pgbench", &parts.concat(), &files);
+    }
+}

@@ -1,0 +1,86 @@
+//! SQL scripts that make the rows of a table.
+
+use crate::sql::{Syntax, first_word, statements, unterminated};
+
+/// The reason why an SQL script cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct ScriptError {
+    line: usize,
+    why: &'static str,
+}
+
+/// The statements of an SQL script, without comments at the end and without semicolons.
+///
+/// # Errors
+/// It is no UTF-8, it has none, or it has commands of a client program.
+pub fn script_statements(content: &[u8], syntax: Syntax) -> Result<Vec<&str>, ScriptError> {
+    let line_at = |end: usize| {
+        content.get(..end).map_or(1, |before| 1 + before.iter().filter(|it| **it == b'\n').count())
+    };
+    let fail = |at: usize, why| ScriptError { line: line_at(at), why };
+    let text = std::str::from_utf8(content)
+        .map_err(|error| fail(error.valid_up_to(), "this is not UTF-8"))?;
+    if let Some(at) = unterminated(text, syntax) {
+        return Err(fail(at, "a string, a quoted name or a comment that begins here has no end"));
+    }
+    let places = statements(text, syntax);
+    if places.is_empty() {
+        return Err(fail(0, "there is no statement"));
+    }
+    let statement = |place: std::ops::Range<usize>| {
+        let statement = text.get(place.clone()).unwrap_or_default();
+        match of_a_client(first_word(statement, syntax)) {
+            Some(why) => Err(fail(place.start, why)),
+            None => Ok(statement),
+        }
+    };
+    places.into_iter().map(statement).collect()
+}
+
+/// Why this is no statement that a server takes, if it is none. It begins with its first word.
+fn of_a_client(statement: &str) -> Option<&'static str> {
+    let first = statement.split_whitespace().next().unwrap_or_default();
+    if first.starts_with('\\') {
+        Some("commands of psql, which begin with a backslash, cannot be used: leave them out")
+    } else if first.eq_ignore_ascii_case("DELIMITER") || first.eq_ignore_ascii_case("SOURCE") {
+        Some("`DELIMITER` and `SOURCE` are commands of the client `mysql`, which cannot be used")
+    } else if first.eq_ignore_ascii_case("COPY")
+        && statement.to_ascii_uppercase().contains("FROM STDIN")
+    {
+        Some("`COPY ... FROM stdin` cannot be used; `pg_dump --inserts` writes INSERT statements")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_its_statements() {
+        let script =
+            b"-- made by hand\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\n-- end\n";
+        assert_eq!(
+            script_statements(script, Syntax::MySql).unwrap(),
+            ["-- made by hand\nCREATE TABLE t (a INT)", "INSERT INTO t VALUES (1)"]
+        );
+    }
+
+    #[test]
+    fn commands_of_clients_are_refused_with_their_line() {
+        for (script, told) in [
+            (&b"SELECT 1;\n\\connect x\n"[..], "line 2: commands of psql"),
+            (b"DELIMITER //\n", "line 1: `DELIMITER`"),
+            (b"--\n-- dump\n--\n\n\\restrict x\n\nSET a = 1;", "line 1: commands of psql"),
+            (b"\n\n-- data\nCOPY t FROM stdin;\n1\n\\.\n", "line 3: `COPY"),
+            (b"a;\n\xff", "line 2: this is not UTF-8"),
+            (b"-- nothing\n", "line 1: there is no statement"),
+            (b"SELECT 1;\nSELECT 'a;\n", "line 2: a string"),
+        ] {
+            let error = script_statements(script, Syntax::Postgres).unwrap_err().to_string();
+            assert!(error.starts_with(told), "{error}");
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! SQL text: statements, and `:name` for variables in them.
+
+use std::ops::Range;
+
+use assay_model::{OwnStep, Product, Sql, Transaction};
+
+/// The way in which a family of servers writes strings and comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Syntax {
+    /// MySQL and MariaDB: a backslash has a meaning in strings, and `#` begins a comment.
+    MySql,
+    /// Postgres: it has one in `E'...'` alone; `$tag$` quotes.
+    Postgres,
+}
+
+impl Syntax {
+    /// That of a product.
+    #[must_use]
+    pub fn of(product: Product) -> Self {
+        match product {
+            Product::Postgres => Self::Postgres,
+            Product::MariaDb | Product::MySql => Self::MySql,
+        }
+    }
+}
+
+/// A variable in a statement: its name and the place of colon and name in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Use<'t> {
+    /// The name without the colon.
+    pub name: &'t str,
+    /// Bytes of the text: colon and name.
+    pub span: Range<usize>,
+}
+
+/// The variables of a statement in order. There are none in strings, quoted names and comments, and `::` is a cast.
+#[must_use]
+pub fn uses(text: &str, syntax: Syntax) -> Vec<Use<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some(length) = skipped(rest, syntax) {
+            at += length;
+            continue;
+        }
+        let name = rest.strip_prefix(':').map_or("", leading_name);
+        if !name.is_empty() {
+            let span = at..at + 1 + name.len();
+            at = span.end;
+            found.push(Use { name, span });
+            continue;
+        }
+        at += rest.chars().next().map_or(1, char::len_utf8);
+    }
+    found
+}
+
+/// The places of the statements of a text, which semicolons separate. Comments belong to the statement after them; a
+/// comment alone is none.
+#[must_use]
+pub fn statements(text: &str, syntax: Syntax) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let (mut start, mut at, mut is_empty) = (0, 0, true);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let first = rest.chars().next().unwrap_or(' ');
+        if first == ';' {
+            push_trimmed(text, start..at, is_empty, &mut found);
+            at += 1;
+            (start, is_empty) = (at, true);
+            continue;
+        }
+        let skipped = skipped(rest, syntax);
+        let is_comment = is_comment(rest, syntax);
+        is_empty &= is_comment || first.is_whitespace();
+        at += skipped.unwrap_or(first.len_utf8());
+    }
+    push_trimmed(text, start..text.len(), is_empty, &mut found);
+    found
+}
+
+/// The place of a parameter mark of another program, such as `?` or `$1`: outside strings, quoted names and comments.
+#[must_use]
+pub fn other_mark(text: &str, syntax: Syntax) -> Option<Range<usize>> {
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).count();
+        let length = match (syntax, rest.strip_prefix('$').map_or(0, digits)) {
+            // An operator of Postgres.
+            (Syntax::MySql, _) => usize::from(rest.starts_with('?')),
+            (Syntax::Postgres, 0) => 0,
+            (Syntax::Postgres, digits) => 1 + digits,
+        };
+        if length > 0 {
+            return Some(at..at + length);
+        }
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    }
+    None
+}
+
+/// The place of a `:name` that stands in a string, a quoted name or a comment, if the name is one of a variable.
+#[must_use]
+pub fn quoted_use(
+    text: &str,
+    syntax: Syntax,
+    is_known: impl Fn(&str) -> bool,
+) -> Option<Range<usize>> {
+    let found: Vec<usize> = uses(text, syntax).into_iter().map(|it| it.span.start).collect();
+    let quoted = |(colon, _): (usize, &str)| {
+        let before = text.get(..colon).and_then(|before| before.chars().next_back());
+        let name = leading_name(text.get(colon + 1..).unwrap_or_default());
+        let is_cast = before == Some(':');
+        (is_known(name) && !is_cast && !found.contains(&colon))
+            .then(|| colon..colon + 1 + name.len())
+    };
+    text.match_indices(':').find_map(quoted)
+}
+
+/// The place of a backslash that no statement has: outside strings, quoted names and comments.
+#[must_use]
+pub fn backslash(text: &str, syntax: Syntax) -> Option<usize> {
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with('\\') {
+            return Some(at);
+        }
+        at += skipped(rest, syntax).or_else(|| Some(rest.chars().next()?.len_utf8())).unwrap_or(1);
+    }
+    None
+}
+
+fn push_trimmed(text: &str, place: Range<usize>, is_empty: bool, found: &mut Vec<Range<usize>>) {
+    let Some(statement) = text.get(place.clone()).filter(|_| !is_empty) else { return };
+    let start = place.start + (statement.len() - statement.trim_start().len());
+    found.push(start..start + statement.trim().len());
+}
+
+/// Whether a comment begins here that servers ignore. MySQL and MariaDB execute those that begin with `/*!`.
+fn is_comment(rest: &str, syntax: Syntax) -> bool {
+    let is_executed = rest.starts_with("/*!") || rest.starts_with("/*M!");
+    is_line_comment(rest, syntax)
+        || (rest.starts_with("/*") && !(is_executed && syntax == Syntax::MySql))
+}
+
+/// Whether the rest of the line is a comment. MySQL and MariaDB need a blank after `--`, which may be arithmetic.
+fn is_line_comment(rest: &str, syntax: Syntax) -> bool {
+    match (syntax, rest.strip_prefix("--")) {
+        (Syntax::Postgres, Some(_)) => true,
+        (Syntax::MySql, Some(after)) => !after.starts_with(|c: char| !c.is_whitespace()),
+        (Syntax::MySql, None) => rest.starts_with('#'),
+        (Syntax::Postgres, None) => false,
+    }
+}
+
+/// A statement whose variables have these numbers.
+#[must_use]
+pub fn statement(text: &str, uses: &[(Range<usize>, u32)]) -> Sql {
+    let ends = uses.iter().map(|(span, _)| span.start).chain([text.len()]);
+    let starts = std::iter::once(0).chain(uses.iter().map(|(span, _)| span.end));
+    let piece = |(start, end)| text.get(start..end).unwrap_or_default().to_owned();
+    Sql {
+        pieces: starts.zip(ends).map(piece).collect(),
+        variables: uses.iter().map(|(_, number)| *number).collect(),
+    }
+}
+
+/// The bytes of what begins here and has no variables: a string, a quoted name, a comment, a cast.
+fn skipped(rest: &str, syntax: Syntax) -> Option<usize> {
+    part(rest, syntax).map(|(length, _)| length)
+}
+
+/// The same, and whether it has an end.
+fn part(rest: &str, syntax: Syntax) -> Option<(usize, bool)> {
+    let length_to = |end: &str, from: usize| {
+        let found = rest.get(from..).and_then(|rest| rest.find(end));
+        found.map_or((rest.len(), false), |at| (from + at + end.len(), true))
+    };
+    let first = rest.chars().next()?;
+    let is_mysql = syntax == Syntax::MySql;
+    match first {
+        '\'' | '"' => Some(quoted(rest, first, is_mysql)),
+        '`' if is_mysql => Some(quoted(rest, first, false)),
+        'e' | 'E' if !is_mysql && rest.get(1..)?.starts_with('\'') => {
+            let (length, is_closed) = quoted(rest.get(1..)?, '\'', true);
+            Some((1 + length, is_closed))
+        }
+        // The end of the text ends it too.
+        '-' | '#' if is_line_comment(rest, syntax) => Some((length_to("\n", 1).0, true)),
+        '/' if rest.starts_with("/*") && is_mysql => Some(length_to("*/", 2)),
+        '/' if rest.starts_with("/*") => Some(nested_comment(rest)),
+        ':' if rest.starts_with("::") || rest.starts_with(":=") => Some((2, true)),
+        '$' if !is_mysql => {
+            let tag = leading_name(rest.get(1..)?);
+            let mark = rest.get(..tag.len() + 2).filter(|mark| mark.ends_with('$'))?;
+            Some(length_to(mark, mark.len()))
+        }
+        // The rest of a name, so that `a$b$c` is no quoted text.
+        _ if first.is_alphabetic() || first == '_' => {
+            let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+            Some((rest.find(|c| !is_part(c)).unwrap_or(rest.len()), true))
+        }
+        _ => None,
+    }
+}
+
+/// The place of a string, a quoted name or a comment that has no end.
+#[must_use]
+pub fn unterminated(text: &str, syntax: Syntax) -> Option<usize> {
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        at += match part(rest, syntax) {
+            Some((_, false)) => return Some(at),
+            Some((length, true)) => length,
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+    }
+    None
+}
+
+/// The bytes of a comment that may hold others, as those of Postgres, and whether it has an end.
+fn nested_comment(rest: &str) -> (usize, bool) {
+    let (mut depth, mut at) = (0_u32, 0);
+    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with("/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest.starts_with("*/") {
+            (depth, at) = (depth.saturating_sub(1), at + 2);
+            if depth == 0 {
+                return (at, true);
+            }
+        } else {
+            at += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    (at, false)
+}
+
+/// The bytes of a quoted text, quotes included, and whether it has an end. A doubled quote belongs to it, and so does a
+/// quote after a backslash if those have a meaning.
+fn quoted(rest: &str, quote: char, has_escapes: bool) -> (usize, bool) {
+    let mut chars = rest.char_indices().skip(1).peekable();
+    while let Some((at, char)) = chars.next() {
+        if char == '\\' && has_escapes {
+            chars.next();
+        } else if char == quote && chars.next_if(|(_, next)| *next == quote).is_none() {
+            return (at + 1, true);
+        }
+    }
+    (rest.len(), false)
+}
+
+/// The name at the beginning of a text: a letter or `_`, then letters, digits and `_`.
+#[must_use]
+pub fn leading_name(text: &str) -> &str {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let end = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    let name = text.get(..end).unwrap_or_default();
+    if name.starts_with(|c: char| c.is_ascii_digit()) { "" } else { name }
+}
+
+/// The first words of the statements of an event, in a line.
+#[must_use]
+pub fn outline(transaction: &Transaction) -> String {
+    const WORDS_MAX: usize = 8;
+    let word = |step: &OwnStep| match step {
+        OwnStep::Send { sql, .. } => {
+            let (sql, syntax) = match (&sql.mysql, &sql.postgres) {
+                (Some(sql), _) => (sql, Syntax::MySql),
+                (None, sql) => (sql.as_ref()?, Syntax::Postgres),
+            };
+            let text = sql.with_marks(|_| String::new());
+            Some(leading_name(first_word(&text, syntax)).to_ascii_uppercase())
+        }
+        OwnStep::Sleep { .. } => Some("pause".to_owned()),
+    };
+    let words: Vec<String> = transaction.steps.iter().filter_map(word).collect();
+    let shown = words.iter().take(WORDS_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match words.len().checked_sub(WORDS_MAX) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
+
+/// The text from its first word on.
+pub(crate) fn first_word(text: &str, syntax: Syntax) -> &str {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start().trim_start_matches('(');
+        match skipped(rest, syntax) {
+            Some(length) if is_comment(rest, syntax) => {
+                rest = rest.get(length..).unwrap_or_default();
+            }
+            _ if rest.starts_with(char::is_whitespace) => {}
+            _ => return rest,
+        }
+    }
+}
+
+/// Whether a statement does no work on rows, as those that begin and end transactions.
+#[must_use]
+pub fn is_control(text: &str, syntax: Syntax) -> bool {
+    let word = leading_name(first_word(text, syntax));
+    CONTROL.iter().any(|it| word.eq_ignore_ascii_case(it))
+}
+
+/// The first words of statements that do no work on rows.
+const CONTROL: [&str; 8] =
+    ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SET", "SAVEPOINT", "RELEASE"];
+
+/// Whether a statement changes nothing, as far as its first word tells.
+#[must_use]
+pub fn only_reads(text: &str, syntax: Syntax) -> bool {
+    // `EXPLAIN ANALYZE` and `DO` may write.
+    const READS: [&str; 4] = ["SELECT", "SHOW", "VALUES", "TABLE"];
+    let rest = first_word(text, syntax);
+    let word = leading_name(rest);
+    if word.eq_ignore_ascii_case("WITH") {
+        // A query with subqueries in front, unless one of its words changes rows.
+        let mut words = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        const WRITES: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
+        return !words.any(|word| WRITES.iter().any(|it| word.eq_ignore_ascii_case(it)));
+    }
+    // `SELECT ... INTO` makes a table of Postgres.
+    let makes_table = syntax == Syntax::Postgres
+        && rest.split_whitespace().any(|word| word.eq_ignore_ascii_case("INTO"));
+    is_control(text, syntax) || !makes_table && READS.iter().any(|it| word.eq_ignore_ascii_case(it))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BOTH: [Syntax; 2] = [Syntax::MySql, Syntax::Postgres];
+
+    fn names(text: &str, syntax: Syntax) -> Vec<&str> {
+        uses(text, syntax).into_iter().map(|it| it.name).collect()
+    }
+
+    #[test]
+    fn variables_are_found_where_sql_has_values() {
+        for syntax in BOTH {
+            let text = "SELECT a FROM t WHERE id = :id AND b IN (:b1,:b_2)";
+            assert_eq!(names(text, syntax), ["id", "b1", "b_2"]);
+            for text in [
+                "SELECT ':a', \":b\", 'it''s :d'",
+                "SELECT 1 -- :a\n+ 2 /* :c\n */",
+                "SELECT x::int, @v := 1, a$b$c",
+                "SELECT a[1:2], ':a",
+                "SELECT /* :a",
+            ] {
+                assert_eq!(names(text, syntax), [] as [&str; 0], "{text}");
+            }
+            assert_eq!(names("SELECT 'é' || :a::text /* x */ -:b", syntax), ["a", "b"]);
+        }
+    }
+
+    #[test]
+    fn each_family_has_its_strings_and_comments() {
+        let [mysql, postgres] = BOTH;
+        for (text, in_mysql, in_postgres) in [
+            ("SELECT 'C:\\', :a", &[][..], &["a"][..]),
+            ("SELECT E'a\\':b', :c", &["c"], &["c"]),
+            ("SELECT 'a\\':b', :c", &["c"], &["b"]),
+            ("SELECT doc #>> '{a}' WHERE id = :id", &[], &["id"]),
+            ("SELECT 1 # :a", &[], &["a"]),
+            ("SELECT 5 --:a", &["a"], &[]),
+            ("SELECT `:a`, :b", &["b"], &["a", "b"]),
+            ("SELECT $$ :a $$, $tag$ :b $ :c $tag$", &["a", "b", "c"], &[]),
+            ("SELECT /* /* */ :a */ 1", &["a"], &[]),
+        ] {
+            assert_eq!(names(text, mysql), in_mysql, "{text}");
+            assert_eq!(names(text, postgres), in_postgres, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_end_is_found() {
+        for syntax in BOTH {
+            assert_eq!(unterminated("SELECT 'a', \"b\" -- c", syntax), None);
+            assert_eq!(unterminated("SELECT 'a''", syntax), Some(7));
+            assert_eq!(unterminated("SELECT 1 /* a", syntax), Some(9));
+        }
+        let [mysql, postgres] = BOTH;
+        assert_eq!(unterminated("SELECT $a$ b", postgres), Some(7));
+        assert_eq!(unterminated("SELECT /* /* */ 1", postgres), Some(7));
+        assert_eq!(unterminated("SELECT 'a\\'", mysql), Some(7));
+        assert_eq!(unterminated("SELECT 'a\\'", postgres), None);
+    }
+
+    #[test]
+    fn semicolons_separate_statements() {
+        let parts = |text: &'static str, syntax| -> Vec<&str> {
+            statements(text, syntax).into_iter().map(|place| &text[place]).collect()
+        };
+        for syntax in BOTH {
+            assert_eq!(parts("SELECT 1", syntax), ["SELECT 1"]);
+            assert_eq!(parts(" a;\nb ; ;-- c\n;/* d */ e", syntax), ["a", "b", "/* d */ e"]);
+            assert_eq!(parts("SELECT ';', \"a;\"\";\"", syntax), ["SELECT ';', \"a;\"\";\""]);
+            assert_eq!(parts(" \n;; ", syntax), [] as [&str; 0]);
+        }
+        assert_eq!(parts("SELECT $$;$$; 1", Syntax::Postgres), ["SELECT $$;$$", "1"]);
+        let executed = "/*!40101 SET NAMES x */; -- end";
+        assert_eq!(parts(executed, Syntax::MySql), ["/*!40101 SET NAMES x */"]);
+        assert_eq!(parts(executed, Syntax::Postgres), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn a_statement_keeps_its_text_between_the_variables() {
+        let text = "SELECT :a + :b, 'é' || :a";
+        let numbered: Vec<_> = uses(text, Syntax::Postgres)
+            .into_iter()
+            .map(|it| (it.span, u32::from(it.name == "b")))
+            .collect();
+        let sql = statement(text, &numbered);
+        assert_eq!(sql.variables, [0, 1, 0]);
+        assert_eq!(sql.with_marks(|number| format!("${number}")), "SELECT $1 + $2, 'é' || $3");
+        assert_eq!(statement("COMMIT", &[]).pieces, ["COMMIT"]);
+    }
+
+    #[test]
+    fn the_first_word_tells_whether_a_statement_writes() {
+        for syntax in BOTH {
+            for text in [
+                "select 1",
+                " (SELECT 1)",
+                "-- x\nSELECT 1",
+                "/* a */ begin",
+                "with a as (select 1) select 2",
+            ] {
+                assert!(only_reads(text, syntax), "{text}");
+            }
+            for text in [
+                "UPDATE t SET a = 1",
+                "call p()",
+                "with a as (delete from t returning 1) select 2",
+                "EXPLAIN ANALYZE DELETE FROM t",
+                "DO 1",
+                "",
+            ] {
+                assert!(!only_reads(text, syntax), "{text}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_put_together_again(text in "[ :a-eE'\"`$\\\\/*#\n;é-]{0,40}") {
+            for syntax in BOTH {
+                let found = uses(&text, syntax);
+                let numbered: Vec<_> = found.iter().map(|it| (it.span.clone(), 0)).collect();
+                let sql = statement(&text, &numbered);
+                let names = found.iter().map(|it| it.name).collect::<Vec<_>>();
+                let again = sql.with_marks(|number| format!(":{}", names[number - 1]));
+                prop_assert_eq!(again, text.clone());
+                let _ = (only_reads(&text, syntax), backslash(&text, syntax));
+                prop_assert!(unterminated(&text, syntax).is_none_or(|at| at < text.len()));
+                let _ = (other_mark(&text, syntax), quoted_use(&text, syntax, |_| true));
+                for place in statements(&text, syntax) {
+                    prop_assert!(text.get(place).is_some_and(|it| !it.is_empty() && it.trim() == it));
+                }
+            }
+        }
+    }
+}

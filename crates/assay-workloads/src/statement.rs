@@ -1,0 +1,37 @@
+//! The statements of a program.
+
+/// The type that a parameter is bound as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParamType {
+    /// A 64-bit integer.
+    Int,
+    /// A string.
+    Text,
+    /// Of any kind; the server infers its type.
+    Inferred,
+}
+
+/// How a statement is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Prepared once per connection, then executed. Where the server refuses to prepare it (MySQL
+    /// and `BEGIN`, error 1295) the text is sent each time.
+    Prepared,
+    /// Rendered as text each time.
+    Text,
+}
+
+/// One statement on one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// SQL with the product's parameter marks. For a text statement it is the pattern of the text.
+    pub sql: String,
+    /// Parameters in order.
+    pub params: Vec<ParamType>,
+    /// How it is sent.
+    pub mode: Mode,
+    /// The text before, between and after the parameters; empty where an event holds the whole text.
+    pub pieces: Vec<String>,
+    /// Places of kept values that get the columns of the first row of the result, in order.
+    pub keep: Vec<u32>,
+}

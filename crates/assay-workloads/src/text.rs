@@ -1,0 +1,53 @@
+//! Statements as text, with their values in them.
+
+use crate::decimal::push_integer;
+use crate::event::{Argument, Arguments};
+use crate::statement::Statement;
+
+impl Statement {
+    /// Appends the statement with the values of an operation. `kept` has the values that earlier statements of the
+    /// event returned, by place. A backslash has a meaning in string literals where the product `has_escapes`.
+    pub fn push_text(
+        &self,
+        has_escapes: bool,
+        arguments: Arguments<'_>,
+        kept: &[Option<Vec<u8>>],
+        text: &mut Vec<u8>,
+    ) {
+        let Some((first, rest)) = self.pieces.split_first() else {
+            return text.extend_from_slice(self.sql.as_bytes());
+        };
+        text.extend_from_slice(first.as_bytes());
+        for (argument, piece) in arguments.zip(rest) {
+            match argument {
+                // A minus sign before it would make a comment.
+                Argument::Int(value) if value < 0 => {
+                    text.push(b'(');
+                    push_integer(text, value);
+                    text.push(b')');
+                }
+                Argument::Int(value) => push_integer(text, value),
+                Argument::Text(value) => push_quoted(text, has_escapes, value),
+                Argument::Null => text.extend_from_slice(b"NULL"),
+                Argument::Kept(place) => match kept.get(place as usize).and_then(Option::as_ref) {
+                    Some(value) => push_quoted(text, has_escapes, value),
+                    None => text.extend_from_slice(b"NULL"),
+                },
+            }
+            text.extend_from_slice(piece.as_bytes());
+        }
+    }
+}
+
+/// Appends text as a string literal. A backslash has a meaning in literals of MySQL and MariaDB, but not in those of
+/// Postgres.
+pub fn push_quoted(out: &mut Vec<u8>, has_escapes: bool, text: &[u8]) {
+    out.push(b'\'');
+    for &byte in text {
+        if byte == b'\'' || (byte == b'\\' && has_escapes) {
+            out.push(byte);
+        }
+        out.push(byte);
+    }
+    out.push(b'\'');
+}

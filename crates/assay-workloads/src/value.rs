@@ -1,0 +1,14 @@
+//! Values of parameters and columns.
+
+use std::ops::Range;
+
+/// A parameter or the value of a column.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Int(i64),
+    /// Its place among the bytes.
+    Text(Range<usize>),
+    Null,
+    /// A value of an earlier result of the event, by its place among the kept ones.
+    Kept(u32),
+}

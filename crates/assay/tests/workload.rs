@@ -1,0 +1,228 @@
+//! Workloads of users on real servers: both examples on every product, files with rows, attached servers, resumption.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::sync::Mutex;
+
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// One at a time: a study would see the servers of the other test on the machine.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const NEWEST: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@17"];
+
+fn example(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    root.join("workloads").join(name).display().to_string()
+}
+
+#[track_caller]
+fn json(output: Output) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Writes a workload file with one table `t` and these tests.
+fn written(directory: &Path, rows: &str, tests: &str) -> PathBuf {
+    let file = directory.join("own.toml");
+    fs_err::write(&file, format!("[table.t]\n{rows}\n{tests}")).unwrap();
+    file
+}
+
+#[test]
+fn both_examples_run_on_every_product() {
+    let _alone = ALONE.lock();
+    for system in NEWEST {
+        let place = Place::with(system);
+        for (name, tests) in [("web-shop.toml", 5), ("events.toml", 5)] {
+            let file = example(name);
+            let compare = ["compare", system, "--twin", "--preset", "smoke", "--offline"];
+            let options = ["--workload", &file, "--format", "json"];
+            let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+            let cells = result["cells"].as_array().unwrap();
+            assert_eq!(cells.len(), 2 * tests, "{system} {name}");
+            for cell in cells {
+                assert_eq!(cell["errors"], 0, "{system}: {cell:#}");
+                assert!(cell["ops"].as_u64().unwrap() > 0, "{system}: {cell:#}");
+                assert_eq!(cell["group"], name.trim_end_matches(".toml"));
+            }
+        }
+        place.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_pgbench_script_is_a_workload_of_postgres_alone() {
+    let _alone = ALONE.lock();
+    let place = Place::with("postgres@17");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tpcb.pgbench");
+    let script = "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
+                  UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n\
+                  SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n\
+                  INSERT INTO pgbench_history (tid, bid, aid, delta, mtime)\n\
+                    VALUES (1, 1, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n";
+    fs_err::write(&file, script).unwrap();
+    let file = file.display().to_string();
+    let compare = ["compare", "postgres@17", "--twin", "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--format", "json"];
+    let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells[0]["test"], "tpcb");
+    assert!(cells.iter().all(|cell| cell["errors"] == 0 && cell["slices"] != 0), "{cells:#?}");
+    let with_mysql = ["compare", "postgres@17", "mysql@8.0", "--workload", &file, "--offline"];
+    let output = place.run_to_end(&with_mysql);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("`mysql@8.0` cannot take part"), "{stderr}");
+}
+
+/// Rows from a file and from a script, on a server that somebody else runs: tables that no load has made stay.
+#[test]
+fn a_load_replaces_only_what_a_load_has_made() {
+    let _alone = ALONE.lock();
+    for system in ["mariadb@11.8", "postgres@17"] {
+        let place = Place::with(system);
+        let start = ["server", "start", system, "--offline", "--format", "json"];
+        let server = json(place.run_to_end(&start));
+        let (url, name) = (server["url"].as_str().unwrap(), server["name"].as_str().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("t.csv"), "id,word\n1,it's\n2,\n3,\"a\\,\"\"b\"\n")
+            .unwrap();
+        let rows = "csv = \"t.csv\"\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20) DEFAULT 'none')\"";
+        let more = "[table.u]\nscript = \"u.sql\"\n[test.read]\nsteps = [\"SELECT word FROM t WHERE id = 2\"]\n";
+        let script = "CREATE TABLE u (a INT);\n-- two rows\nINSERT INTO u VALUES (1), (2);\n";
+        fs_err::write(folder.path().join("u.sql"), script).unwrap();
+        let file = written(folder.path(), rows, more).display().to_string();
+        let load = ["load", url, "--workload", &file, "--format", "json"];
+        let loaded = json(place.run_to_end(&load));
+        assert_eq!((&loaded["tables"], &loaded["rows"]), (&2.into(), &5.into()), "{system}");
+        // Its own tables are replaced, and hold the same again.
+        assert_eq!(json(place.run_to_end(&load))["checksum"], loaded["checksum"]);
+        let bench = ["bench", url, "--workload", &file, "--test", "read", "--time", "1"];
+        let done = json(place.run_to_end(&[&bench[..], &["--format", "json"][..]].concat()));
+        assert_eq!((&done["test"], &done["errors"]), (&"read".into(), &serde_json::json!({})));
+        assert!(done["events"].as_u64().unwrap() > 10);
+        // Another workload does not own them.
+        let other = folder.path().join("other.toml");
+        fs_err::copy(&file, &other).unwrap();
+        let other = other.display().to_string();
+        let refused = place.run_to_end(&["load", url, "--workload", &other]);
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("no load of this workload made: t; u"), "{stderr}");
+        let replaced = place.run_to_end(&["load", url, "--workload", &other, "--replace"]);
+        assert_eq!(
+            replaced.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&replaced.stderr)
+        );
+        // Nor does a workload own a table of somebody else's that it names only now.
+        let more =
+            "[table.v]\nrows = 1\ncreate = \"CREATE TABLE v (a INT)\"\ncolumns = { a = 1 }\n";
+        let test = "[test.read]\nsteps = [\"SELECT a FROM v\"]\n";
+        let theirs = folder.path().join("theirs.toml");
+        fs_err::write(&theirs, format!("{more}{test}")).unwrap();
+        let theirs = theirs.display().to_string();
+        json(place.run_to_end(&["load", url, "--workload", &theirs, "--format", "json"]));
+        fs_err::write(&other, format!("[table.t]\n{rows}\n{more}{test}")).unwrap();
+        let refused = place.run_to_end(&["load", url, "--workload", &other]);
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(stderr.contains("no load of this workload made: v"), "{stderr}");
+        assert!(place.run_to_end(&["server", "stop", name]).status.success());
+    }
+}
+
+#[test]
+fn a_server_that_runs_already_takes_part() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
+    let server = json(place.run_to_end(&start));
+    let (url, name) = (server["url"].as_str().unwrap(), server["name"].as_str().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "rows = 1000\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
+                columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
+    let tests = "[test.read]\nlet.id = { uniform = \"t\" }\nsteps = [\"SELECT a FROM t WHERE id = :id\"]\n\
+                 [test.change]\nlet.id = { zipfian = \"t\" }\n\
+                 steps = [\"UPDATE t SET a = a + 1 WHERE id = :id\"]";
+    let file = written(folder.path(), rows, tests).display().to_string();
+    let compare = ["compare", url, "mariadb@11.8", "--preset", "smoke", "--offline"];
+    let options = ["--workload", &file, "--format", "json"];
+    // The second study replaces what the first one made.
+    for _ in 0..2 {
+        let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
+        for cell in result["cells"].as_array().unwrap() {
+            assert!(cell["errors"] == 0 && cell["slices"].as_u64().unwrap() > 0, "{cell:#}");
+        }
+    }
+    assert!(place.run_to_end(&["server", "stop", name]).status.success());
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupted_study_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let file = example("web-shop.toml");
+    let compare = ["compare", "mariadb@11.8", "--twin", "--workload", &file, "--offline"];
+    let tests = ["--tests", "browse,order", "--budget", "20s", "--blocks", "3", "--rounds", "4"];
+    let mut command = place.command(&[&compare[..], &tests[..]].concat());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(4, &mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    let before = place.slices();
+    let resumed = json(place.run_to_end(&["resume", "--offline", "--format", "json"]));
+    assert!(place.slices() > before);
+    let cells = resumed["cells"].as_array().unwrap();
+    assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:#?}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_work_is_told_before_anything_is_measured() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let table = "rows = 100\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY, a INT)\"\n\
+                 columns = { id = { sequence = 1 }, a = { uniform = [1, 9] } }";
+    let refused = |tests: &str, options: &[&str], words: &str| {
+        let file = written(folder.path(), table, tests).display().to_string();
+        let compare = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--offline"];
+        let output =
+            place.run_to_end(&[&compare[..], &["--workload", &file][..], options].concat());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(words), "{stderr}");
+    };
+    refused("[test.x]\nsteps = [\"SELECT :a\"]", &[], "no variable is called `a` so far");
+    let fine = "[test.x]\nsteps = [\"SELECT a FROM t WHERE id = 1\"]";
+    refused(fine, &["--tests", "y"], "`y` matches none of the 1 tests of the workload");
+    refused(fine, &["--rows", "5"], "cannot be used with");
+    refused("[test.x]\nsteps = [\"SELECT b FROM t\"]", &[], "SELECT b FROM t");
+    // Two rows with the same key.
+    let table = table.replace("sequence = 1", "uniform = [1, 9]");
+    let file = written(folder.path(), &table, fine).display().to_string();
+    let output = place.run_to_end(&[
+        "compare",
+        "mariadb@11.8",
+        "--twin",
+        "--preset",
+        "smoke",
+        "--offline",
+        "--workload",
+        &file,
+    ]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("cannot load data into") && stderr.contains("1062"), "{stderr}");
+    place.assert_nothing_left();
+}
