@@ -14,7 +14,7 @@ use serde_json::Value;
 /// One at a time: a study would see the servers of the other test on the machine.
 static ALONE: Mutex<()> = Mutex::new(());
 
-const NEWEST: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@17"];
+const NEWEST: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@16"];
 
 fn example(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
@@ -43,7 +43,7 @@ fn both_examples_run_on_every_product() {
         for (name, tests) in [("web-shop.toml", 5), ("events.toml", 5)] {
             let file = example(name);
             let compare = ["compare", system, "--twin", "--preset", "smoke", "--offline"];
-            let options = ["--workload", &file, "--format", "json"];
+            let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
             let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
             let cells = result["cells"].as_array().unwrap();
             assert_eq!(cells.len(), 2 * tests, "{system} {name}");
@@ -60,7 +60,7 @@ fn both_examples_run_on_every_product() {
 #[test]
 fn a_pgbench_script_is_a_workload_of_postgres_alone() {
     let _alone = ALONE.lock();
-    let place = Place::with("postgres@17");
+    let place = Place::with("postgres@16");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tpcb.pgbench");
     let script = "\\set aid random(1, 100000 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n\
@@ -70,13 +70,13 @@ fn a_pgbench_script_is_a_workload_of_postgres_alone() {
                     VALUES (1, 1, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n";
     fs_err::write(&file, script).unwrap();
     let file = file.display().to_string();
-    let compare = ["compare", "postgres@17", "--twin", "--preset", "smoke", "--offline"];
+    let compare = ["compare", "postgres@16", "--twin", "--preset", "smoke", "--offline"];
     let options = ["--workload", &file, "--format", "json"];
     let result = json(place.run_to_end(&[&compare[..], &options[..]].concat()));
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells[0]["test"], "tpcb");
     assert!(cells.iter().all(|cell| cell["errors"] == 0 && cell["slices"] != 0), "{cells:#?}");
-    let with_mysql = ["compare", "postgres@17", "mysql@8.0", "--workload", &file, "--offline"];
+    let with_mysql = ["compare", "postgres@16", "mysql@8.0", "--workload", &file, "--offline"];
     let output = place.run_to_end(&with_mysql);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
@@ -87,7 +87,7 @@ fn a_pgbench_script_is_a_workload_of_postgres_alone() {
 #[test]
 fn a_load_replaces_only_what_a_load_has_made() {
     let _alone = ALONE.lock();
-    for system in ["mariadb@11.8", "postgres@17"] {
+    for system in ["mariadb@11.8", "postgres@16"] {
         let place = Place::with(system);
         let start = ["server", "start", system, "--offline", "--format", "json"];
         let server = json(place.run_to_end(&start));

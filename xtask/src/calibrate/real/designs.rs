@@ -63,7 +63,7 @@ pub(in crate::calibrate) const TURNS: [(u32, u32, u32); 7] = [
 ];
 
 /// Studies of each length of turns.
-const TIMES: u64 = 6;
+const TIMES: u64 = 4;
 
 /// The designs of a kind; `None` if there is no such kind.
 pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
@@ -100,7 +100,7 @@ fn aa(is_short: bool) -> Vec<Design> {
     let mut designs = Vec::new();
     for seed in 1..=20 {
         designs.push(twice(SYSTEM, seed, 5, ""));
-        if seed % 5 == 0 {
+        if seed % 10 == 0 {
             designs.push(twice(SYSTEM, seed, 10, ""));
         }
     }
