@@ -2,6 +2,7 @@
 //! anywhere.
 
 mod own;
+mod queue;
 mod range;
 
 use std::ops::RangeInclusive;
@@ -147,7 +148,10 @@ const PARAMETERS: u32 = 100_000;
 
 impl Bounded for Definition {
     fn check(&self) -> Result<(), String> {
-        some("roles", self.roles.len(), ROLES)?;
+        match &self.schema {
+            Schema::Queue(step) => return queue::step(step),
+            Schema::Sbtest | Schema::Own(_) => some("roles", self.roles.len(), ROLES)?,
+        }
         for role in &self.roles {
             let script = &role.script;
             within("clients", role.clients.unwrap_or(1), &CLIENTS)?;
@@ -163,7 +167,7 @@ impl Bounded for Definition {
         }
         match &self.schema {
             Schema::Own(data) => own::data(data),
-            Schema::Sbtest => Ok(()),
+            Schema::Sbtest | Schema::Queue(_) => Ok(()),
         }
     }
 }
@@ -279,6 +283,9 @@ impl Bounded for Slice {
             for ns in [turn.ns, turn.warm_ns] {
                 within("nanoseconds of a turn", ns, &(0..=COUNTER_MAX))?;
             }
+        }
+        if let Some(step) = &self.step {
+            queue::work(step)?;
         }
         if !histogram::is_sound(&self.work.latency_hdr) {
             return Err("`latency_hdr` is no histogram that can be decoded".to_owned());

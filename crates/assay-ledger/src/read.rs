@@ -124,6 +124,7 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
         study,
         systems,
         slices,
+        series: Vec::new(),
         finished,
         running: false,
     })
@@ -338,6 +339,7 @@ fn read_slice(
             ..WorkCounters::default()
         },
         turns: fields.json("turns")?,
+        step: fields.has("step")?.then(|| fields.json("step")).transpose()?,
         client: None,
         server: None,
         host: None,

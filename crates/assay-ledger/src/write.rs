@@ -362,6 +362,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         ("trouble", json(&slice.trouble)?.into()),
         ("errors", json(&slice.work.errors)?.into()),
         ("turns", json(&slice.turns)?.into()),
+        ("step", slice.step.as_ref().map(json).transpose()?.into()),
         ("latency_hdr", slice.work.latency_hdr.clone().into()),
     ]
     .map(|(name, value)| (name.to_owned(), value))

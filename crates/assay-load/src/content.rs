@@ -10,7 +10,7 @@ use crate::share::{Reports, for_rows, for_whole_tables, share_tables};
 
 /// The content of all tables together. Equal data have equal content, whatever the version, the character set and the
 /// order of the rows.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Content {
     /// Rows in all tables.
     pub rows: u64,

@@ -133,6 +133,9 @@ pub enum Error {
         /// How many clients were in such an event.
         clients: u32,
     },
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
     /// The latency histogram could not be made or written.
     #[error("latency histogram: {0}")]
     Histogram(String),

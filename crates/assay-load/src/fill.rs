@@ -47,7 +47,7 @@ impl fmt::Display for LoadProgress {
 }
 
 /// The result of a load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
     /// Rows over all tables.
     pub rows: u64,

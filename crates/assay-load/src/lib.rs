@@ -12,6 +12,7 @@ mod fill;
 mod live;
 mod own;
 mod prepared;
+mod queue;
 mod run;
 mod session;
 mod share;
@@ -29,6 +30,7 @@ pub use live::RunProgress;
 pub use own::{
     OwnTables, ReadOwnFile, fill_own, fill_own_cache, own_content, own_names, refuse_others_tables,
 };
+pub use queue::{QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, numbers, survey};
 pub use tally::latencies;

@@ -44,8 +44,7 @@ impl Tallies {
 
 impl Tally {
     pub(crate) fn new() -> Result<Self> {
-        let latency = Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)?;
-        Ok(Self { counters: WorkCounters::default(), latency, ends: None })
+        Ok(Self { counters: WorkCounters::default(), latency: latency_histogram()?, ends: None })
     }
 
     pub(crate) fn clear(&mut self) {
@@ -71,7 +70,7 @@ impl Tally {
 
     #[inline]
     pub(crate) fn count_event(&mut self, latency: Duration) {
-        let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+        let latency_ns = nanoseconds(latency);
         self.counters.events += 1;
         self.counters.event_ns_sum = self.counters.event_ns_sum.saturating_add(latency_ns);
         self.latency.saturating_record(latency_ns);
@@ -129,13 +128,28 @@ impl Tally {
     /// The counters of a whole run that took `elapsed`, with the histogram serialised.
     pub(crate) fn to_counters(&self, elapsed: Duration) -> Result<WorkCounters> {
         let mut counters = self.counters.clone();
-        counters.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+        counters.elapsed_ns = nanoseconds(elapsed);
         counters.errors.sort_unstable();
-        V2Serializer::new()
-            .serialize(&self.latency, &mut counters.latency_hdr)
-            .map_err(histogram_error)?;
+        counters.latency_hdr = serialized(&self.latency)?;
         Ok(counters)
     }
+}
+
+/// An empty histogram of latencies, nanoseconds.
+pub(crate) fn latency_histogram() -> Result<Histogram<u64>> {
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).map_err(histogram_error)
+}
+
+/// A histogram in its V2 encoding.
+pub(crate) fn serialized(latency: &Histogram<u64>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(latency, &mut bytes).map_err(histogram_error)?;
+    Ok(bytes)
+}
+
+/// A duration in nanoseconds.
+pub(crate) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The latencies of a run's events, nanoseconds, decoded from [`WorkCounters::latency_hdr`].

@@ -26,7 +26,7 @@ const RETRIED_OWN: [u32; 6] =
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A statement that is valid on every server and does no work.
-const EMPTY: &[u8] = b"SELECT 1";
+pub(crate) const EMPTY: &[u8] = b"SELECT 1";
 
 /// When a client ended the parts of a run.
 #[derive(Debug, Clone, Copy)]

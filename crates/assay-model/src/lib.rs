@@ -18,6 +18,7 @@ pub mod limits;
 mod own;
 mod prefix;
 mod printable;
+mod queue;
 mod script;
 mod secret;
 mod series;
@@ -44,6 +45,10 @@ pub use own::{
 };
 pub use prefix::{Build, Layout, Package, Prefix};
 pub use printable::{printable, printable_json, printable_lines, shortened};
+pub use queue::{
+    Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,
+    QueueTables, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
+};
 pub use script::{Fill, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,

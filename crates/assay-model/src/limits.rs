@@ -84,3 +84,29 @@ pub mod own {
     /// Bytes of the values of an event, repetitions included, about.
     pub const EVENT_BYTES: u64 = 256 << 20;
 }
+
+/// Bounds on the Insert Benchmark.
+pub mod queue {
+    use std::ops::RangeInclusive;
+
+    /// Secondary indexes of a table.
+    pub const INDEXES: RangeInclusive<u32> = 0..=3;
+
+    /// Partitions of a table, if it has any.
+    pub const PARTITIONS: RangeInclusive<u32> = 2..=1000;
+
+    /// Rows of a statement.
+    pub const ROWS_PER_COMMIT: RangeInclusive<u32> = 1..=10_000;
+
+    /// Rows that a client inserts in a second.
+    pub const PER_SECOND: RangeInclusive<u32> = 1..=1_000_000;
+
+    /// Rows that each client inserts in a load step.
+    pub const ROWS: RangeInclusive<u64> = 1000..=2_000_000_000;
+
+    /// Seconds of a query step: up to a day.
+    pub const QUERY_S: RangeInclusive<u32> = 1..=86_400;
+
+    /// Seconds for which a transaction stays open.
+    pub const TRANSACTION_S: RangeInclusive<u32> = 1..=86_400;
+}

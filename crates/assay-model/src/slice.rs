@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Setup, Test, Unit};
+use crate::{SLA, Setup, StepWork, Test, Unit};
 
 /// One test under one setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -217,6 +217,8 @@ pub struct Slice {
     pub work: WorkCounters,
     /// Its turns, in order. Empty where it has one, and its counters cover the measured part only.
     pub turns: Vec<Turn>,
+    /// All that the clients of a step of the Insert Benchmark did; `None` for all other tests.
+    pub step: Option<Box<StepWork>>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
     /// The server's counters; `None` if they were not read, such as those of a server on another machine.
@@ -239,7 +241,7 @@ impl Slice {
     pub fn ops_per_second(&self) -> Option<f64> {
         let ns = match self.cell.test.unit {
             Unit::ThousandRows => self.work.event_ns_sum,
-            Unit::Query => self.work.elapsed_ns,
+            Unit::Query | Unit::InsertedRow | Unit::IndexedRow => self.work.elapsed_ns,
         };
         let ops = self.ops();
         (ns > 0 && ops > 0.0).then(|| ops / (ns as f64 / 1e9))
@@ -251,6 +253,7 @@ impl Slice {
         let units = match self.cell.test.unit {
             Unit::ThousandRows => self.work.events,
             Unit::Query => self.work.queries(),
+            Unit::InsertedRow | Unit::IndexedRow => self.inserted_rows(),
         };
         units as f64 * self.ops_per_unit()
     }
@@ -272,8 +275,32 @@ impl Slice {
     fn ops_per_unit(&self) -> f64 {
         match self.cell.test.unit {
             Unit::ThousandRows => f64::from(self.cell.setup.rows) / 1000.0,
-            Unit::Query => 1.0,
+            Unit::Query | Unit::InsertedRow => 1.0,
+            // The rows that the tables had before, and those of one statement, as published.
+            Unit::IndexedRow => {
+                let rows = f64::from(self.cell.setup.rows) * f64::from(self.cell.setup.clients);
+                (rows + 100.0) / (self.inserted_rows().max(1) as f64)
+            }
         }
+    }
+
+    /// Rows per second that a step of the Insert Benchmark inserted, and its background rate; `None` if it has none.
+    #[must_use]
+    pub fn background_rate(&self) -> Option<(f64, f64)> {
+        let per_second = self.cell.test.queue()?.per_second?;
+        let seconds = self.work.elapsed_ns as f64 / 1e9;
+        let target = f64::from(per_second) * f64::from(self.cell.setup.clients);
+        (seconds > 0.0).then(|| (self.inserted_rows() as f64 / seconds, target))
+    }
+
+    /// Whether it is a step that did not keep its background rate, so that its queries had less to compete with.
+    #[must_use]
+    pub fn misses_sla(&self) -> bool {
+        self.background_rate().is_some_and(|(rate, target)| rate < SLA * target)
+    }
+
+    fn inserted_rows(&self) -> u64 {
+        self.step.as_ref().map_or(0, |step| step.insert.rows)
     }
 }
 
@@ -310,6 +337,7 @@ mod tests {
             trouble: Vec::new(),
             work,
             turns: Vec::new(),
+            step: None,
             client: None,
             server: None,
             host: None,

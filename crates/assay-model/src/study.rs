@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, OwnData, Preset,
-    Setup, Slice, StartFrom, StatementMode, SystemSpec, TestSet,
+    Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -42,6 +42,9 @@ pub enum Experiment {
     /// One system after the other, each test once and long, on one instance, as in the published posts (preset
     /// published).
     Sequential,
+    /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those of
+    /// the Insert Benchmark do.
+    Stepwise,
 }
 
 impl Experiment {
@@ -51,6 +54,7 @@ impl Experiment {
         match self {
             Self::Interleaved => "interleaved",
             Self::Sequential => "sequential",
+            Self::Stepwise => "stepwise",
         }
     }
 }
@@ -199,6 +203,12 @@ impl Study {
     pub fn own(&self) -> Option<&'static OwnData> {
         self.cells.iter().find_map(|cell| cell.id.test.own())
     }
+
+    /// Whether it measures the steps of the Insert Benchmark.
+    #[must_use]
+    pub fn is_insert_benchmark(&self) -> bool {
+        self.cells.iter().any(|cell| cell.id.test.queue().is_some())
+    }
 }
 
 /// A server process that took part.
@@ -316,6 +326,9 @@ pub struct StudyRecord {
     pub instances: Vec<Instance>,
     /// Every slice, in the order measured.
     pub slices: Vec<Slice>,
+    /// Series of slices, if they were read.
+    #[serde(skip)]
+    pub series: Vec<(SliceId, Series)>,
     /// Everything else that happened.
     pub events: Vec<StudyEvent>,
     /// Settings that differ.
@@ -345,6 +358,7 @@ impl StudyRecord {
             blocks: Vec::new(),
             instances: Vec::new(),
             slices: Vec::new(),
+            series: Vec::new(),
             events: Vec::new(),
             audit: Vec::new(),
             finished: false,
@@ -357,6 +371,18 @@ impl StudyRecord {
     pub fn host(&self) -> &Host {
         static UNKNOWN: Host = Host::unknown();
         self.runs.first().map_or(&UNKNOWN, |run| &run.host)
+    }
+
+    /// The slices that count: all but failed attempts at a step of the Insert Benchmark that was tried again.
+    pub fn slices_that_count(&self) -> impl Iterator<Item = &Slice> {
+        self.slices.iter().filter(|slice| !self.was_tried_again(slice))
+    }
+
+    fn was_tried_again(&self, slice: &Slice) -> bool {
+        let place = |it: &Slice| (it.system, it.cell, it.block);
+        matches!(slice.outcome, SliceOutcome::Failed(_))
+            && slice.cell.test.queue().is_some()
+            && self.slices.iter().any(|it| place(it) == place(slice) && it.round > slice.round)
     }
 
     /// Seconds and blocks that the user added to the plan.

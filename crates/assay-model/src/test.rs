@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::{OwnData, Script};
+use crate::{OwnData, QueueStep, Script};
 
 /// Whether a test changes data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -89,6 +89,10 @@ pub enum Unit {
     /// Thousands of rows scanned by one client, by the latency of its events: `(rows / 1000) / mean event latency`, as
     /// published since 19 April 2025.
     ThousandRows,
+    /// Rows that all clients inserted.
+    InsertedRow,
+    /// Rows that all tables had when their secondary indexes were created.
+    IndexedRow,
 }
 
 /// The tables that a test works on.
@@ -99,6 +103,8 @@ pub enum Schema {
     Sbtest,
     /// Those of a workload that a user wrote.
     Own(OwnData),
+    /// Those of the Insert Benchmark, with what one of its steps does.
+    Queue(QueueStep),
 }
 
 /// How a role's clients space their events.
@@ -214,7 +220,16 @@ impl Test {
     pub fn own(self) -> Option<&'static OwnData> {
         match &self.0.schema {
             Schema::Own(data) => Some(data),
-            Schema::Sbtest => None,
+            Schema::Sbtest | Schema::Queue(_) => None,
+        }
+    }
+
+    /// What it does, if it is a step of the Insert Benchmark.
+    #[must_use]
+    pub fn queue(self) -> Option<&'static QueueStep> {
+        match &self.0.schema {
+            Schema::Queue(step) => Some(step),
+            Schema::Sbtest | Schema::Own(_) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec}
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
-use crate::size::{buffer_pool_mb, loaded_mb, redo_log_mb, sized};
+use crate::size::{Footprint, loaded_mb, redo_log_mb};
 
 /// The facts about the machine that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,19 +17,6 @@ pub struct MachineFacts {
     pub memory_mb: u64,
     /// Free space where the data directories go, MB.
     pub disk_mb: u64,
-}
-
-/// The setup with the most data: servers are configured for it. For a user's tables it is one of sysbench's that needs
-/// as much memory.
-#[must_use]
-pub fn largest(study: &Study) -> Setup {
-    largest_of(&sized(&study.setups, study.own()))
-}
-
-/// The setup with the most data.
-pub(crate) fn largest_of(setups: &[Setup]) -> Setup {
-    let none = Setup { clients: 1, tables: 1, rows: 1 };
-    setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
 }
 
 /// Checks that a study that was planned earlier, perhaps elsewhere, fits into the memory of this machine. It does not
@@ -43,8 +30,8 @@ pub fn check_memory(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let machine = MachineFacts { disk_mb: u64::MAX, ..machine };
-    let setups = sized(&study.setups, study.own());
-    let checked = check_machine(&setups, systems, study.experiment, machine);
+    let footprint = Footprint::of_study(study);
+    let checked = check_machine(&footprint, systems, study.experiment, machine);
     // The rows of a planned study cannot change.
     checked.map_err(|error| match error {
         Error::TooLittle { what, need_mb, have_mb, .. } => {
@@ -64,9 +51,10 @@ pub fn check_audit(
     data: DataSet,
     machine: MachineFacts,
 ) -> Result<(), Error> {
-    let largest = largest(study);
+    let footprint = Footprint::of_study(study);
+    let largest = footprint.largest();
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
-    let caches = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(largest)));
+    let caches = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(largest)));
     let table = loaded_mb(Setup { clients: 1, tables: data.tables, rows: data.rows });
     let needs = |what, need_mb, have_mb| match need_mb > have_mb {
         true => Err(Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }),
@@ -83,30 +71,31 @@ pub fn check_audit(
 /// Checks that the buffer pools of all running servers fit into 70 % of the memory, and the templates and copies of all
 /// systems onto the disk.
 pub(crate) fn check_machine(
-    setups: &[Setup],
+    footprint: &Footprint,
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
-    let largest = largest_of(setups);
+    let largest = footprint.largest();
     let memory_have = machine.memory_mb * 7 / 10;
     // A server that runs already has its memory, and its data is elsewhere.
     let started = systems.iter().filter(|spec| !matches!(spec.origin, Origin::Url(_)));
     let caches_mb = |setup| {
-        let each = started.clone().map(|it| cache_mb(it).unwrap_or(buffer_pool_mb(setup)));
+        let each = started.clone().map(|it| cache_mb(it).unwrap_or(footprint.cache_mb(setup)));
         match experiment {
             Experiment::Sequential => each.max().unwrap_or(0),
-            Experiment::Interleaved => each.sum(),
+            Experiment::Interleaved | Experiment::Stepwise => each.sum(),
         }
     };
     let resident = match experiment {
         Experiment::Sequential => 1,
-        Experiment::Interleaved => started.clone().count() as u64,
+        Experiment::Interleaved | Experiment::Stepwise => started.clone().count() as u64,
     };
     // The same system twice, such as a twin, shares its templates.
     let distinct = started.clone().collect::<HashSet<_>>().len() as u64;
     let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
-    let data: BTreeSet<DataSet> = setups.iter().map(|setup| setup.data()).collect();
+    let data: BTreeSet<DataSet> = footprint.setups.iter().map(|setup| setup.data()).collect();
+    let templates = if footprint.has_templates { 2 * distinct } else { 0 };
     // Each data set has two templates; the one that is measured also has a copy that may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
         // The log of every server is sized for the largest setup.
@@ -118,7 +107,7 @@ pub(crate) fn check_machine(
             .map(template_mb)
             .collect();
         let copy = sizes.iter().max().copied().unwrap_or(0) * 3 / 2;
-        2 * distinct * sizes.iter().sum::<u64>() + resident * copy
+        templates * sizes.iter().sum::<u64>() + resident * copy
     };
     let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
         (MEMORY, memory_need(largest), memory_have)

@@ -112,6 +112,14 @@ pub fn outlook(
     if study.experiment == Experiment::Sequential {
         return format!("{what}, and there is only one, so changes cannot be told from chance");
     }
+    if study.experiment == Experiment::Stepwise {
+        return format!(
+            "{} on {} take at least {}",
+            counted(study.cells.len() as u64, "step"),
+            counted(systems as u64, "system"),
+            about(study.budget_s),
+        );
+    }
     let block_s = times.block_s();
     let blocks = ((left_s / block_s).max(0.0) as u32).min(study.blocks);
     let needed = needs.blocks.min(study.blocks).max(1);
@@ -229,7 +237,7 @@ pub fn needed(
 /// Says before a study starts that it takes longer than its budget; `None` if the budget may be enough.
 #[must_use]
 pub fn overrun(study: &Study, systems: usize) -> Option<String> {
-    if study.experiment == Experiment::Sequential {
+    if study.experiment != Experiment::Interleaved {
         return None;
     }
     let blocks = BLOCKS_MIN.min(study.blocks);

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, Login, Origin, OwnData, PlannedCell,
-    Setup, Study, SystemSpec, Test, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OwnData, PlannedCell, Setup, Study,
+    SystemSpec, Test, WORKLOAD_VERSION,
 };
 use assay_workloads::tests_of;
 
@@ -13,41 +13,15 @@ use crate::effort::{Effort, effort};
 use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine};
 use crate::gate::gate;
+use crate::insert_bench;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::outlook::blocks_within;
+use crate::participants::{Plan, PlannedSystem, systems};
 use crate::request::{Request, SystemRequest, THRESHOLD};
-use crate::reserved::check_option;
-use crate::size::sized;
+use crate::size::Footprint;
 use crate::study_file::write_study;
-use crate::system_name::{parse_system, repository_login};
 use crate::tests_glob::select_of;
-use crate::url::{ServerUrl, parse_url};
-
-/// A checked study and the systems it wants.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The systems, the base first, the twin last.
-    pub systems: Vec<PlannedSystem>,
-    /// The only source that servers are taken from.
-    pub source: Option<String>,
-    /// The study, without identity and times.
-    pub study: Study,
-}
-
-/// A system of a plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PlannedSystem {
-    /// Name in every report.
-    pub name: String,
-    /// The system itself.
-    pub spec: SystemSpec,
-    /// The base a second time, to count false alarms.
-    pub is_twin: bool,
-    /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
-    pub url: Option<ServerUrl>,
-    /// The login of the repository that it is built from, if one was given.
-    pub login: Option<Login>,
-}
+use crate::url::parse_url;
 
 /// Turns a request into a checked plan.
 ///
@@ -62,6 +36,13 @@ pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
 /// # Errors
 /// The same as [`plan`].
 pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
+    match &request.insert_bench {
+        Some(bench) => insert_bench::plan(request, bench, machine),
+        None => plan_tests(request, machine, suite),
+    }
+}
+
+fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Result<Plan, Error> {
     let effort = effort(request, machine.cpus)?;
     if request.gate.is_some() && effort.experiment == Experiment::Sequential {
         let why = "a gate needs repeated measurements, and preset published runs each test once";
@@ -105,7 +86,9 @@ pub fn plan_of(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Re
     }
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let budget_s = match effort.experiment {
-        Experiment::Interleaved => request.budget_s.unwrap_or(effort.budget_s),
+        Experiment::Interleaved | Experiment::Stepwise => {
+            request.budget_s.unwrap_or(effort.budget_s)
+        }
         Experiment::Sequential => sequential_s(&cells, systems.len()),
     };
     let fitting = || blocks_within(budget_s, &cells, systems.len());
@@ -138,43 +121,6 @@ fn without_password(system: &SystemRequest) -> SystemRequest {
     let clean = |_| assay_model::address_without_login(&system.words);
     let words = parse_url(&system.words).map_or_else(clean, |url| url.to_string());
     SystemRequest { words, ..system.clone() }
-}
-
-/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`.
-fn systems(request: &Request, twin_by_preset: bool) -> Result<Vec<PlannedSystem>, Error> {
-    // Checked first, because each of them is read.
-    at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
-    if request.systems.len() < 2 && !is_alone {
-        return Err(Error::TooFewSystems);
-    }
-    let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
-    let mut taken = HashSet::new();
-    for asked in &request.systems {
-        let mut spec = parse_system(&asked.words)?;
-        for (name, value) in &asked.options {
-            check_option(spec.product, name, value)?;
-        }
-        spec.overrides.extend(asked.options.iter().cloned());
-        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
-        let numbered = |number| format!("{given} #{number}");
-        let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
-        let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
-        taken.insert(name.clone());
-        let runs = matches!(spec.origin, Origin::Url(_));
-        let url = runs.then(|| parse_url(&asked.words)).transpose()?;
-        let login = repository_login(&asked.words);
-        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
-    }
-    // A server that runs already cannot take part twice.
-    let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
-    if request.twin.unwrap_or(by_preset)
-        && let Some(base) = systems.first().cloned()
-    {
-        let name = format!("{} (twin)", base.name);
-        systems.push(PlannedSystem { name, is_twin: true, ..base });
-    }
-    Ok(systems)
 }
 
 /// Refuses requests that servers that run already cannot fulfil.
@@ -245,7 +191,7 @@ fn check_room(
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
-    let checked = check_machine(&sized(setups, own), systems, experiment, machine);
+    let checked = check_machine(&Footprint::of(setups, own), systems, experiment, machine);
     checked.map_err(|error| match error {
         // The number of rows of a workload is no option.
         Error::TooLittle { what, need_mb, have_mb, .. } if own.is_some() => {
@@ -336,7 +282,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
             let is_long = test.planning.is_long && !effort.times_turns;
             effort.slice_ms * if is_long { LONG } else { 1 }
         }
-        (false, Experiment::Sequential) => effort.slice_ms,
+        (false, Experiment::Sequential | Experiment::Stepwise) => effort.slice_ms,
     };
     let asked_s = request.write_slice_s.filter(|_| is_write).or(request.slice_s);
     let ms = |seconds: f64| (seconds * 1000.0).ceil() as u32;
@@ -363,7 +309,7 @@ fn planned_cell(test: Test, setup: Setup, effort: &Effort, request: &Request) ->
         placement: request.placement.unwrap_or(match effort.experiment {
             Experiment::Interleaved => default_placement(test, setup),
             // The posts pinned nothing.
-            Experiment::Sequential => CpuPlacement::Free,
+            Experiment::Sequential | Experiment::Stepwise => CpuPlacement::Free,
         }),
     }
 }

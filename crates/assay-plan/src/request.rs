@@ -23,6 +23,9 @@ pub struct Request {
     /// The limits that the systems must keep within, if the study is a gate.
     #[serde(skip)]
     pub gate: Option<GateRequest>,
+    /// The Insert Benchmark instead of the published tests.
+    #[serde(skip)]
+    pub insert_bench: Option<InsertBench>,
     /// The amount of effort.
     pub preset: Preset,
     /// The file with the user's own workload, instead of the published tests.
@@ -108,6 +111,41 @@ impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
     }
+}
+
+/// The Insert Benchmark as the user asked for it; `None` where the preset decides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct InsertBench {
+    /// Rows that each client inserts in l.i0, l.i1 and l.i2.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<u32>,
+    /// Clients. Each has its own table, unless they share one.
+    pub clients: Option<u32>,
+    /// Duration of each query step, seconds.
+    pub query_seconds: Option<u32>,
+    /// Whether servers get a cache that holds only a part of the tables.
+    #[serde(skip_serializing_if = "is_default")]
+    pub io_bound: bool,
+    /// Whether all clients share one table. Nothing is deleted then.
+    #[serde(skip_serializing_if = "is_default")]
+    pub shared_table: bool,
+    /// Secondary indexes of each table.
+    pub indexes: Option<u32>,
+    /// Whether they are created with the tables, and not after l.i0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub indexes_first: bool,
+    /// Range partitions of each table.
+    pub partitions: Option<u32>,
+    /// Rows of each partition.
+    pub partition_rows: Option<u32>,
+    /// How long another connection of each client keeps every one of its transactions open, seconds.
+    pub open_transaction: Option<u32>,
+    /// Whether Postgres does not prepare queries.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unprepared: bool,
+    /// How often all steps are carried out, each time on new instances.
+    pub repeats: Option<u32>,
 }
 
 /// The limits of a gate as the user asked for them.

@@ -1,6 +1,6 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::{Generator, OwnData, OwnRows, Setup};
+use assay_model::{Generator, OwnData, OwnRows, Setup, Study};
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
@@ -18,12 +18,90 @@ const BUFFER_POOL_MIN_MB: u64 = 256;
 const OWN_ROW_BYTES: u64 = 80;
 const OWN_INDEX_BYTES: u64 = 40;
 
-/// Setups that need as much memory with sysbench's tables as these do with a user's, if there are any.
-pub(crate) fn sized(setups: &[Setup], own: Option<&OwnData>) -> Vec<Setup> {
-    let Some(data) = own else { return setups.to_vec() };
-    let rows = own_bytes(data).div_ceil(ROW_BYTES);
+/// The same for a row of the Insert Benchmark, with its three secondary indexes.
+const QUEUE_ROW_BYTES: u64 = 230;
+
+/// The part of the tables that the cache holds if they are to exceed it, and the smallest cache, MB.
+const EXCEEDED_PART: u64 = 4;
+const EXCEEDED_MIN_MB: u64 = 32;
+
+/// The room that the data of a study take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Setups of sysbench's tables that need as much room.
+    pub(crate) setups: Vec<Setup>,
+    /// Whether the cache holds only a part of the data.
+    exceeds_cache: bool,
+    /// Whether loaded data are kept, to start instances from.
+    pub(crate) has_templates: bool,
+}
+
+impl Footprint {
+    /// That of sysbench's tables, or of a user's.
+    pub(crate) fn of(setups: &[Setup], own: Option<&OwnData>) -> Self {
+        let setups = match own {
+            None => setups.to_vec(),
+            Some(data) => alike(setups, own_bytes(data)),
+        };
+        Self { setups, exceeds_cache: false, has_templates: true }
+    }
+
+    /// That of the tables of the Insert Benchmark.
+    pub(crate) fn of_queues(setup: Setup, exceeds_cache: bool) -> Self {
+        let rows = u64::from(setup.clients) * u64::from(setup.rows);
+        let setups = alike(&[setup], rows * QUEUE_ROW_BYTES);
+        Self { setups, exceeds_cache, has_templates: false }
+    }
+
+    /// That of a study.
+    pub(crate) fn of_study(study: &Study) -> Self {
+        let queue = study.cells.iter().find_map(|cell| cell.id.test.queue());
+        match (queue, study.setups.first()) {
+            (Some(step), Some(setup)) => Self::of_queues(*setup, step.tables.exceed_cache),
+            _ => Self::of(&study.setups, study.own()),
+        }
+    }
+
+    /// The setup with the most data: servers are configured for it.
+    pub(crate) fn largest(&self) -> Setup {
+        let none = Setup { clients: 1, tables: 1, rows: 1 };
+        self.setups.iter().copied().max_by_key(|&setup| loaded_mb(setup)).unwrap_or(none)
+    }
+
+    /// The cache that servers get for a setup, MB.
+    pub(crate) fn cache_mb(&self, setup: Setup) -> u64 {
+        match self.exceeds_cache {
+            true => (loaded_mb(setup) / EXCEEDED_PART).max(EXCEEDED_MIN_MB).next_multiple_of(8),
+            false => buffer_pool_mb(setup),
+        }
+    }
+}
+
+/// Setups of sysbench's tables with so many bytes.
+fn alike(setups: &[Setup], bytes: u64) -> Vec<Setup> {
+    let rows = bytes.div_ceil(ROW_BYTES);
     let rows = u32::try_from(rows).unwrap_or(u32::MAX).max(1);
     setups.iter().map(|setup| Setup { tables: 1, rows, ..*setup }).collect()
+}
+
+/// The setup with the most data: servers are configured for it. For other tables than sysbench's, it is a setup of
+/// sysbench's that needs as much room.
+#[must_use]
+pub fn largest(study: &Study) -> Setup {
+    Footprint::of_study(study).largest()
+}
+
+/// The cache that the servers of a study get, MB.
+#[must_use]
+pub fn cache_mb(study: &Study) -> u64 {
+    let footprint = Footprint::of_study(study);
+    footprint.cache_mb(footprint.largest())
+}
+
+/// The redo log that the servers of a study get, MB.
+#[must_use]
+pub fn log_mb(study: &Study) -> u64 {
+    redo_log_mb(Footprint::of_study(study).largest())
 }
 
 /// Expected size of a user's tables, bytes. Rows that a script makes are not known, so they count as nothing.
@@ -57,7 +135,7 @@ pub(crate) fn loaded_mb(setup: Setup) -> u64 {
 
 /// Buffer pool for a study that is to be served from memory, MB, in steps of 128.
 #[must_use]
-pub fn buffer_pool_mb(setup: Setup) -> u64 {
+pub(crate) fn buffer_pool_mb(setup: Setup) -> u64 {
     let wanted = (loaded_mb(setup) as f64 * BUFFER_POOL_FACTOR).ceil() as u64;
     wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(128)
 }
@@ -69,6 +147,6 @@ const REDO_LOG_MB: (u64, u64) = (512, 2048);
 ///
 /// Its unused part is a hole in the file, so that a large log costs no copying.
 #[must_use]
-pub fn redo_log_mb(setup: Setup) -> u64 {
+pub(crate) fn redo_log_mb(setup: Setup) -> u64 {
     (2 * loaded_mb(setup)).next_multiple_of(64).clamp(REDO_LOG_MB.0, REDO_LOG_MB.1)
 }

@@ -6,6 +6,7 @@ use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
+use crate::view::insert_bench::{InsertBench, ShadedTable};
 use crate::view::tests::{TestRow, TestSection, Tests};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
@@ -32,6 +33,7 @@ pub(crate) fn render(report: &Report) -> String {
     sections.extend(list(causes).map(|list| unfolded("Why, the largest changes first", &list)));
     let undecided = list(report.undecided.iter().map(|line| escaped(line)));
     sections.extend(undecided.map(|list| folded("Undecided, and what would help", &list)));
+    sections.extend(report.insert_bench.iter().flat_map(insert_bench));
     sections.extend(groups(report));
     sections.extend(report.tests.sections.iter().map(|section| tests(report, section)));
     sections.push(legend(report));
@@ -149,6 +151,42 @@ fn groups(report: &Report) -> Option<String> {
     });
     let table = || table(&columns, rows);
     (!report.groups.is_empty()).then(|| format!("### Relative QPS by group\n\n{}", table()))
+}
+
+/// The tables of the Insert Benchmark: those of response times are folded.
+fn insert_bench(bench: &InsertBench) -> Vec<String> {
+    let open = bench.summaries.iter().chain(&bench.longest);
+    let mut sections: Vec<String> = open
+        .map(|shown| {
+            let note = escaped(&sentence(&shown.note));
+            format!("### {}\n\n{}\n\n{note}", title_case(&shown.title), shaded(shown))
+        })
+        .collect();
+    let responses = bench.responses.iter();
+    let responses =
+        responses.map(|shown| format!("#### {}\n\n{}", escaped(&shown.title), shaded(shown)));
+    let responses: Vec<String> = responses.collect();
+    if let Some(first) = bench.responses.first() {
+        let note = escaped(&sentence(&first.note));
+        sections.push(folded("Response times", &format!("{note}\n\n{}", responses.join("\n\n"))));
+    }
+    sections
+}
+
+fn title_case(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    escaped(&(first + letters.as_str()))
+}
+
+fn shaded(shown: &ShadedTable) -> String {
+    let mut columns = vec![Column::left("system")];
+    columns.extend(shown.columns.iter().map(|name| Column::right(name.clone())));
+    let rows = shown.rows.iter().map(|row| {
+        let cells = row.cells.iter().map(|cell| cell.text.clone());
+        std::iter::once(row.name.clone()).chain(cells).collect()
+    });
+    table(&columns, rows)
 }
 
 fn again(again: &Again) -> String {

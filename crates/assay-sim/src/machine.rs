@@ -359,6 +359,7 @@ impl Machine {
             outcome: SliceOutcome::Good,
             trouble: Vec::new(),
             turns: Vec::new(),
+            step: None,
             work: WorkCounters {
                 events: OPS,
                 read: OPS,
@@ -486,6 +487,7 @@ impl Machine {
             Action::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
+            Action::Step { .. } => self.ensure(false, "asks for a step, which is not simulated")?,
             Action::Calibrate { cell, events } => self.calibrate(cell, events)?,
             Action::Trace { cell, .. } => return self.trace(cell),
             Action::SetTurn { cell, length } => self.set_turn(cell, length)?,

@@ -130,6 +130,20 @@ pub enum Action {
         /// Whether to record the slice. If not, it repeats the writes of a slice that the ledger already has.
         is_recorded: bool,
     },
+    /// Carry out one step on one system, whose instance is frozen before and after, and record it as a slice. Answer:
+    /// [`Outcome::Measured`].
+    Step {
+        /// The cell of the step.
+        cell: usize,
+        /// The system.
+        system: usize,
+        /// Number of the block.
+        block: u32,
+        /// Number of the attempt, from 0: the round of the slice.
+        attempt: u32,
+        /// Whether to record the slice. If not, it repeats a step that the ledger already has.
+        is_recorded: bool,
+    },
     /// Run a test for the time of a slice, unrecorded.
     Warm {
         /// The system.

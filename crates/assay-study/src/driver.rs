@@ -6,6 +6,7 @@ use assay_model::{Experiment, StudyRecord};
 
 use crate::interleaved::Interleaved;
 use crate::sequential::Sequential;
+use crate::stepwise::Stepwise;
 use crate::{Action, End, Outcome, Shard};
 
 /// Decides what a study does next.
@@ -20,6 +21,7 @@ pub struct Driver {
 enum Policy {
     Interleaved(Box<Interleaved>),
     Sequential(Box<Sequential>),
+    Stepwise(Box<Stepwise>),
 }
 
 impl Driver {
@@ -31,6 +33,7 @@ impl Driver {
                 Policy::Interleaved(Box::new(Interleaved::new(record, shard)))
             }
             Experiment::Sequential => Policy::Sequential(Box::new(Sequential::new(record, shard))),
+            Experiment::Stepwise => Policy::Stepwise(Box::new(Stepwise::new(record, shard))),
         };
         Self { next: policy.next(), policy }
     }
@@ -47,6 +50,7 @@ impl Driver {
         let fits = match &mut self.policy {
             Policy::Interleaved(policy) => policy.came(asked, outcome, used_s),
             Policy::Sequential(policy) => policy.came(asked, outcome),
+            Policy::Stepwise(policy) => policy.came(asked, outcome),
         };
         self.next = if fits {
             self.policy.next()
@@ -62,6 +66,7 @@ impl Policy {
         match self {
             Self::Interleaved(policy) => policy.next(),
             Self::Sequential(policy) => policy.next(),
+            Self::Stepwise(policy) => policy.next(),
         }
     }
 }

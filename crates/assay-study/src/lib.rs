@@ -3,7 +3,7 @@
 //! The [`Driver`] decides and an [`Executor`] acts. The executor holds the servers, the clients, the counters and the
 //! ledger. It carries out one [`Action`] after the other and answers each with an [`Outcome`]. The driver is pure. It
 //! has no clock and no chance of its own, so the same record and the same outcomes give the same actions. A study is
-//! resumed by replaying its record into a new driver. Interleaved and sequential studies are two policies of one
+//! resumed by replaying its record into a new driver. Interleaved, sequential and stepwise studies are policies of one
 //! driver.
 
 mod action;
@@ -15,6 +15,7 @@ mod rounds;
 mod sequential;
 mod shard;
 mod sizing;
+mod stepwise;
 mod turn_length;
 
 pub use action::{Action, End, Outcome};

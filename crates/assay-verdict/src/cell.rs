@@ -89,13 +89,16 @@ impl CellSamples {
 
     pub(crate) fn add(&mut self, sample: &Sample) {
         match sample.fitness {
-            Fitness::Failed => {
+            Fitness::Failed | Fitness::Missed => {
                 if let Some(failed) = self.failed.get_mut(sample.system) {
                     *failed = true;
                 }
             }
-            Fitness::Mistimed => {}
-            Fitness::Good | Fitness::Troubled => {
+            Fitness::Mistimed | Fitness::Good | Fitness::Troubled => {}
+        }
+        match sample.fitness {
+            Fitness::Failed | Fitness::Mistimed => {}
+            Fitness::Good | Fitness::Troubled | Fitness::Missed => {
                 let block = self.blocks.entry(sample.block).or_default();
                 block.add(sample);
                 block.has_changed = true;

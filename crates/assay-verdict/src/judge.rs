@@ -11,8 +11,8 @@ use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, steps,
-    why,
+    CellJudgement, Doubt, Judgement, SystemSummary, TroubledBy, crossover, group, robust, step,
+    steps, why,
 };
 
 impl Quantity {
@@ -68,6 +68,10 @@ pub fn judge(record: &StudyRecord) -> Judgement {
             doubt => doubt,
         };
         described.verdict = decision.verdict;
+        if described.step.is_some() && described.verdict == Verdict::Failed {
+            // A rate that met fewer writes is no faster.
+            (described.rqps, described.total, described.cpu_ratio) = (None, None, None);
+        }
         cells.push(described);
     }
     why::explain(&mut cells, base);
@@ -91,9 +95,9 @@ fn judged_slices<'a>(
     samples: &Samples,
 ) -> BTreeMap<(CellId, usize), Vec<&'a Slice>> {
     let mut judged: BTreeMap<(CellId, usize), Vec<&Slice>> = BTreeMap::new();
-    for slice in &record.slices {
+    for slice in record.slices_that_count() {
         let is_judged = match Sample::of(slice).fitness {
-            Fitness::Good => true,
+            Fitness::Good | Fitness::Missed => true,
             Fitness::Troubled => samples.is_disturbed(slice.cell),
             Fitness::Mistimed | Fitness::Failed => false,
         };
@@ -128,6 +132,9 @@ impl Counts {
     fn add(&mut self, slice: &Slice) {
         self.errors += slice.work.error_count();
         match &slice.outcome {
+            _ if slice.misses_sla() => {
+                self.failure.get_or_insert_with(|| step::missed(slice));
+            }
             SliceOutcome::Good => {}
             SliceOutcome::Troubled => {
                 let has = |trouble| u32::from(slice.trouble.contains(&trouble));
@@ -145,7 +152,7 @@ impl Counts {
 
 fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), Counts> {
     let mut counts: BTreeMap<(CellId, usize), Counts> = BTreeMap::new();
-    for slice in &record.slices {
+    for slice in record.slices_that_count() {
         counts.entry((slice.cell, slice.system)).or_default().add(slice);
     }
     counts
@@ -182,6 +189,7 @@ fn described(
         ops: slices().map(operations).sum(),
         errors: counts.errors,
         failure: counts.failure.clone(),
+        step: step::summary(judged),
         latency: latency(slices()),
         per_op: per_op(slices(), planned.placement),
         detectable: None,

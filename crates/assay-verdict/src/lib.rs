@@ -16,6 +16,7 @@ mod sample;
 mod samples;
 mod sequential;
 mod special;
+mod step;
 mod steps;
 mod student;
 mod uneven;
@@ -35,6 +36,7 @@ pub use rules::{BLOCKS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, Sample};
 pub use samples::{Samples, Standing};
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
+pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
 
 /// The results of a study.
@@ -100,6 +102,8 @@ pub struct CellJudgement {
     pub errors: u64,
     /// Why a slice was cut off, if one was.
     pub failure: Option<String>,
+    /// What the clients did, if the test is a step of the Insert Benchmark.
+    pub step: Option<StepSummary>,
     /// Latency of events over all slices that the verdict uses.
     pub latency: Option<Latency>,
     /// Time and hardware per operation.

@@ -11,6 +11,8 @@ pub enum Fitness {
     Good,
     /// The machine was in trouble: judged only where too few samples are good.
     Troubled,
+    /// It did not keep its background rate: shown, never compared.
+    Missed,
     /// The clock jumped while it was measured: never judged.
     Mistimed,
     /// It was broken off: its system has failed in the cell.
@@ -47,6 +49,7 @@ impl Sample {
     pub fn of(slice: &Slice) -> Self {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,
+            _ if slice.misses_sla() => Fitness::Missed,
             _ if slice.trouble.contains(&Trouble::ClockJump) => Fitness::Mistimed,
             SliceOutcome::Troubled => Fitness::Troubled,
             SliceOutcome::Good => Fitness::Good,
@@ -56,7 +59,8 @@ impl Sample {
             system: slice.system,
             cell: slice.cell,
             block: slice.block,
-            round: slice.round,
+            // Steps of the Insert Benchmark number their attempts, of which one counts in each block.
+            round: if slice.cell.test.queue().is_some() { 0 } else { slice.round },
             fitness,
             rate,
             seconds: rate.map_or(0.0, |rate| slice.ops() / rate),

@@ -90,7 +90,7 @@ impl Samples {
     #[must_use]
     pub fn of(record: &StudyRecord) -> Self {
         let mut samples = Self::new(&record.study, &record.systems);
-        record.slices.iter().for_each(|slice| samples.add(&Sample::of(slice)));
+        record.slices_that_count().for_each(|slice| samples.add(&Sample::of(slice)));
         samples
     }
 

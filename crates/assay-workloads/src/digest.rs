@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use assay_model::{
-    Definition, Engine, IdKey, OwnData, OwnRows, Pacing, PerProduct, Product, Role, Schema, Setup,
-    StatementMode, Unit,
+    Definition, Engine, IdKey, OwnData, OwnRows, Pacing, PerProduct, Product, QueueStep, Role,
+    Schema, Setup, StatementMode, Unit,
 };
 use sha2::{Digest, Sha256};
 
 use crate::event::{Argument, Client, EventBuf, Operation};
 use crate::program::Program;
+use crate::queue::{Ids, QueueQueryText, QueueRows, QueueTable, RandomText};
 use crate::rows::Row;
 use crate::schema::create_table;
 use crate::statement::{Mode, ParamType};
@@ -29,6 +30,8 @@ pub(crate) fn digest(definition: &Definition) -> String {
     all.update(match definition.unit {
         Unit::Query => "query\n",
         Unit::ThousandRows => "thousand-rows\n",
+        Unit::InsertedRow => "inserted-row\n",
+        Unit::IndexedRow => "indexed-row\n",
     });
     add_data(&definition.schema, &mut all);
     for (number, role) in definition.roles.iter().enumerate() {
@@ -71,6 +74,7 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
             }
         }
         Schema::Own(data) => add_own_data(data, all),
+        Schema::Queue(step) => add_queue(step, all),
     }
 }
 
@@ -88,6 +92,37 @@ fn add_own_data(data: &OwnData, all: &mut Sha256) {
         }
     }
     all.update(serde_json::to_vec(&data).unwrap_or_default());
+}
+
+/// What a step of the Insert Benchmark does, with the first statements of each kind.
+fn add_queue(step: &QueueStep, all: &mut Sha256) {
+    all.update(serde_json::to_vec(step).unwrap_or_default());
+    let text = RandomText::new(1);
+    for product in [Product::MySql, Product::Postgres] {
+        let table = QueueTable::new(product, 1);
+        let engine = if product == Product::Postgres { Engine::Heap } else { Engine::InnoDb };
+        let created = table.create(engine, &step.tables);
+        let indexes = table.create_indexes(engine, step.tables.indexes);
+        let reads = [table.lowest(), table.highest(), table.read_one()];
+        for statement in created.iter().chain(&indexes).chain(&reads) {
+            all.update(statement);
+        }
+        let rows = QueueRows::new(&table, 1, "step", 1, Arc::clone(&text));
+        let place = (1, "step", 1);
+        let queries = step.queries;
+        let queries = queries.map(|it| QueueQueryText::new(&table, step.tables.indexes, it, place));
+        let mut statement = Vec::new();
+        for number in 0..u64::from(EXAMPLES) {
+            rows.write(number, step.rows_per_statement(), "2026-05-01 12:00:00", &mut statement);
+            all.update(&statement);
+            table.delete(number, step.rows_per_statement(), &mut statement);
+            all.update(&statement);
+            if let Some(queries) = &queries {
+                queries.write(number, Ids { lowest: 1, highest: 1000 }, &mut statement);
+                all.update(&statement);
+            }
+        }
+    }
 }
 
 fn add_events(program: Arc<Program>, all: &mut Sha256) {

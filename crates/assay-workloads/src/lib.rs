@@ -15,6 +15,7 @@ mod mix;
 mod outline;
 mod own_rows;
 mod program;
+mod queue;
 mod random;
 mod rows;
 mod schema;
@@ -31,6 +32,9 @@ pub use event::{Argument, Arguments, Client, EventBuf, Operation};
 pub use outline::outline;
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;
+pub use queue::{
+    Ids, Pace, QueueQueryText, QueueRows, QueueSizes, QueueTable, RandomText, queue_steps,
+};
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};
 pub use script::{ScriptError, script_statements};

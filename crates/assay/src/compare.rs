@@ -8,7 +8,7 @@ use assay_model::Study;
 use assay_plan::Request;
 
 use crate::advice::Advised;
-use crate::cli::{Compare, Gate, Measuring, Resume, RunFile};
+use crate::cli::{Compare, Gate, InsertBench, Measuring, Resume, RunFile};
 use crate::errors::print_error;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
@@ -19,6 +19,11 @@ use crate::{config_file, paths, report, study_id, workload};
 
 /// `assay compare`, the main command.
 pub(crate) fn compare(args: &Compare, cache_dir: Option<&Path>) -> Result<Exit> {
+    from_request(&args.request(), &args.measuring, None, cache_dir)
+}
+
+/// `assay insert-bench`: the steps of the Insert Benchmark.
+pub(crate) fn insert_bench(args: &InsertBench, cache_dir: Option<&Path>) -> Result<Exit> {
     from_request(&args.request(), &args.measuring, None, cache_dir)
 }
 
@@ -179,6 +184,12 @@ fn measure(
     let record = report::read(ledger, &id).context("cannot read the measurements back")?;
     let written = report::write_measured(&record, &args.output, junit);
     if let Some((how, exit)) = stopped {
+        // A step of the Insert Benchmark that failed is a result, although those after it are missing.
+        let is_result = record.study.is_insert_benchmark() && exit == Exit::Error;
+        let exit = match written {
+            Ok(Exit::Incomplete) if is_result => Exit::Incomplete,
+            _ => exit,
+        };
         // The terminal may have been closed together with the study.
         if let Err(error) = written {
             print(&format!("note: {error:#}"));

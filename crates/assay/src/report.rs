@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, StudyRecord, printable, printable_json, printable_lines};
+use assay_model::{Hint, Slice, StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, ListedFrom, ListedTest, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
@@ -45,6 +45,12 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let mut record = ledger.read(id)?;
     let request = assay_plan::read_study("recipe", &record.study.recipe);
     record.study.recipe = request.map(|it| assay_plan::write_study(&it)).unwrap_or_default();
+    if record.study.is_insert_benchmark() {
+        for slice in record.slices.iter().map(Slice::id) {
+            let series = ledger.series(id, slice)?;
+            record.series.extend(series.into_iter().map(|series| (slice, series)));
+        }
+    }
     Ok(record)
 }
 

@@ -71,6 +71,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 outcome: SliceOutcome::Good,
                 trouble: Vec::new(),
                 turns: Vec::new(),
+                step: None,
                 work: session.run(0, Bound::Events(50)).unwrap(),
                 client: None,
                 server: None,

@@ -142,6 +142,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 trouble,
                 work,
                 turns,
+                step: None,
                 client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,
@@ -252,7 +253,8 @@ fn study() -> impl Strategy<Value = Study> {
     let words = ("[0-9a-z][0-9A-Za-z._-]{0,12}", text(), preset, set);
     let times = (BLOCKS, 1..=*ROUNDS.end(), any::<u32>());
     let numbers = (moment(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, times);
-    let experiment = select(vec![Experiment::Interleaved, Experiment::Sequential]);
+    let experiment =
+        select(vec![Experiment::Interleaved, Experiment::Sequential, Experiment::Stepwise]);
     let id_key = select(vec![IdKey::Primary, IdKey::Secondary]);
     let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
     let how = (experiment, id_key, statements, text());
@@ -475,6 +477,7 @@ pub(crate) fn record() -> impl Strategy<Value = StudyRecord> {
                     systems: systems.clone(),
                     instances,
                     slices: slices.into_iter().filter(is_first).collect(),
+                    series: Vec::new(),
                     events,
                     audit,
                     finished,

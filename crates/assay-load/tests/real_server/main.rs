@@ -6,6 +6,7 @@ mod bed;
 mod content;
 mod functional;
 mod postgres;
+mod queue;
 mod session;
 mod survey;
 

@@ -25,7 +25,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
         return None;
     }
     let unsaid = options(&lines(&Request { threshold: Some(THRESHOLD), ..usual() }));
-    let mut said = options(&(lines(request) + &lines(setup)));
+    let bench = request.insert_bench.as_ref().map_or(String::new(), lines);
+    let mut said = options(&(lines(request) + &lines(setup) + &bench));
     said.retain(|option| !unsaid.contains(option));
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
@@ -35,7 +36,11 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let systems = request.systems.iter().map(|system| shell_quoted(&system.words));
     let options = said.iter().map(|(key, value)| as_typed(key, value));
     let words: Vec<String> = match &request.gate {
-        None => std::iter::once("assay compare".to_owned()).chain(systems).chain(options).collect(),
+        None => {
+            let bench = request.insert_bench.as_ref();
+            let command = bench.map_or("assay compare", |_| "assay insert-bench");
+            std::iter::once(command.to_owned()).chain(systems).chain(options).collect()
+        }
         // The command for a gate has neither.
         Some(_) if said.iter().any(|(key, _)| key == "threshold" || key == "twin") => return None,
         Some(gate) => {
@@ -85,13 +90,14 @@ fn text(value: &DeValue<'_>) -> String {
     }
 }
 
-/// An option of `compare`. Most have the name of the key.
+/// An option of `compare` or `insert-bench`. Most have the name of the key.
 fn as_typed(key: &str, value: &str) -> String {
     match (key, value) {
         ("statements", "text") => "--db-ps-mode disable".to_owned(),
         ("id-key", "secondary") => "--secondary".to_owned(),
         ("twin", "true") => "--twin".to_owned(),
         ("twin", "false") => "--no-twin".to_owned(),
+        (key, "true") => format!("--{key}"),
         _ => format!("--{key} {}", shell_quoted(value)),
     }
 }

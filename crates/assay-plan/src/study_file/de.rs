@@ -1,5 +1,6 @@
 //! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
 
+use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use serde::de::value::SeqDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use toml::de::DeValue;
@@ -39,6 +40,13 @@ impl<'de> Deserializer<'de> for Value<'de> {
             "rounds" => self.number(&ROUNDS)?,
             "tables" => self.count(&TABLES)?,
             "rows" => self.count(&ROWS)?,
+            "clients" => self.number(&CLIENTS)?,
+            "query-seconds" => self.number(&QUERY_S)?,
+            "indexes" => self.number(&INDEXES)?,
+            "partitions" => self.number(&PARTITIONS)?,
+            "partition-rows" => self.count(&(1..=*ROWS.end()))?,
+            "open-transaction" => self.number(&TRANSACTION_S)?,
+            "repeats" => self.number(&BLOCKS)?,
             _ => return self.deserialize_any(visitor),
         };
         visitor.visit_u32(number)
@@ -73,6 +81,10 @@ impl<'de> Deserializer<'de> for Value<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         if self.key == "clients" {
             return visitor.visit_seq(SeqDeserializer::new(self.clients()?.into_iter()));
+        }
+        if self.key == "rows" {
+            let values = self.list("three numbers such as `[\"10M\", \"4M\", \"400k\"]`")?;
+            return visitor.visit_seq(SeqDeserializer::new(values.into_iter()));
         }
         let values = self.list("a list of patterns such as `[\"point*\", \"scan\"]`")?;
         visitor.visit_seq(SeqDeserializer::new(values.into_iter()))

@@ -4,10 +4,10 @@ use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 
 use crate::document::{Fault, Table};
-use crate::request::{Request, SetupRequest};
+use crate::request::{InsertBench, Request, SetupRequest};
 
 /// Keys at the top that are not options.
-pub(super) const TABLES: [&str; 4] = ["compare", "system", "setup", "gate"];
+pub(super) const TABLES: [&str; 5] = ["compare", "system", "setup", "gate", "insert-bench"];
 
 pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
 
@@ -20,6 +20,7 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("in a `[system.NAME]` table", &SYSTEM_KEYS),
         ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
         ("in the `[gate]` table", &GATE_KEYS),
+        ("in the `[insert-bench]` table", keys_of::<InsertBench>()),
     ]
 }
 

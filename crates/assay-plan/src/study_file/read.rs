@@ -6,7 +6,7 @@ use super::gate::gate;
 use super::keys::{TABLES, homes, keys_of, read};
 use super::systems::systems;
 use crate::document::{Fault, Table, Value, parse};
-use crate::request::{Request, SetupRequest};
+use crate::request::{InsertBench, Request, SetupRequest};
 use crate::tests_glob::{bounded_patterns, select_tests};
 
 pub(super) fn request(text: &str) -> Result<Request, Fault> {
@@ -20,7 +20,36 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     request.systems = systems(&study, request.twin == Some(true))?;
     request.setups = setups(&study)?;
     request.gate = gate(&study, &request)?;
+    request.insert_bench = insert_bench(&study)?;
     Ok(request)
+}
+
+/// Keys that say nothing about the Insert Benchmark.
+const OF_OTHER_STUDIES: [&str; 12] = [
+    "workload",
+    "tests",
+    "budget",
+    "twin",
+    "placement",
+    "statements",
+    "id-key",
+    "slice",
+    "write-slice",
+    "turn",
+    "blocks",
+    "rounds",
+];
+
+fn insert_bench(study: &Table<'_>) -> Result<Option<InsertBench>, Fault> {
+    let Some(value) = study.get("insert-bench") else { return Ok(None) };
+    let others = OF_OTHER_STUDIES.iter().chain(&["setup", "gate"]);
+    if let Some(other) = others.copied().find_map(|key| study.get(key)) {
+        let why = format!("`{}` does not apply to the Insert Benchmark", other.key);
+        return Err(Fault::at(other.key_span, why).hint("leave it out, or `[insert-bench]`"));
+    }
+    let table = value.table("a table, written `[insert-bench]`")?;
+    table.refuse_unknown(keys_of::<InsertBench>())?;
+    read(&table).map(Some)
 }
 
 /// Each pattern selects a test of the set.

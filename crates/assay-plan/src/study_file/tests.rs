@@ -4,7 +4,7 @@ use assay_model::{CpuPlacement, Hint, IdKey, Preset, StatementMode, TestSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{GateRequest, SetupRequest, SystemRequest, parse_duration_s};
+use crate::{GateRequest, InsertBench, SetupRequest, SystemRequest, parse_duration_s};
 
 const FULL: &str = r#"
 preset = "standard"
@@ -61,6 +61,7 @@ fn reads_every_key() {
         options,
     };
     let expected = Request {
+        insert_bench: None,
         workload: None,
         systems: vec![
             named("old", "mariadb@10.11", Some("old.cnf"), Vec::new()),
@@ -324,6 +325,7 @@ prop_compose! {
             systems,
             source: source.map(str::to_owned),
             setups,
+            insert_bench: None,
             preset,
             workload: workload.map(str::to_owned),
             set,
@@ -345,6 +347,35 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn insert_bench()(
+        rows in prop::option::of([1000..=2_000_000_u32, 1000..=2_000_000_u32, 1000..=2_000_000_u32]),
+        clients in prop::option::of(1..=1024_u32),
+        query_seconds in prop::option::of(1..=86_400_u32),
+        flags in any::<[bool; 4]>(),
+        indexes in prop::option::of(0..=3_u32),
+        partitions in prop::option::of((2..=1000_u32, prop::option::of(1..=2_000_000_u32))),
+        open_transaction in prop::option::of(1..=86_400_u32),
+        repeats in prop::option::of(1..=1000_u32),
+    ) -> InsertBench {
+        let [io_bound, shared_table, indexes_first, unprepared] = flags;
+        InsertBench {
+            rows: rows.map_or(Vec::new(), Vec::from),
+            clients,
+            query_seconds,
+            io_bound,
+            shared_table,
+            indexes,
+            indexes_first,
+            partitions: partitions.map(|(count, _)| count),
+            partition_rows: partitions.and_then(|(_, rows)| rows),
+            open_transaction,
+            unprepared,
+            repeats,
+        }
+    }
+}
+
 /// Whether a study file can express a request: one system to a name, no two setups alike.
 fn is_sayable(request: &Request) -> bool {
     let systems = &request.systems;
@@ -359,6 +390,15 @@ fn is_sayable(request: &Request) -> bool {
 proptest! {
     #[test]
     fn what_is_written_reads_back(request in request().prop_filter("sayable", is_sayable)) {
+        let text = write_study(&request);
+        prop_assert_eq!(read_study("study.toml", &text), Ok(request), "{}", text);
+    }
+
+    #[test]
+    fn the_insert_benchmark_reads_back(bench in insert_bench(), seed in any::<u64>()) {
+        let systems = ["mariadb@10.11", "mysql@9.7"].map(str::to_owned);
+        let request =
+            Request { insert_bench: Some(bench), seed, ..Request::of_systems(&systems) };
         let text = write_study(&request);
         prop_assert_eq!(read_study("study.toml", &text), Ok(request), "{}", text);
     }

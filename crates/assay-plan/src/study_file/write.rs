@@ -32,6 +32,8 @@ pub fn write_study(request: &Request) -> String {
         text.extend(request.setups.iter().map(setup_table));
     }
     text.extend(request.gate.as_ref().map(gate_table));
+    let bench = request.insert_bench.as_ref();
+    text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", lines(bench))));
     text.concat()
 }
 

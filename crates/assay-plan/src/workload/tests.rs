@@ -68,7 +68,7 @@ fn read(text: &str) -> Workload {
 fn data(workload: &Workload) -> &'static OwnData {
     match &workload.tests[0].definition().schema {
         Schema::Own(data) => data,
-        Schema::Sbtest => panic!("not a user's"),
+        Schema::Sbtest | Schema::Queue(_) => panic!("not a user's"),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Estimate, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, PerOp};
+use assay_model::{Estimate, Statements, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, PerOp, StepSummary};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
@@ -73,6 +73,87 @@ pub(crate) struct CellRow<'a> {
     /// The largest relative change that agrees with the verdict same.
     same_within: Number,
     why: Option<Cow<'a, str>>,
+    /// A step of the Insert Benchmark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<StepOfBench>,
+}
+
+/// What the clients did in a step of the Insert Benchmark.
+#[derive(Serialize)]
+struct StepOfBench {
+    seconds: Number,
+    /// Rows inserted and deleted, and queries, per second.
+    ips: Number,
+    dps: Number,
+    qps: Number,
+    /// Background rate; null if there is none.
+    target_ips: Number,
+    /// Whether the background rate was kept; null if there is none.
+    sla_met: Option<bool>,
+    failed: bool,
+    indexes_s: Number,
+    /// Half-width of the 95 % interval of the rate within the step, as a fraction; null for several repeats.
+    within: Number,
+    insert: StatementsRow,
+    delete: StatementsRow,
+    query: StatementsRow,
+    lowest_queries: LowestRow,
+}
+
+/// Statements of a kind. The buckets are those of the published response-time table.
+#[derive(Serialize)]
+struct StatementsRow {
+    statements: u64,
+    rows: u64,
+    retries: u64,
+    buckets: Vec<u64>,
+    longest_s: Number,
+}
+
+#[derive(Serialize)]
+struct LowestRow {
+    count: u64,
+    mean_s: Number,
+    longest_s: Number,
+}
+
+fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
+    judged.cell.test.queue()?;
+    let seconds = |ns: u64| Number::from(ns as f64 / 1e9);
+    let statements = |it: &Statements| StatementsRow {
+        statements: it.statements,
+        rows: it.rows,
+        retries: it.retries,
+        buckets: it.buckets.to_vec(),
+        longest_s: seconds(it.longest_ns),
+    };
+    // The verdict is also `failed` where the base has failed.
+    let failed = judged.failure.is_some();
+    let none = Statements::default();
+    let step = judged.step.as_ref();
+    let number = |of: fn(&StepSummary) -> f64| Number(step.map(of));
+    let lowest = step.map(|step| step.lowest).unwrap_or_default();
+    Some(StepOfBench {
+        seconds: number(|step| step.seconds),
+        ips: number(|step| step.ips),
+        dps: number(|step| step.dps),
+        qps: number(|step| step.qps),
+        target_ips: Number(step.and_then(|step| step.target_ips)),
+        sla_met: step.and_then(|step| step.sla_met),
+        failed,
+        indexes_s: Number(step.and_then(|step| step.indexes_s)),
+        within: Number(step.and_then(|step| step.within)),
+        insert: statements(step.map_or(&none, |step| &step.insert)),
+        delete: statements(step.map_or(&none, |step| &step.delete)),
+        query: statements(step.map_or(&none, |step| &step.query)),
+        lowest_queries: LowestRow {
+            count: lowest.count,
+            mean_s: Number(
+                (lowest.count > 0).then(|| lowest.ns as f64 / 1e9 / lowest.count as f64),
+            ),
+            longest_s: seconds(lowest.longest_ns),
+        },
+    })
 }
 
 /// Troubled slices by kind; one may be of several.
@@ -147,6 +228,7 @@ impl<'a> CellRow<'a> {
             beyond_threshold: Number(beyond_threshold(judged)),
             same_within: Number(same_within(judged)),
             why: why(record, judged),
+            step: step_of_bench(judged),
         }
     }
 }

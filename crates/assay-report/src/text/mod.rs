@@ -2,6 +2,7 @@
 
 mod gate;
 mod groups;
+mod insert_bench;
 pub(crate) mod paint;
 pub(crate) mod table;
 mod tests;
@@ -49,6 +50,9 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         Section::Prose([report.answer_lines(), report.caveat_lines()].concat()),
         Section::Prose(why),
         Section::Prose(headed("undecided, and what would help", undecided)),
+        Section::Verbatim(
+            report.insert_bench.iter().flat_map(|it| insert_bench::lines(it, width)).collect(),
+        ),
         Section::Verbatim(groups::lines(report, width)),
         Section::Verbatim(tests.lines),
         Section::Prose(tests.legend),

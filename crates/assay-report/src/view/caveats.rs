@@ -174,6 +174,7 @@ fn basis(study: &JudgedStudy) -> String {
             format!("in {}{}", counted(blocks, "block"), of_servers(&record.systems))
         }
         Experiment::Sequential => "one system after the other, each test once".to_owned(),
+        Experiment::Stepwise => "the systems in alternation, step by step".to_owned(),
     };
     format!(
         "{} {how}, {}; changes below {} are ignored{effect}{false_alarms}",

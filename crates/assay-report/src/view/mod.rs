@@ -14,6 +14,8 @@ pub(crate) mod figure;
 pub(crate) mod findings;
 pub(crate) mod gate;
 pub(crate) mod groups;
+pub(crate) mod insert_bench;
+pub(crate) mod seconds;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod tests;
@@ -30,6 +32,7 @@ use caveats::Caveats;
 use conditions::Conditions;
 use gate::Gate;
 use groups::GroupRow;
+use insert_bench::InsertBench;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
 use tests::Tests;
@@ -50,6 +53,8 @@ pub(crate) struct Report<'a> {
     pub(crate) undecided: Vec<String>,
     /// Relative QPS by group.
     pub(crate) groups: Vec<GroupRow<'a>>,
+    /// The tables of the Insert Benchmark; `None` for other studies.
+    pub(crate) insert_bench: Option<InsertBench<'a>>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -78,6 +83,7 @@ impl<'a> Report<'a> {
             causes: causes::causes(study),
             undecided: undecided::lines(study),
             groups: groups::rows(study),
+            insert_bench: InsertBench::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             crossovers: crossovers::lines(study),

@@ -91,6 +91,7 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
         outcome: SliceOutcome::Good,
         trouble: Vec::new(),
         turns: Vec::new(),
+        step: None,
         work: Default::default(),
         client: None,
         server: None,

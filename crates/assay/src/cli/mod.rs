@@ -1,6 +1,7 @@
 //! The command line as typed. `Compare::request` turns it into what the plan takes.
 
 mod gate;
+mod insert_bench;
 mod number;
 mod sysbench;
 mod tools;
@@ -15,6 +16,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use gate::Gate;
+pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use sysbench::{option_hint, subcommand_hint};
 pub(crate) use tools::{
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compare for CI: the exit code says whether a system is slower than a limit
     Gate(Gate),
+    /// Run the Insert Benchmark: load, then query while rows are inserted and deleted at a fixed rate
+    InsertBench(InsertBench),
     /// Run the study that a file describes
     Run(RunFile),
     /// Continue an interrupted study
@@ -427,6 +431,17 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
     )
 }
 
+impl From<PresetWord> for Preset {
+    fn from(word: PresetWord) -> Self {
+        match word {
+            PresetWord::Smoke => Self::Smoke,
+            PresetWord::Quick => Self::Quick,
+            PresetWord::Standard => Self::Standard,
+            PresetWord::Published => Self::Published,
+        }
+    }
+}
+
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
@@ -445,12 +460,8 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
         systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
         source: from.source.clone(),
         gate: None,
-        preset: match what.preset {
-            PresetWord::Smoke => Preset::Smoke,
-            PresetWord::Quick => Preset::Quick,
-            PresetWord::Standard => Preset::Standard,
-            PresetWord::Published => Preset::Published,
-        },
+        preset: what.preset.into(),
+        insert_bench: None,
         workload: what.workload.clone(),
         set: what.set,
         tests: what.tests.clone(),
@@ -498,6 +509,10 @@ mod tests {
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
             "mysql://u@h:1/d x@1 --preset smoke",
             "--base x@1 --other y@2 --max-slowdown 3%",
+            "insert-bench x@1 y@2 --preset smoke --seed 3 --rows 3k,2k,1k --query-seconds 9 --repeats 2",
+            "insert-bench x@1 y@2 --clients 4 --io-bound --indexes 2 --indexes-first --partitions 3 \
+             --partition-rows 1k --open-transaction 60 --unprepared --source apt",
+            "insert-bench x@1 y@2 --shared-table",
             "--base x@1 --other y@2 --other x@2 --max-slowdown 2.5% --limit writes=5% \
              --limit *range=10=1% --allow-undecided --tests point*,upd* --seed 3",
         ] {
@@ -505,7 +520,13 @@ mod tests {
             let asked = request(typed.split(' '));
             let recipe = assay_plan::write_study(&asked);
             let command = recipe.lines().next().and_then(|line| {
-                line.strip_prefix("# assay compare ").or(line.strip_prefix("# assay gate "))
+                let words = line.strip_prefix("# assay ")?;
+                Some(
+                    ["compare ", "gate "]
+                        .iter()
+                        .find_map(|it| words.strip_prefix(it))
+                        .unwrap_or(words),
+                )
             });
             let words: Vec<String> = command
                 .unwrap()
@@ -520,8 +541,13 @@ mod tests {
 
     fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
         let words: Vec<&str> = words.collect();
-        let command = if words.contains(&"--base") { "gate" } else { "compare" };
-        match Cli::try_parse_from(["assay", command].iter().chain(&words)).unwrap().command {
+        let command: &[&str] = match words.first() {
+            Some(&"insert-bench") => &["assay"],
+            _ if words.contains(&"--base") => &["assay", "gate"],
+            _ => &["assay", "compare"],
+        };
+        match Cli::try_parse_from(command.iter().chain(&words)).unwrap().command {
+            Command::InsertBench(bench) => bench.request(),
             Command::Compare(compare) => compare.request(),
             Command::Gate(gate) => gate.request().unwrap(),
             other => panic!("{other:?}"),

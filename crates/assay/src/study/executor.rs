@@ -220,7 +220,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 
-    fn wait(&self, time: Duration) -> Result<()> {
+    pub(super) fn wait(&self, time: Duration) -> Result<()> {
         let end = Clock::now() + time;
         while Clock::now() < end {
             self.env.interrupt.check()?;
@@ -263,6 +263,10 @@ impl Executor for StudyExecutor<'_, '_> {
             }
             Action::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
+            }
+            Action::Step { cell, system, block, attempt, is_recorded } => {
+                let slot = Slot { system, block, round: attempt, position: system as u32 };
+                return self.step(cell, slot, is_recorded);
             }
             Action::Audit { system, data } => self.audit_alone(system, data)?,
             Action::Calibrate { cell, events } => {

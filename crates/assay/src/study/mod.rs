@@ -10,6 +10,7 @@ mod outlook;
 mod recorder;
 mod resumable;
 mod starting;
+mod stepping;
 mod trust;
 
 use anyhow::Result;

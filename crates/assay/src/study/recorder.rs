@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host, Instance, Run, Slice, Study,
-    StudyEvent, StudyRecord, may_be_secret,
+    Attachment, Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host, Instance, Run,
+    Series, Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts};
 use assay_study::TurnLength;
@@ -110,6 +110,23 @@ impl<'a> Recorder<'a> {
         let slice = Slice { run: self.run(), ..slice };
         self.ledger.add_slice(&self.record.study.id, &slice)?;
         self.record.slices.push(slice);
+        Ok(())
+    }
+
+    /// Notes series and attachments of a slice that was noted before.
+    pub(crate) fn parts(
+        &mut self,
+        slice: SliceId,
+        series: &[Series],
+        attachments: &[Attachment],
+    ) -> Result<()> {
+        let study = &self.record.study.id;
+        for one in series {
+            self.ledger.add_series(study, slice, one)?;
+        }
+        for one in attachments {
+            self.ledger.add_attachment(study, slice, one)?;
+        }
         Ok(())
     }
 

@@ -54,7 +54,7 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     let study = &record.study;
     let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
     match more_s {
-        Some(_) if study.experiment == Experiment::Sequential => {
+        Some(_) if study.experiment != Experiment::Interleaved => {
             return Err(NoResume::Once(study.id.clone()));
         }
         Some(_) if study.gate.is_some() => return Err(NoResume::Gate(study.id.clone())),
@@ -66,11 +66,16 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
     }
     let own = study.own();
     // The tests of a user's workload are what the study says, all on the same tables.
-    let is_known = |test: Test| match test.own() {
-        Some(data) => {
-            own == Some(data) && assay_workloads::define(test.definition().clone()) == test
+    let is_benchmark = study.is_insert_benchmark();
+    let is_defined = |test: Test| assay_workloads::define(test.definition().clone()) == test;
+    let is_known = |test: Test| match (test.own(), test.queue()) {
+        (Some(data), _) => own == Some(data) && is_defined(test),
+        (None, Some(_)) => is_benchmark && is_defined(test),
+        (None, None) => {
+            own.is_none()
+                && !is_benchmark
+                && assay_workloads::test_by_name(test.name()) == Some(test)
         }
-        None => own.is_none() && assay_workloads::test_by_name(test.name()) == Some(test),
     };
     let mut tests: Vec<String> = Vec::new();
     for test in study.cells.iter().map(|cell| cell.id.test).filter(|test| !is_known(*test)) {

@@ -148,7 +148,8 @@ fn turn_of(work: &TurnWork, unit: Unit) -> Turn {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let warm_ns = ns(work.warm_elapsed);
     match unit {
-        Unit::Query => Turn {
+        // Steps of the Insert Benchmark have no turns.
+        Unit::Query | Unit::InsertedRow | Unit::IndexedRow => Turn {
             units: work.measured.queries(),
             ns: ns(work.elapsed),
             warm_units: work.warm.queries(),
@@ -183,7 +184,7 @@ pub(crate) fn failed_slice(cell: CellId, slot: Slot, why: String) -> Slice {
 }
 
 /// A slice without any measurement yet.
-fn unmeasured(cell: CellId, slot: Slot) -> Slice {
+pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
     Slice {
         system: slot.system,
         cell,
@@ -197,6 +198,7 @@ fn unmeasured(cell: CellId, slot: Slot) -> Slice {
         trouble: Vec::new(),
         work: WorkCounters::default(),
         turns: Vec::new(),
+        step: None,
         client: None,
         server: None,
         host: None,

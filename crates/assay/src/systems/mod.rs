@@ -12,7 +12,7 @@ mod study_tables;
 mod template;
 
 pub(crate) use self::clients::{
-    Clients, OpenSlice, Slot, connect_clients, failed_slice, share_out,
+    Clients, OpenSlice, Slot, connect_clients, failed_slice, share_out, unmeasured,
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};

@@ -46,10 +46,9 @@ impl Participant {
 /// The configuration that all systems of a study have in common.
 pub(crate) fn intent(study: &Study) -> Intent {
     let clients = most_clients(study);
-    let largest = assay_plan::largest(study);
     Intent {
-        buffer_pool_mb: assay_plan::buffer_pool_mb(largest),
-        log_mb: assay_plan::redo_log_mb(largest),
+        buffer_pool_mb: assay_plan::cache_mb(study),
+        log_mb: assay_plan::log_mb(study),
         durability: Durability::Relaxed,
         // Rounded up, so that data loaded for one client count can be used with another.
         connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),

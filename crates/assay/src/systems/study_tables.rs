@@ -1,4 +1,4 @@
-//! The tables that a study works on: sysbench's, or those of a user's workload.
+//! The tables that a study works on: sysbench's, those of a user's workload, or those of the Insert Benchmark.
 
 use anyhow::Result;
 use assay_load::{Content, LoadProgress, LoadReport, OwnTables, Tables};
@@ -17,8 +17,16 @@ pub(crate) struct StudyTables {
     pub(crate) id_key: IdKey,
     pub(crate) data: DataSet,
     pub(crate) seed: u64,
-    /// The user's tables, if they are measured.
-    pub(crate) own: Option<&'static OwnData>,
+    kind: Kind,
+}
+
+/// Whose tables they are.
+#[derive(Clone, Copy)]
+enum Kind {
+    Sbtest,
+    Own(&'static OwnData),
+    /// Those of the Insert Benchmark, whose first step creates them.
+    Queue,
 }
 
 impl StudyTables {
@@ -29,23 +37,53 @@ impl StudyTables {
             id_key: study.id_key,
             data,
             seed: study.seed,
-            own: study.own(),
+            kind: match study.own() {
+                Some(own) => Kind::Own(own),
+                None if study.is_insert_benchmark() => Kind::Queue,
+                None => Kind::Sbtest,
+            },
+        }
+    }
+
+    /// Whether instances for later tests start from data that writes have aged.
+    pub(crate) fn age(&self) -> bool {
+        matches!(self.kind, Kind::Sbtest)
+    }
+
+    /// What decides what they hold besides their number and size; `None` if only the aging tests do.
+    pub(crate) fn content_key(&self) -> Result<Option<String>> {
+        Ok(match self.kind {
+            Kind::Sbtest => None,
+            Kind::Own(own) => Some(serde_json::to_string(own)?),
+            Kind::Queue => Some("no tables".to_owned()),
+        })
+    }
+
+    /// What they are, for those who look at the cache.
+    pub(crate) fn in_words(&self) -> String {
+        match self.kind {
+            Kind::Sbtest => format!("{} rows", self.data),
+            Kind::Own(own) => format!("the tables of {}", own.name),
+            Kind::Queue => "an empty database".to_owned(),
         }
     }
 
     /// Their names, as SQL takes them.
     pub(crate) fn names(&self) -> Vec<String> {
-        match self.own {
-            Some(own) => assay_load::own_names(self.product, own),
-            None => (1..=self.data.tables).map(|number| format!("sbtest{number}")).collect(),
+        let numbered = |name| (1..=self.data.tables).map(move |number| format!("{name}{number}"));
+        match self.kind {
+            Kind::Own(own) => assay_load::own_names(self.product, own),
+            Kind::Sbtest => numbered("sbtest").collect(),
+            Kind::Queue => numbered("pi").collect(),
         }
     }
 
     /// Rows of all tables, as far as they are known.
     pub(crate) fn rows(&self) -> u64 {
-        match self.own {
-            Some(own) => own.rows(),
-            None => u64::from(self.data.tables) * u64::from(self.data.rows),
+        match self.kind {
+            Kind::Own(own) => own.rows(),
+            Kind::Sbtest => u64::from(self.data.tables) * u64::from(self.data.rows),
+            Kind::Queue => 0,
         }
     }
 
@@ -58,10 +96,14 @@ impl StudyTables {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Self { product, engine, id_key, data, seed, own } = *self;
-        if let Some(data) = own {
-            let tables = OwnTables { product, data, seed, files: &workload::read_again };
-            return Ok(assay_load::fill_own(options, tables, is_ours, progress)?);
+        let Self { product, engine, id_key, data, seed, kind } = *self;
+        match kind {
+            Kind::Sbtest => {}
+            Kind::Own(data) => {
+                let tables = OwnTables { product, data, seed, files: &workload::read_again };
+                return Ok(assay_load::fill_own(options, tables, is_ours, progress)?);
+            }
+            Kind::Queue => return Ok(LoadReport::default()),
         }
         let tables = Tables { product, engine, id_key, data, seed };
         let report = assay_load::fill(options, &tables, progress)?;
@@ -71,17 +113,21 @@ impl StudyTables {
 
     /// What the tables hold.
     pub(crate) fn content(&self, options: &ConnectOptions) -> Result<Content> {
-        Ok(match self.own {
-            Some(own) => assay_load::own_content(options, self.product, own)?,
-            None => assay_load::content(options, self.product, self.data)?,
+        Ok(match self.kind {
+            Kind::Own(own) => assay_load::own_content(options, self.product, own)?,
+            Kind::Sbtest => assay_load::content(options, self.product, self.data)?,
+            Kind::Queue => Content::default(),
         })
     }
 
     /// Makes the server read all of them once, so that they are in its cache.
     pub(crate) fn fill_cache(&self, options: &ConnectOptions) -> Result<()> {
-        match self.own {
-            Some(own) => assay_load::fill_own_cache(options, self.product, own)?,
-            None => assay_load::fill_cache(options, self.product, self.id_key, self.data)?,
+        match self.kind {
+            Kind::Own(own) => assay_load::fill_own_cache(options, self.product, own)?,
+            Kind::Sbtest => {
+                assay_load::fill_cache(options, self.product, self.id_key, self.data)?;
+            }
+            Kind::Queue => {}
         }
         Ok(())
     }

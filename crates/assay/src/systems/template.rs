@@ -102,9 +102,9 @@ impl Templates {
                 let template = maker
                     .template(&mut empty)
                     .with_context(|| format!("cannot load data into `{name}`"))?;
-                let states: &[StartFrom] = match study.own() {
-                    Some(_) => &[StartFrom::Fresh],
-                    None => &[StartFrom::Fresh, StartFrom::Aged],
+                let states: &[StartFrom] = match maker.tables().age() {
+                    false => &[StartFrom::Fresh],
+                    true => &[StartFrom::Fresh, StartFrom::Aged],
                 };
                 note_content(system, data, &template, states, note)?;
                 templates.push(template);
@@ -342,10 +342,8 @@ impl Maker<'_> {
 
     /// What decides what the tables hold besides their number and size: the user's tables, or the aging tests.
     fn content_key(&self) -> Result<String> {
-        Ok(match self.study.own() {
-            Some(own) => serde_json::to_string(own)?,
-            None => aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" "),
-        })
+        let aging = || aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" ");
+        Ok(self.tables().content_key()?.unwrap_or_else(aging))
     }
 
     fn tables(&self) -> StudyTables {
@@ -360,15 +358,12 @@ impl Maker<'_> {
         let dir = self.dir()?;
         let System { spec, artifact, .. } = &self.participant.system;
         let (version, engine) = (artifact.version(), spec.engine.word());
-        let what = match self.study.own() {
-            Some(own) => format!("the tables of {}", own.name),
-            None => format!("{} rows", self.data),
-        };
+        let what = self.tables().in_words();
         describe(&dir, &format!("{spec} ({version}), {engine}, {what}"))?;
         let making = making(self.env, &dir)?;
-        let is_own = self.study.own().is_some();
+        let ages = self.tables().age();
         let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));
-        let aged = dir.join(if is_own { FRESH } else { "aged" });
+        let aged = dir.join(if ages { "aged" } else { FRESH });
         if aged.is_dir() && fresh.is_dir() && made.is_file() {
             let made = serde_json::from_slice(&fs_err::read(&made)?)
                 .with_context(|| format!("`{}` is damaged", made.display()))?;
@@ -381,9 +376,9 @@ impl Maker<'_> {
             let server = empty.remove(&fresh).map_or_else(|| self.empty(), Ok)?;
             self.load(server, &fresh)?;
         }
-        let made = match is_own {
-            true => self.look_at(&fresh, &made)?,
-            false => self.age(&fresh, &aged, &made)?,
+        let made = match ages {
+            true => self.age(&fresh, &aged, &made)?,
+            false => self.look_at(&fresh, &made)?,
         };
         let held = Some(hold(&dir)?);
         making.remove()?;
@@ -412,7 +407,7 @@ impl Maker<'_> {
     /// What a server that runs already holds after its tables were loaded, and aged.
     fn of_running_server(&self) -> Result<Template> {
         let (instance, fresh) = self.filled()?;
-        if self.study.own().is_some() {
+        if !self.tables().age() {
             let made = Made { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
             return Ok(Template { fresh: PathBuf::new(), aged: PathBuf::new(), made, _held: None });
         }
@@ -437,13 +432,21 @@ impl Maker<'_> {
 
     fn load(&self, mut server: Instance, fresh: &Path) -> Result<()> {
         let name = &self.participant.system.name;
-        let rows = counted(self.tables().rows(), "row");
-        self.env.progress.begin(&format!("{name}: loading {rows}"));
+        let rows = self.tables().rows();
+        self.env.progress.begin(&match rows {
+            0 => format!("{name}: preparing {}", self.tables().in_words()),
+            rows => format!("{name}: loading {}", counted(rows, "row")),
+        });
         server.thaw()?;
         server.create_database()?;
         let report = self.fill(&server)?;
-        self.maintain(&server)?;
+        if rows > 0 {
+            self.maintain(&server)?;
+        }
         server.stop_and_keep(fresh)?;
+        if rows == 0 {
+            return Ok(());
+        }
         let took = format!(
             "loaded {} in {} ({} rows/s)",
             counted(report.rows, "row"),

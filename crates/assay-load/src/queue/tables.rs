@@ -1,0 +1,48 @@
+//! Creates the tables.
+
+use assay_model::{Engine, Preparation, Product, QueueStep};
+use assay_wire::{ConnectOptions, Connection};
+use assay_workloads::QueueTable;
+
+use crate::error::{Error, Result};
+use crate::share::for_whole_tables;
+
+/// Drops the tables of the Insert Benchmark and creates them again, if the step begins with that.
+///
+/// # Errors
+/// When the server cannot be reached or refuses a statement.
+pub fn create_queue_tables(
+    options: &ConnectOptions,
+    (product, engine): (Product, Engine),
+    step: &QueueStep,
+    clients: u32,
+) -> Result<()> {
+    let indexes = match step.before {
+        Preparation::Create => 0,
+        Preparation::CreateIndexed => step.tables.indexes,
+        Preparation::Maintain { .. } | Preparation::Nothing => return Ok(()),
+    };
+    let mut control = Connection::connect(&for_whole_tables(options))
+        .map_err(|source| Error::Connect { client: 0, source })?;
+    for number in 1..=numbers_of(step, clients) {
+        let table = QueueTable::new(product, number);
+        let statements = [table.drop()]
+            .into_iter()
+            .chain(table.create(engine, &step.tables))
+            .chain(table.create_indexes(engine, indexes));
+        for statement in statements {
+            control.query(&statement).map_err(|cause| Error::query(statement.as_bytes(), cause))?;
+        }
+    }
+    Ok(())
+}
+
+/// Number of tables.
+fn numbers_of(step: &QueueStep, clients: u32) -> u32 {
+    if step.tables.is_shared { 1 } else { clients }
+}
+
+/// The table of a client, which counts from 0.
+pub(super) fn table_of(product: Product, step: &QueueStep, client: u32) -> QueueTable {
+    QueueTable::new(product, if step.tables.is_shared { 1 } else { client + 1 })
+}

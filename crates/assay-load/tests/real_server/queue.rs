@@ -1,0 +1,136 @@
+//! The steps of the Insert Benchmark on real servers: exact numbers of rows, and the lowest key.
+
+use std::time::Duration;
+
+use assay_load::{Error, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
+use assay_model::{Product, QueueTables, SystemSpec};
+use assay_wire::Stop;
+use assay_workloads::{QueueSizes, queue_steps};
+
+use crate::bed::{Bed, SEED};
+
+const SIZES: QueueSizes = QueueSizes {
+    tables: QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
+    rows: [5000, 3000, 505],
+    query_s: 3,
+    maintain_s: 0,
+    indexed_at_start: false,
+    is_prepared: true,
+    transaction_s: None,
+};
+
+/// Inserts of a step that runs with a rate of 100 for three seconds, in statements of 50 rows.
+const PACED: u64 = 300;
+
+fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> QueueWork {
+    let test = queue_steps(sizes).into_iter().find(|test| test.name() == name).unwrap();
+    QueueWork {
+        product,
+        engine: SystemSpec::default_engine(product),
+        name: test.name(),
+        step: *test.queue().unwrap(),
+        clients,
+        seed: SEED,
+    }
+}
+
+fn run(bed: &Bed, work: &QueueWork) -> QueueRun {
+    let engine = (work.product, work.engine);
+    create_queue_tables(&bed.options, engine, &work.step, work.clients).unwrap();
+    let mut last = QueueProgress::default();
+    let mut session = QueueSession::open(&bed.options, work).unwrap();
+    let run = session.run(&Stop::default(), &mut |progress| last = progress).unwrap();
+    assert!(last.inserted <= run.step.insert.rows);
+    run
+}
+
+fn step(bed: &Bed, product: Product, name: &str) -> QueueRun {
+    run(bed, &work(product, &SIZES, name, 2))
+}
+
+fn rows_and_lowest(bed: &mut Bed, table: u32) -> (i64, i64) {
+    let count = bed.number(&format!("SELECT count(*) FROM pi{table}"));
+    (count, bed.number(&format!("SELECT min(transactionid) FROM pi{table}")))
+}
+
+/// All rows of a series, by the beginning of its name.
+fn sum_of(run: &QueueRun, kind: &str) -> u64 {
+    let series = run.series.iter().filter(|series| series.name.starts_with(kind));
+    series.flat_map(|series| &series.counts).sum()
+}
+
+#[test]
+fn every_step_leaves_as_many_rows_as_it_found() {
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::Postgres, "16")] {
+        let is_mysql = product != Product::Postgres;
+        let mut bed = Bed::of(product, version);
+        let filled = step(&bed, product, "l.i0");
+        assert_eq!((filled.step.insert.statements, filled.step.insert.rows), (100, 10_000));
+        assert_eq!((sum_of(&filled, "insert."), filled.work.write), (10_000, 100));
+        assert_eq!(filled.step.insert.buckets.iter().sum::<u64>(), 100);
+        assert_eq!(rows_and_lowest(&mut bed, 2), (5000, 1));
+        let indexed = step(&bed, product, "l.x");
+        assert_eq!((indexed.step.insert.rows, indexed.step.indexes_ns.is_some()), (200, true));
+        assert_eq!(rows_and_lowest(&mut bed, 1), (5100, 1));
+        for (name, rows) in [("l.i1", 3000), ("l.i2", 505)] {
+            let changed = step(&bed, product, name).step;
+            assert_eq!((changed.insert.rows, changed.delete.rows), (2 * rows, 2 * rows), "{name}");
+        }
+        let (count, lowest) = rows_and_lowest(&mut bed, 1);
+        assert_eq!(count, 5100, "{product}");
+        if is_mysql {
+            assert_eq!(lowest, 3506);
+        }
+        for (name, rows_per_query) in [("qr100", 9.5..=10.0), ("qp100", 5.0..=10.0)] {
+            let queried = step(&bed, product, name);
+            let seconds = queried.work.elapsed_ns as f64 / 1e9;
+            assert!((2.0..4.0).contains(&seconds), "{name}: {seconds} s");
+            let insert = &queried.step.insert;
+            assert_eq!((insert.statements, insert.rows), (2 * PACED / 50, 2 * PACED), "{name}");
+            assert_eq!(queried.step.delete.rows, 2 * PACED, "{name}");
+            let query = &queried.step.query;
+            assert!(query.statements > 100, "{name}: {query:?}");
+            assert_eq!(sum_of(&queried, "query."), query.statements);
+            let rows = query.rows as f64 / query.statements as f64;
+            assert!(rows_per_query.contains(&rows), "{product} {name}: {rows} rows per query");
+        }
+        assert_eq!(rows_and_lowest(&mut bed, 2).0, 5100, "{product}");
+    }
+}
+
+#[test]
+fn a_table_may_be_partitioned_and_shared_and_a_transaction_open() {
+    let tables = QueueTables {
+        is_shared: true,
+        partitions: Some(assay_model::Partitions { count: 3, rows: 4000 }),
+        ..SIZES.tables
+    };
+    let sizes = QueueSizes { tables, indexed_at_start: true, transaction_s: Some(1), ..SIZES };
+    for (product, version) in [(Product::MariaDb, "10.11"), (Product::Postgres, "16")] {
+        let mut bed = Bed::of(product, version);
+        for name in ["l.i0", "l.i1", "l.i2", "qp100"] {
+            run(&bed, &work(product, &sizes, name, 2));
+        }
+        assert_eq!(rows_and_lowest(&mut bed, 1), (2 * (5000 + 3000 + 505 + 300), 1), "{product}");
+    }
+}
+
+#[test]
+fn a_step_ends_when_it_is_asked_to_and_when_a_statement_fails() {
+    let mut bed = Bed::new();
+    step(&bed, Product::MariaDb, "l.i0");
+    let long = work(Product::MariaDb, &QueueSizes { query_s: 600, ..SIZES }, "qp100", 2);
+    let stop = Stop::default();
+    let mut session = QueueSession::open(&bed.options, &long).unwrap();
+    assert_eq!(session.connection_ids().len(), 8);
+    let ask = &mut |progress: QueueProgress| {
+        if progress.elapsed > Duration::from_millis(500) {
+            stop.ask();
+        }
+    };
+    assert!(matches!(session.run(&stop, ask), Err(Error::Stopped)));
+    let mut session = QueueSession::open(&bed.options, &long).unwrap();
+    bed.control.query("DROP TABLE pi2").unwrap();
+    let error = session.run(&Stop::default(), &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("pi2"), "{error}");
+}

@@ -1,0 +1,196 @@
+//! From a request for the Insert Benchmark to a plan.
+
+use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
+use assay_model::{
+    CellId, CpuPlacement, Experiment, Partitions, PlannedCell, Preset, QueueTables, Setup, Study,
+    Test, WORKLOAD_VERSION,
+};
+use assay_workloads::{QueueSizes, queue_steps};
+
+use crate::error::Error;
+use crate::fits::{MachineFacts, check_machine};
+use crate::limits::{BLOCKS, CLIENTS, FEWER_SYSTEMS, SYSTEMS, at_most, in_range};
+use crate::participants::{Plan, systems};
+use crate::request::{InsertBench, Request, THRESHOLD};
+use crate::size::Footprint;
+use crate::study_file::write_study;
+
+/// The amount of work of a preset: X, Y and Z, and the duration of the query steps, seconds.
+struct Amount {
+    rows: [u32; 3],
+    query_s: u32,
+}
+
+/// The amounts. Those of preset published are the published ones, on servers of 32 GB; the others keep the proportions
+/// of loads, except that fewer small transactions are enough.
+fn amount(preset: Preset, io_bound: bool) -> Amount {
+    let (rows, query_s) = match (preset, io_bound) {
+        (Preset::Smoke, false) => ([20_000, 10_000, 1000], 3),
+        (Preset::Smoke, true) => ([400_000, 5000, 1000], 3),
+        (Preset::Quick, false) => ([1_000_000, 400_000, 40_000], 30),
+        (Preset::Quick, true) => ([2_000_000, 100_000, 20_000], 30),
+        (Preset::Standard, false) => ([10_000_000, 4_000_000, 400_000], 300),
+        (Preset::Standard, true) => ([20_000_000, 400_000, 100_000], 300),
+        (Preset::Published, false) => ([30_000_000, 40_000_000, 10_000_000], 1800),
+        (Preset::Published, true) => ([800_000_000, 4_000_000, 1_000_000], 1800),
+    };
+    Amount { rows, query_s }
+}
+
+/// The sizes of all steps, and the number of clients.
+fn sizes(request: &Request, bench: &InsertBench) -> Result<(QueueSizes, u32), Error> {
+    let amount = amount(request.preset, bench.io_bound);
+    let rows = match bench.rows.as_slice() {
+        [] => amount.rows,
+        [first, second, third] => [*first, *second, *third],
+        other => {
+            let value = other.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let why = "it takes three numbers: the rows of l.i0, l.i1 and l.i2".to_owned();
+            return Err(Error::OutOfRange { option: "--rows", value, why });
+        }
+    };
+    for rows in rows {
+        if !ROWS.contains(&u64::from(rows)) {
+            let why = format!("it must be between {} and {}", ROWS.start(), ROWS.end());
+            return Err(Error::OutOfRange { option: "--rows", value: rows.to_string(), why });
+        }
+    }
+    let clients = in_range("--clients", bench.clients.unwrap_or(1), &CLIENTS)?;
+    let query_s = bench.query_seconds.unwrap_or(amount.query_s);
+    let query_s = in_range("--query-seconds", query_s, &QUERY_S)?;
+    let indexes = in_range("--indexes", bench.indexes.unwrap_or(3), &INDEXES)?;
+    let transaction_s = bench.open_transaction;
+    let transaction_s = transaction_s.map(|it| in_range("--open-transaction", it, &TRANSACTION_S));
+    let [first, second, third] = rows.map(u64::from);
+    let inserted = first + 100 + second + third + u64::from(query_s) * 3200;
+    let tables = QueueTables {
+        is_shared: bench.shared_table,
+        indexes,
+        partitions: partitions(bench, inserted, clients)?,
+        exceed_cache: bench.io_bound,
+    };
+    let all_rows = first * u64::from(clients);
+    let sizes = QueueSizes {
+        tables,
+        rows: [first, second, third],
+        query_s,
+        maintain_s: match request.preset {
+            Preset::Published => (60 + all_rows / 1_000_000).min(1200) as u32,
+            Preset::Smoke | Preset::Quick | Preset::Standard => 0,
+        },
+        indexed_at_start: bench.indexes_first,
+        is_prepared: !bench.unprepared,
+        transaction_s: transaction_s.transpose()?,
+    };
+    Ok((sizes, clients))
+}
+
+/// The partitions of each table, in which a client inserts so many rows over all steps.
+fn partitions(
+    bench: &InsertBench,
+    inserted: u64,
+    clients: u32,
+) -> Result<Option<Partitions>, Error> {
+    let Some(count) = bench.partitions else {
+        return match bench.partition_rows {
+            None => Ok(None),
+            Some(rows) => {
+                let why = "it needs `--partitions` as well".to_owned();
+                let value = rows.to_string();
+                Err(Error::OutOfRange { option: "--partition-rows", value, why })
+            }
+        };
+    };
+    let count = in_range("--partitions", count, &PARTITIONS)?;
+    let of_table = if bench.shared_table { inserted * u64::from(clients) } else { inserted };
+    let rows = bench.partition_rows.map_or(of_table / u64::from(count), u64::from).max(1);
+    Ok(Some(Partitions { count, rows }))
+}
+
+/// Plans the Insert Benchmark.
+pub(crate) fn plan(
+    request: &Request,
+    bench: &InsertBench,
+    machine: MachineFacts,
+) -> Result<Plan, Error> {
+    let systems = systems(request, false)?;
+    at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
+    if let Some(system) = systems.iter().find(|system| system.url.is_some()) {
+        let why = "the Insert Benchmark works only with servers that assay starts";
+        return Err(Error::CannotTakePart { name: system.name.clone(), why });
+    }
+    let (sizes, clients) = sizes(request, bench)?;
+    let rows = u32::try_from(sizes.rows[0]).unwrap_or(u32::MAX);
+    let tables = if sizes.tables.is_shared { 1 } else { clients };
+    let setup = Setup { clients, tables, rows };
+    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
+    let footprint = Footprint::of_queues(setup, bench.io_bound);
+    check_machine(&footprint, &specs, Experiment::Stepwise, machine)?;
+    let cells: Vec<PlannedCell> =
+        queue_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
+    let repeats = in_range("--repeats", bench.repeats.unwrap_or(1), &BLOCKS)?;
+    let once_s: f64 = cells.iter().map(expected_s).sum();
+    let study = Study {
+        id: String::new(),
+        started_ms: 0,
+        preset: request.preset,
+        set: request.set,
+        seed: request.seed,
+        threshold: request.threshold.unwrap_or(THRESHOLD),
+        budget_s: once_s * systems.len() as f64 * f64::from(repeats),
+        blocks: repeats,
+        rounds: 2,
+        cells,
+        setups: vec![setup],
+        experiment: Experiment::Stepwise,
+        id_key: request.id_key,
+        statements: request.statements,
+        gate: None,
+        recipe: write_study(request),
+        workload_version: WORKLOAD_VERSION,
+        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Ok(Plan { systems, source: request.source.clone(), study })
+}
+
+fn planned_cell(test: Test, setup: Setup) -> PlannedCell {
+    let step_ms = test.queue().map_or(0.0, |step| 1000.0 * paced_s(step).unwrap_or(0.0)) as u32;
+    PlannedCell {
+        id: CellId { test, setup },
+        warm_ms: 0,
+        warm_us: Some(0),
+        turn_ms: step_ms,
+        slice_ms: step_ms,
+        events: None,
+        placement: CpuPlacement::Free,
+    }
+}
+
+/// Duration of a step with a background rate, if the server keeps it, seconds.
+fn paced_s(step: &assay_model::QueueStep) -> Option<f64> {
+    Some(step.rows as f64 / f64::from(step.per_second?))
+}
+
+/// Rows per second that a client of a load step inserts, by rows of a statement, and for which a table's indexes are
+/// created: about, on a small machine. They serve only to tell how long a study takes.
+const INSERTED: f64 = 60_000.0;
+const CHANGED_BY_50: f64 = 12_000.0;
+const CHANGED_BY_5: f64 = 4000.0;
+const INDEXED: f64 = 200_000.0;
+
+/// Duration of a step, about, seconds.
+fn expected_s(cell: &PlannedCell) -> f64 {
+    let Some(step) = cell.id.test.queue() else { return 0.0 };
+    let rows = step.rows as f64 * f64::from(cell.id.setup.clients);
+    if let Some(seconds) = paced_s(step) {
+        return seconds;
+    }
+    if step.builds_indexes {
+        return f64::from(cell.id.setup.rows) * f64::from(cell.id.setup.clients) / INDEXED;
+    }
+    rows / match step.rows_per_commit {
+        100.. => INSERTED,
+        50..100 => CHANGED_BY_50,
+        _ => CHANGED_BY_5,
+    }
+}

@@ -1,0 +1,78 @@
+//! The systems of a study, read from the words of a request.
+
+use std::collections::HashSet;
+
+use assay_model::{Login, Origin, Study, SystemSpec};
+
+use crate::error::Error;
+use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
+use crate::request::Request;
+use crate::reserved::check_option;
+use crate::system_name::{parse_system, repository_login};
+use crate::url::{ServerUrl, parse_url};
+
+/// A checked study and the systems it wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The systems, the base first, the twin last.
+    pub systems: Vec<PlannedSystem>,
+    /// The only source that servers are taken from.
+    pub source: Option<String>,
+    /// The study, without identity and times.
+    pub study: Study,
+}
+
+/// A system of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedSystem {
+    /// Name in every report.
+    pub name: String,
+    /// The system itself.
+    pub spec: SystemSpec,
+    /// The base a second time, to count false alarms.
+    pub is_twin: bool,
+    /// The address and login of a server that runs already, with its password; `None` for a server that assay starts.
+    pub url: Option<ServerUrl>,
+    /// The login of the repository that it is built from, if one was given.
+    pub login: Option<Login>,
+}
+
+/// Reads the systems. A system that is given again gets ` #2`, ` #3`, ...; the base's twin gets ` (twin)`.
+pub(crate) fn systems(
+    request: &Request,
+    twin_by_preset: bool,
+) -> Result<Vec<PlannedSystem>, Error> {
+    // Checked first, because each of them is read.
+    at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
+    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
+    if request.systems.len() < 2 && !is_alone {
+        return Err(Error::TooFewSystems);
+    }
+    let mut systems: Vec<PlannedSystem> = Vec::with_capacity(request.systems.len() + 1);
+    let mut taken = HashSet::new();
+    for asked in &request.systems {
+        let mut spec = parse_system(&asked.words)?;
+        for (name, value) in &asked.options {
+            check_option(spec.product, name, value)?;
+        }
+        spec.overrides.extend(asked.options.iter().cloned());
+        let given = asked.name.clone().unwrap_or_else(|| spec.to_string());
+        let numbered = |number| format!("{given} #{number}");
+        let mut names = std::iter::once(given.clone()).chain((2..).map(numbered));
+        let name = names.find(|name| !taken.contains(name)).unwrap_or(given.clone());
+        taken.insert(name.clone());
+        let runs = matches!(spec.origin, Origin::Url(_));
+        let url = runs.then(|| parse_url(&asked.words)).transpose()?;
+        let login = repository_login(&asked.words);
+        systems.push(PlannedSystem { name, spec, is_twin: false, url, login });
+    }
+    // A server that runs already cannot take part twice.
+    let by_preset = twin_by_preset && systems.first().is_some_and(|base| base.url.is_none());
+    if request.twin.unwrap_or(by_preset)
+        && let Some(base) = systems.first().cloned()
+    {
+        let name = format!("{} (twin)", base.name);
+        systems.push(PlannedSystem { name, is_twin: true, ..base });
+    }
+    Ok(systems)
+}

@@ -1,0 +1,173 @@
+//! The systems in alternation, step by step, on one instance each: for steps that build on what the steps before left.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
+
+use assay_model::{Block, EventKind, SliceOutcome, StudyRecord};
+use assay_plan::{round_order, start_order};
+use assay_verdict::Fitness;
+
+use crate::{Action, End, Outcome, Phase, Shard};
+
+/// How far a system came in a block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Standing {
+    /// Steps that were measured, from the first on.
+    measured: usize,
+    /// Attempts at the step after these that failed.
+    failed: u32,
+}
+
+/// The state of a stepwise study. Each block carries out all steps once on new instances.
+#[derive(Debug, Clone)]
+pub(crate) struct Stepwise {
+    seed: u64,
+    cells: usize,
+    phase: Option<Phase>,
+    systems: usize,
+    blocks: u32,
+    shard: Shard,
+    begun: BTreeSet<u32>,
+    /// By block and system.
+    standing: BTreeMap<(u32, usize), Standing>,
+    /// The next block to be planned.
+    block: u32,
+    /// What is left to do in the present block, the next action first. It is empty at the end of the study.
+    left: VecDeque<Action>,
+    end: End,
+}
+
+impl Stepwise {
+    pub(crate) fn new(record: &StudyRecord, shard: Shard) -> Self {
+        let cells = &record.study.cells;
+        let mut policy = Self {
+            seed: record.study.seed,
+            cells: cells.len(),
+            phase: cells.first().map(|cell| Phase::of(cell.id)),
+            systems: record.systems.len(),
+            blocks: record.blocks_max(),
+            shard,
+            begun: record.blocks.iter().map(|Block { number, .. }| *number).collect(),
+            standing: BTreeMap::new(),
+            block: 0,
+            left: VecDeque::new(),
+            end: End::Complete,
+        };
+        for slice in &record.slices {
+            let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
+            policy.note(slice.block, slice.system, has_failed);
+        }
+        if (0..policy.blocks).any(|block| policy.has_work(block)) {
+            policy.left.push_back(Action::Load);
+        }
+        policy
+    }
+
+    pub(crate) fn next(&self) -> ControlFlow<End, Action> {
+        match self.left.front() {
+            Some(action) => ControlFlow::Continue(action.clone()),
+            None => ControlFlow::Break(self.end.clone()),
+        }
+    }
+
+    /// Takes the outcome of an action; `false` if the action cannot have it.
+    pub(crate) fn came(&mut self, asked: &Action, outcome: &Outcome) -> bool {
+        self.left.pop_front();
+        match (asked, outcome) {
+            (
+                &Action::Step { block, system, is_recorded, .. },
+                Outcome::Measured { samples, .. },
+            ) => {
+                let [sample] = samples.as_slice() else { return false };
+                if sample.system != system {
+                    return false;
+                }
+                let has_failed = sample.fitness == Fitness::Failed;
+                if is_recorded {
+                    self.note(block, system, has_failed);
+                }
+                if has_failed {
+                    // The steps after it would find other data than those of the other systems.
+                    self.give_up(system);
+                }
+            }
+            // Without one of its systems, a block compares nothing.
+            (Action::StartAll { block, .. }, Outcome::Failed { system, why }) => {
+                self.left.clear();
+                self.end = End::Unfinished;
+                let tests = u32::try_from(self.cells).unwrap_or(u32::MAX);
+                let what = EventKind::NotMeasured { tests, error: why.clone() };
+                self.left.push_back(Action::Note { system: Some(*system), what });
+                self.block = block.saturating_add(1);
+            }
+            (Action::Load, Outcome::Loaded { .. }) => {}
+            (Action::Load | Action::Step { .. }, _) => return false,
+            (_, Outcome::Done) => {}
+            _ => return false,
+        }
+        while self.left.is_empty() && self.block < self.blocks {
+            self.plan_block(self.block);
+            self.block += 1;
+        }
+        true
+    }
+
+    /// Counts a slice.
+    fn note(&mut self, block: u32, system: usize, has_failed: bool) {
+        let standing = self.standing.entry((block, system)).or_default();
+        match has_failed {
+            true => standing.failed += 1,
+            false => *standing = Standing { measured: standing.measured + 1, failed: 0 },
+        }
+    }
+
+    /// Leaves out what is left of a system in this block.
+    fn give_up(&mut self, failed: usize) {
+        self.end = End::Unfinished;
+        self.left
+            .retain(|action| !matches!(action, Action::Step { system, .. } if *system == failed));
+    }
+
+    fn standing(&self, block: u32, system: usize) -> Standing {
+        self.standing.get(&(block, system)).copied().unwrap_or_default()
+    }
+
+    /// Whether a step of a block is left to be measured.
+    fn has_work(&self, block: u32) -> bool {
+        let is_left = |system| self.standing(block, system).measured < self.cells;
+        self.shard.has(block) && (0..self.systems).any(is_left)
+    }
+
+    /// Plans the rest of a block. Steps that an earlier run measured are repeated, unrecorded, so that those after them
+    /// find the same data. Systems that are complete are not started again.
+    fn plan_block(&mut self, block: u32) {
+        let Some(phase) = self.phase else { return };
+        if !self.has_work(block) {
+            return;
+        }
+        let cells = (0..self.cells).map(|cell| (cell, 1)).collect();
+        let is_recorded = self.begun.contains(&block);
+        self.left.push_back(Action::Begin { block, cells, is_recorded, so_far: Vec::new() });
+        let is_left = |system: &usize| self.standing(block, *system).measured < self.cells;
+        let mut order = start_order(self.seed, block, 0, self.systems);
+        order.retain(is_left);
+        let repeats = order.iter().any(|&system| self.standing(block, system).measured > 0);
+        self.left.push_back(Action::StartAll { block, phase, order: order.clone() });
+        if repeats {
+            self.left.push_back(Action::Note { system: None, what: EventKind::WritesRepeated });
+        }
+        for cell in 0..self.cells {
+            // The system that is the first in one step is the last in the next.
+            for system in round_order(self.seed, block, 0, cell as u32, self.systems) {
+                if !order.contains(&system) {
+                    continue;
+                }
+                let Standing { measured, failed } = self.standing(block, system);
+                let attempt = if cell == measured { failed } else { 0 };
+                let is_recorded = cell >= measured;
+                self.left.push_back(Action::Step { cell, system, block, attempt, is_recorded });
+            }
+        }
+        self.left.push_back(Action::EndPhase);
+    }
+}

@@ -1,0 +1,19 @@
+//! The Insert Benchmark: its tables, statements, values and pace.
+
+mod pace;
+mod query;
+mod rows;
+mod schema;
+mod steps;
+
+pub use pace::Pace;
+pub use query::{Ids, QueueQueryText};
+pub use rows::{QueueRows, RandomText};
+pub use schema::QueueTable;
+pub use steps::{QueueSizes, queue_steps};
+
+/// Exclusive upper bounds of the random columns.
+const CASH_REGISTERS: u64 = 1000;
+const CUSTOMERS: u64 = 100_000;
+const PRODUCTS: u64 = 10_000;
+const PRICES: u64 = 500;

@@ -1,0 +1,211 @@
+//! The queries that run while rows are inserted and deleted.
+
+use assay_model::{Product, QueueQueries, QueueQuery};
+
+use super::schema::{INDEXES, QueueTable};
+use super::{CASH_REGISTERS, PRICES, PRODUCTS};
+use crate::decimal::push_decimal;
+use crate::random::{Stream, mix, mix_word};
+
+/// Rows that a query asks for.
+const ROWS_PER_QUERY: u32 = 10;
+
+/// The keys that point queries draw from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ids {
+    /// The lowest.
+    pub lowest: u64,
+    /// Above all.
+    pub highest: u64,
+}
+
+/// The text of a client's queries: a pure function of seed, step, client, number and, for point queries, the keys that
+/// exist.
+#[derive(Debug)]
+pub struct QueueQueryText {
+    kind: QueueQuery,
+    key: u64,
+    /// By kind of query: its text before the value, the bound of its values, and the text after the value.
+    kinds: Vec<(String, u64, &'static str)>,
+    prepare: Vec<String>,
+}
+
+impl QueueQueryText {
+    /// The queries of client `client`, from 0, in the step with this name, on a table with so many secondary indexes.
+    #[must_use]
+    pub fn new(
+        table: &QueueTable,
+        indexes: u32,
+        queries: QueueQueries,
+        (seed, step, client): (u64, &str, u32),
+    ) -> Self {
+        let key = mix(mix_word(mix_word(seed, "queue queries"), step), client.into());
+        let prepares = queries.is_prepared && table.product() == Product::Postgres;
+        let kinds = match queries.kind {
+            QueueQuery::Range => (0..indexes as usize).map(|index| range(table, index)).collect(),
+            QueueQuery::Point => vec![point(table)],
+        };
+        let mut prepare = Vec::new();
+        let kinds = kinds.into_iter().map(|kind: Kind| {
+            if !prepares {
+                return (kind.before, kind.below, kind.after);
+            }
+            prepare.push(kind.prepare());
+            (format!("EXECUTE {}(", kind.name), kind.below, ")")
+        });
+        let kinds = kinds.collect();
+        Self { kind: queries.kind, key, kinds, prepare }
+    }
+
+    /// Statements that a connection sends before its first query.
+    #[must_use]
+    pub fn prepare(&self) -> &[String] {
+        &self.prepare
+    }
+
+    /// Replaces `text` with query number `number`. Keys are drawn from `ids`.
+    pub fn write(&self, number: u64, ids: Ids, text: &mut Vec<u8>) {
+        let mut stream = Stream::new(mix(self.key, number));
+        text.clear();
+        let index = stream.below(self.kinds.len() as u64) as usize;
+        let Some((before, below, after)) = self.kinds.get(index) else { return };
+        text.extend_from_slice(before.as_bytes());
+        match self.kind {
+            QueueQuery::Range => push_decimal(text, stream.below(*below)),
+            QueueQuery::Point => {
+                for place in 0..ROWS_PER_QUERY {
+                    if place > 0 {
+                        text.push(b',');
+                    }
+                    let keys = ids.highest.saturating_sub(ids.lowest);
+                    push_decimal(text, ids.lowest + stream.below(keys));
+                }
+            }
+        }
+        text.extend_from_slice(after.as_bytes());
+    }
+}
+
+/// A kind of query, as text around its values.
+struct Kind {
+    name: &'static str,
+    before: String,
+    after: &'static str,
+    /// Exclusive upper bound of its values, unless they are keys.
+    below: u64,
+    /// Number of its values.
+    values: u32,
+}
+
+impl Kind {
+    fn prepare(&self) -> String {
+        let of = |write: &dyn Fn(u32) -> String| {
+            (1..=self.values).map(write).collect::<Vec<_>>().join(", ")
+        };
+        let types = of(&|_| "bigint".to_owned());
+        let values = of(&|value| format!("${value}"));
+        format!("PREPARE {} ({types}) AS {}{values}{}", self.name, self.before, self.after)
+    }
+}
+
+/// The query that reads the index with that number.
+fn range(table: &QueueTable, index: usize) -> Kind {
+    let (end, _) = INDEXES[index];
+    let name = table.name();
+    let forced = match table.product() {
+        Product::Postgres => String::new(),
+        Product::MariaDb | Product::MySql => format!(" FORCE INDEX ({name}_{end})"),
+    };
+    // The comparison of `register` is strict, as published: its last value finds nothing.
+    let (kind, columns, compared, after, below) = match index {
+        0 => (
+            "market",
+            "productid, customerid, price",
+            "productid >= ",
+            ") ORDER BY productid, customerid, price LIMIT 10",
+            PRODUCTS,
+        ),
+        1 => (
+            "register",
+            "cashregisterid, customerid, price",
+            "cashregisterid > ",
+            ") ORDER BY cashregisterid, customerid, price LIMIT 10",
+            CASH_REGISTERS,
+        ),
+        _ => (
+            "pdc",
+            "price, dateandtime, customerid",
+            "price >= ",
+            ") ORDER BY price, dateandtime, customerid LIMIT 10",
+            PRICES,
+        ),
+    };
+    let before = format!("SELECT {columns} FROM {name}{forced} WHERE ({compared}");
+    Kind { name: kind, before, after, below, values: 1 }
+}
+
+fn point(table: &QueueTable) -> Kind {
+    let before = format!(
+        "SELECT transactionid, productid, data FROM {} WHERE transactionid IN (",
+        table.name()
+    );
+    Kind { name: "point", before, after: ")", below: 0, values: ROWS_PER_QUERY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(product: Product, kind: QueueQuery, count: u64) -> Vec<String> {
+        let table = QueueTable::new(product, 1);
+        let queries = QueueQueries { kind, is_prepared: true };
+        let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
+        let (mut text, ids) = (Vec::new(), Ids { lowest: 100, highest: 110 });
+        let write = |number| {
+            queries.write(number, ids, &mut text);
+            String::from_utf8(text.clone()).unwrap()
+        };
+        (0..count).map(write).collect()
+    }
+
+    #[test]
+    fn range_queries_read_each_index_equally_often() {
+        let texts = texts(Product::MySql, QueueQuery::Range, 3000);
+        for (end, _) in INDEXES {
+            let forced = format!("FORCE INDEX (pi1_{end})");
+            let count = texts.iter().filter(|text| text.contains(&forced)).count();
+            assert!((900..1100).contains(&count), "{end} {count}");
+        }
+        let expected = "SELECT cashregisterid, customerid, price FROM pi1 FORCE INDEX (pi1_registersegment) WHERE \
+                        (cashregisterid > ";
+        assert!(texts.iter().any(|text| text.starts_with(expected)));
+    }
+
+    #[test]
+    fn point_queries_draw_ten_keys() {
+        let texts = texts(Product::MariaDb, QueueQuery::Point, 100);
+        for text in texts {
+            let (_, ids) = text.split_once("IN (").unwrap();
+            let ids: Vec<u64> =
+                ids.trim_end_matches(')').split(',').map(|id| id.parse().unwrap()).collect();
+            assert_eq!(ids.len(), 10);
+            assert!(ids.iter().all(|id| (100..110).contains(id)), "{ids:?}");
+        }
+    }
+
+    #[test]
+    fn postgres_prepares_what_it_executes() {
+        let table = QueueTable::new(Product::Postgres, 1);
+        let queries = QueueQueries { kind: QueueQuery::Range, is_prepared: true };
+        let queries = QueueQueryText::new(&table, 3, queries, (1, "qr100", 0));
+        assert_eq!(
+            queries.prepare()[2],
+            "PREPARE pdc (bigint) AS SELECT price, dateandtime, customerid FROM pi1 WHERE (price >= $1) ORDER BY \
+             price, dateandtime, customerid LIMIT 10"
+        );
+        let executed = texts(Product::Postgres, QueueQuery::Range, 50);
+        assert!(executed.iter().all(|text| text.starts_with("EXECUTE ") && text.ends_with(')')));
+        let point = &texts(Product::Postgres, QueueQuery::Point, 1)[0];
+        assert!(point.starts_with("EXECUTE point(1"), "{point}");
+    }
+}

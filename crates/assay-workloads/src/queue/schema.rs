@@ -1,0 +1,213 @@
+//! The tables `pi1`, `pi2`, ... and their secondary indexes.
+
+use assay_model::{Engine, Partitions, Product, QueueTables};
+
+/// The secondary indexes, in the order in which a number of them is taken: the end of the name, and the columns.
+pub(super) const INDEXES: [(&str, &str); 3] = [
+    ("marketsegment", "productid, customerid, price"),
+    ("registersegment", "cashregisterid, customerid, price"),
+    ("pdc", "price, dateandtime, customerid"),
+];
+
+/// A table of the Insert Benchmark on a family of servers: the source of all statements that do not depend on chance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueTable {
+    product: Product,
+    name: String,
+}
+
+impl QueueTable {
+    /// Table number `number`, from 1.
+    #[must_use]
+    pub fn new(product: Product, number: u32) -> Self {
+        Self { product, name: format!("pi{number}") }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn product(&self) -> Product {
+        self.product
+    }
+
+    /// The statement that drops it if it exists.
+    #[must_use]
+    pub fn drop(&self) -> String {
+        format!("DROP TABLE IF EXISTS {}", self.name)
+    }
+
+    /// Statements that create it, empty and without secondary indexes.
+    #[must_use]
+    pub fn create(&self, engine: Engine, tables: &QueueTables) -> Vec<String> {
+        let name = &self.name;
+        let columns = "cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, \
+                       price int NOT NULL, data varchar(4000)";
+        if self.product != Product::Postgres {
+            let partitions =
+                tables.partitions.map_or(String::new(), |it| of_mysql(&it, "transactionid"));
+            return vec![format!(
+                "CREATE TABLE {name} (transactionid bigint NOT NULL AUTO_INCREMENT, dateandtime datetime, {columns}, \
+                 PRIMARY KEY (transactionid)) ENGINE = {}{partitions}",
+                engine.word()
+            )];
+        }
+        let by_range =
+            if tables.partitions.is_some() { " PARTITION BY RANGE (transactionid)" } else { "" };
+        let create = format!(
+            "CREATE TABLE {name} (transactionid bigserial PRIMARY KEY, dateandtime timestamp without time zone, \
+             {columns}){by_range}"
+        );
+        let partitions = tables.partitions.into_iter().flat_map(|it| self.partitions(it));
+        // Every session takes a thousand keys at a time, so keys have gaps between steps, as in the published harness.
+        let cache = format!("ALTER SEQUENCE {name}_transactionid_seq CACHE 1000");
+        [create].into_iter().chain(partitions).chain([cache]).collect()
+    }
+
+    /// The partitions of a table of Postgres.
+    fn partitions(&self, partitions: Partitions) -> impl Iterator<Item = String> {
+        let Partitions { count, rows } = partitions;
+        (0..count).map(move |number| {
+            let bound = |at: u32| rows.saturating_mul(at.into()).to_string();
+            let from = if number == 0 { "MINVALUE".to_owned() } else { bound(number) };
+            let to = if number + 1 == count { "MAXVALUE".to_owned() } else { bound(number + 1) };
+            let name = &self.name;
+            format!("CREATE TABLE {name}_p{number} PARTITION OF {name} FOR VALUES FROM ({from}) TO ({to})")
+        })
+    }
+
+    /// Statements that create so many of its secondary indexes. InnoDB creates all of them in one pass over the table.
+    #[must_use]
+    pub fn create_indexes(&self, engine: Engine, count: u32) -> Vec<String> {
+        let name = &self.name;
+        let indexes = INDEXES.iter().take(count as usize);
+        if self.product == Product::Postgres {
+            let create = |(end, columns): &(&str, &str)| {
+                format!("CREATE INDEX {name}_{end} ON {name} ({columns})")
+            };
+            return indexes.map(create).collect();
+        }
+        let add = |(end, columns): &(&str, &str)| format!("ADD INDEX {name}_{end} ({columns})");
+        let added: Vec<String> = indexes.map(add).collect();
+        match engine {
+            Engine::RocksDb => added.iter().map(|it| format!("ALTER TABLE {name} {it}")).collect(),
+            Engine::InnoDb | Engine::Heap if added.is_empty() => Vec::new(),
+            Engine::InnoDb | Engine::Heap => {
+                vec![format!("ALTER TABLE {name} {}", added.join(", "))]
+            }
+        }
+    }
+
+    /// The query for the lowest key: the low end of the queue.
+    #[must_use]
+    pub fn lowest(&self) -> String {
+        format!("SELECT min(transactionid) FROM {}", self.name)
+    }
+
+    /// The query for the highest key: the high end of the queue.
+    #[must_use]
+    pub fn highest(&self) -> String {
+        format!("SELECT max(transactionid) FROM {}", self.name)
+    }
+
+    /// Replaces `statement` with one that deletes so many of the oldest rows, none of which has a key below `lowest`.
+    pub fn delete(&self, lowest: u64, rows: u32, statement: &mut Vec<u8>) {
+        statement.clear();
+        let is_postgres = self.product == Product::Postgres;
+        let mut push = |text: &str| statement.extend_from_slice(text.as_bytes());
+        push("DELETE FROM ");
+        push(&self.name);
+        if is_postgres {
+            push(" WHERE transactionid IN (SELECT transactionid FROM ");
+            push(&self.name);
+        }
+        push(" WHERE transactionid >= ");
+        push(itoa::Buffer::new().format(lowest));
+        push(" ORDER BY transactionid ASC LIMIT ");
+        push(itoa::Buffer::new().format(rows));
+        if is_postgres {
+            push(")");
+        }
+    }
+
+    /// The statement of the transaction that is kept open.
+    #[must_use]
+    pub fn read_one(&self) -> String {
+        format!("SELECT * FROM {} LIMIT 1", self.name)
+    }
+}
+
+/// The end of a `CREATE TABLE` of MySQL or MariaDB.
+fn of_mysql(partitions: &Partitions, key: &str) -> String {
+    let Partitions { count, rows } = *partitions;
+    let part = |number: u32| match number + 1 == count {
+        true => format!("PARTITION p{number} VALUES LESS THAN MAXVALUE"),
+        false => {
+            let bound = rows.saturating_mul(u64::from(number) + 1);
+            format!("PARTITION p{number} VALUES LESS THAN ({bound})")
+        }
+    };
+    let parts: Vec<String> = (0..count).map(part).collect();
+    format!(" PARTITION BY RANGE ({key}) ({})", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: QueueTables =
+        QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+
+    #[test]
+    fn every_product_and_engine_gets_the_published_schema() {
+        let table = QueueTable::new(Product::MariaDb, 2);
+        assert_eq!(
+            table.create(Engine::InnoDb, &PLAIN),
+            [
+                "CREATE TABLE pi2 (transactionid bigint NOT NULL AUTO_INCREMENT, dateandtime datetime, \
+                 cashregisterid int NOT NULL, customerid int NOT NULL, productid int NOT NULL, price int NOT NULL, \
+                 data varchar(4000), PRIMARY KEY (transactionid)) ENGINE = innodb"
+            ]
+        );
+        let indexes = table.create_indexes(Engine::InnoDb, 3);
+        assert_eq!(indexes.len(), 1);
+        assert!(indexes[0].ends_with(", ADD INDEX pi2_pdc (price, dateandtime, customerid)"));
+        assert_eq!(table.create_indexes(Engine::RocksDb, 3).len(), 3);
+        assert_eq!(table.create_indexes(Engine::InnoDb, 0), [] as [&str; 0]);
+        let table = QueueTable::new(Product::Postgres, 1);
+        assert_eq!(table.create(Engine::Heap, &PLAIN).len(), 2);
+        let indexes = table.create_indexes(Engine::Heap, 1);
+        let expected = "CREATE INDEX pi1_marketsegment ON pi1 (productid, customerid, price)";
+        assert_eq!(indexes, [expected]);
+    }
+
+    #[test]
+    fn partitions_cover_all_keys() {
+        let partitions = Some(Partitions { count: 3, rows: 100 });
+        let tables = QueueTables { partitions, ..PLAIN };
+        let mysql = QueueTable::new(Product::MySql, 1).create(Engine::InnoDb, &tables);
+        assert!(mysql[0].ends_with(
+            "PARTITION BY RANGE (transactionid) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN \
+             (200), PARTITION p2 VALUES LESS THAN MAXVALUE)"
+        ));
+        let postgres = QueueTable::new(Product::Postgres, 1).create(Engine::Heap, &tables);
+        assert_eq!(postgres.len(), 5);
+        assert!(postgres[1].ends_with("FOR VALUES FROM (MINVALUE) TO (100)"));
+        assert!(postgres[3].ends_with("FOR VALUES FROM (200) TO (MAXVALUE)"));
+    }
+
+    #[test]
+    fn deletes_take_the_oldest_rows() {
+        let mut statement = Vec::new();
+        QueueTable::new(Product::MySql, 1).delete(7, 50, &mut statement);
+        let expected =
+            "DELETE FROM pi1 WHERE transactionid >= 7 ORDER BY transactionid ASC LIMIT 50";
+        assert_eq!(String::from_utf8(statement.clone()).unwrap(), expected);
+        QueueTable::new(Product::Postgres, 2).delete(8, 5, &mut statement);
+        let expected = "DELETE FROM pi2 WHERE transactionid IN (SELECT transactionid FROM pi2 WHERE transactionid >= 8 \
+                        ORDER BY transactionid ASC LIMIT 5)";
+        assert_eq!(String::from_utf8(statement).unwrap(), expected);
+    }
+}

@@ -1,0 +1,206 @@
+//! The ten steps.
+
+use assay_model::{
+    Class, Definition, Group, PlanningFacts, Preparation, QueueQueries, QueueQuery, QueueStep,
+    QueueTables, Schema, StartFrom, Test, Unit,
+};
+
+use crate::define;
+
+/// Background rates of the query steps, rows per second and client.
+const RATES: [u32; 3] = [100, 500, 1000];
+
+/// The amount of work of the ten steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueSizes {
+    /// The tables.
+    pub tables: QueueTables,
+    /// Rows that each client inserts in l.i0, l.i1 and l.i2: X, Y and Z of the published studies.
+    pub rows: [u64; 3],
+    /// Duration of each query step on a server that keeps the background rate, seconds.
+    pub query_s: u32,
+    /// The shortest time for maintenance before the query steps, seconds.
+    pub maintain_s: u32,
+    /// Whether l.i0 creates the secondary indexes. There is no l.x then.
+    pub indexed_at_start: bool,
+    /// Whether Postgres prepares queries.
+    pub is_prepared: bool,
+    /// See [`QueueStep::transaction_s`].
+    pub transaction_s: Option<u32>,
+}
+
+/// The steps in order. Steps that would have nothing to do are left out: l.x and the range queries without secondary
+/// indexes, l.x with indexes that exist, deletes and all that depends on them with a shared table.
+#[must_use]
+pub fn queue_steps(sizes: &QueueSizes) -> Vec<Test> {
+    let [first, second, third] = sizes.rows;
+    let load = QueueStep {
+        tables: sizes.tables,
+        before: Preparation::Nothing,
+        rows: first,
+        rows_per_commit: 100,
+        deletes: false,
+        per_second: None,
+        queries: None,
+        builds_indexes: false,
+        transaction_s: sizes.transaction_s,
+    };
+    let has_indexes = sizes.tables.indexes > 0;
+    let deletes = !sizes.tables.is_shared;
+    let created = match sizes.indexed_at_start && has_indexes {
+        true => Preparation::CreateIndexed,
+        false => Preparation::Create,
+    };
+    let mut steps = vec![(
+        "l.i0".to_owned(),
+        "inserts rows in the order of the primary key",
+        QueueStep { before: created, ..load },
+    )];
+    if created == Preparation::Create && has_indexes {
+        let step = QueueStep { rows: 100, builds_indexes: true, ..load };
+        steps.push(("l.x".to_owned(), "creates the secondary indexes", step));
+    }
+    let load = QueueStep { deletes, ..load };
+    steps.push((
+        "l.i1".to_owned(),
+        if deletes {
+            "inserts and deletes 50 rows in each transaction"
+        } else {
+            "inserts 50 rows in each transaction"
+        },
+        QueueStep { rows: second, rows_per_commit: 50, ..load },
+    ));
+    steps.push((
+        "l.i2".to_owned(),
+        if deletes {
+            "inserts and deletes 5 rows in each transaction"
+        } else {
+            "inserts 5 rows in each transaction"
+        },
+        QueueStep { rows: third, rows_per_commit: 5, ..load },
+    ));
+    steps.extend(query_steps(sizes, load));
+    steps.into_iter().map(|(name, does, step)| test(name, does, step)).collect()
+}
+
+/// The steps with queries. The servers come to rest before the first of them.
+fn query_steps(
+    sizes: &QueueSizes,
+    load: QueueStep,
+) -> impl Iterator<Item = (String, &'static str, QueueStep)> {
+    const RANGE: &str =
+        "reads ten rows of a secondary index in each query, while rows are inserted and deleted";
+    const POINT: &str =
+        "reads ten rows by primary key in each query, while rows are inserted and deleted";
+    let kinds = [("qr", QueueQuery::Range, RANGE), ("qp", QueueQuery::Point, POINT)];
+    let kinds: Vec<_> = kinds
+        .into_iter()
+        .filter(|(_, kind, _)| *kind == QueueQuery::Point || sizes.tables.indexes > 0)
+        .collect();
+    let maintained = Preparation::Maintain { least_s: sizes.maintain_s };
+    let (query_s, is_prepared) = (sizes.query_s, sizes.is_prepared);
+    let steps = RATES.into_iter().flat_map(move |rate| {
+        let step = move |(word, kind, does)| {
+            let step = QueueStep {
+                rows: u64::from(query_s) * u64::from(rate),
+                rows_per_commit: 50,
+                per_second: Some(rate),
+                queries: Some(QueueQueries { kind, is_prepared }),
+                ..load
+            };
+            (format!("{word}{rate}"), does, step)
+        };
+        kinds.clone().into_iter().map(step)
+    });
+    steps.enumerate().map(move |(number, (name, does, step))| {
+        let before = if number == 0 { maintained } else { Preparation::Nothing };
+        (name, does, QueueStep { before, ..step })
+    })
+}
+
+fn test(name: String, does: &str, step: QueueStep) -> Test {
+    let group = |rank, word: &str, title: &str| Group {
+        rank,
+        word: word.to_owned(),
+        title: title.to_owned(),
+    };
+    let (group, unit) = match step.queries.map(|queries| queries.kind) {
+        Some(QueueQuery::Range) => {
+            (group(1, "range", "range queries with background writes"), Unit::Query)
+        }
+        Some(QueueQuery::Point) => {
+            (group(2, "point", "point queries with background writes"), Unit::Query)
+        }
+        None if step.builds_indexes => (group(0, "load", "load"), Unit::IndexedRow),
+        None => (group(0, "load", "load"), Unit::InsertedRow),
+    };
+    define(Definition {
+        name,
+        group,
+        groups: Vec::new(),
+        does: does.to_owned(),
+        class: Class::Write,
+        start_from: StartFrom::Fresh,
+        unit,
+        schema: Schema::Queue(step),
+        roles: Vec::new(),
+        planning: PlanningFacts::default(),
+        digest: String::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: QueueSizes = QueueSizes {
+        tables: QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
+        rows: [10_000, 8000, 2000],
+        query_s: 60,
+        maintain_s: 5,
+        indexed_at_start: false,
+        is_prepared: true,
+        transaction_s: None,
+    };
+
+    fn steps(sizes: &QueueSizes) -> Vec<(&'static str, QueueStep)> {
+        let step = |test: &Test| match &test.definition().schema {
+            Schema::Queue(step) => (test.name(), *step),
+            other => panic!("{other:?}"),
+        };
+        queue_steps(sizes).iter().map(step).collect()
+    }
+
+    #[test]
+    fn all_ten_steps_come_in_the_published_order() {
+        let steps = steps(&SIZES);
+        let names: Vec<&str> = steps.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names,
+            ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]
+        );
+        let statements: Vec<u64> = steps.iter().map(|(_, step)| step.statements()).collect();
+        assert_eq!(statements, [100, 1, 160, 400, 120, 120, 600, 600, 1200, 1200]);
+        let per_second: Vec<_> =
+            steps.iter().filter_map(|(_, step)| step.statements_per_second()).collect();
+        assert_eq!(per_second, [2, 2, 10, 10, 20, 20]);
+        let maintained =
+            steps.iter().filter(|(_, step)| step.before == Preparation::Maintain { least_s: 5 });
+        assert_eq!(maintained.map(|(name, _)| *name).collect::<Vec<_>>(), ["qr100"]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_left_out() {
+        let none = QueueTables { indexes: 0, ..SIZES.tables };
+        let names = |sizes: &QueueSizes| -> Vec<&str> {
+            steps(sizes).iter().map(|(name, _)| *name).collect()
+        };
+        let without = names(&QueueSizes { tables: none, ..SIZES });
+        assert_eq!(without, ["l.i0", "l.i1", "l.i2", "qp100", "qp500", "qp1000"]);
+        let at_start = QueueSizes { indexed_at_start: true, ..SIZES };
+        assert!(!names(&at_start).contains(&"l.x"));
+        let shared = QueueTables { is_shared: true, ..SIZES.tables };
+        let shared = steps(&QueueSizes { tables: shared, ..SIZES });
+        assert!(shared.iter().all(|(_, step)| !step.deletes));
+    }
+}

@@ -1,0 +1,118 @@
+//! `assay insert-bench`.
+
+use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_count, parse_duration_s};
+use clap::Args;
+
+use super::number::{parse_number, parse_seed};
+use super::{Measuring, PresetWord, SourceArg};
+
+/// `assay insert-bench`.
+#[derive(Debug, Args)]
+pub(crate) struct InsertBench {
+    /// The base and the systems to compare with it, such as `mariadb@10.11 mysql@9.7`
+    #[arg(required = true, value_name = "SYSTEM")]
+    systems: Vec<String>,
+
+    /// Level of effort
+    #[arg(long, value_enum, default_value = "quick")]
+    preset: PresetWord,
+
+    /// Use tables that are larger than the servers' cache
+    #[arg(long)]
+    io_bound: bool,
+
+    /// Rows that each client inserts in l.i0, l.i1 and l.i2, such as `10M,4M,400k` [default: by preset]
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(value_parser = parse_count)]
+    rows: Vec<u32>,
+
+    /// Number of clients, each with a table of its own [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    clients: Option<u32>,
+
+    /// Duration of each query step, seconds [default: by preset]
+    #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true)]
+    query_seconds: Option<u32>,
+
+    /// How often to carry out all steps, each time on fresh instances [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    repeats: Option<u32>,
+
+    /// Let all clients share one table; nothing is deleted then
+    #[arg(long, help_heading = "Tables")]
+    shared_table: bool,
+
+    /// Number of secondary indexes, 0 to 3 [default: 3]
+    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    #[arg(help_heading = "Tables")]
+    indexes: Option<u32>,
+
+    /// Create the secondary indexes with the tables, not after l.i0
+    #[arg(long, help_heading = "Tables")]
+    indexes_first: bool,
+
+    /// Number of range partitions of each table [default: none]
+    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    #[arg(help_heading = "Tables")]
+    partitions: Option<u32>,
+
+    /// Rows of each partition [default: all rows that are ever inserted, divided evenly]
+    #[arg(long, value_name = "N", value_parser = parse_count, allow_negative_numbers = true)]
+    #[arg(help_heading = "Tables")]
+    partition_rows: Option<u32>,
+
+    /// Keep a transaction open on another connection of each client, this long each time
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
+    open_transaction: Option<u32>,
+
+    /// Send queries to Postgres as text instead of preparing them
+    #[arg(long)]
+    unprepared: bool,
+
+    /// Seed for every random choice
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+
+    #[command(flatten)]
+    from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) measuring: Measuring,
+}
+
+/// A duration in whole seconds, at least one.
+fn seconds(text: &str) -> Result<u32, String> {
+    let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
+    if seconds.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&seconds) {
+        return Ok(seconds as u32);
+    }
+    Err("it must be a whole number of seconds".to_owned())
+}
+
+impl InsertBench {
+    /// The words as the plan takes them.
+    pub(crate) fn request(&self) -> Request {
+        Request {
+            source: self.from.source.clone(),
+            preset: self.preset.into(),
+            seed: self.seed,
+            insert_bench: Some(Asked {
+                rows: self.rows.clone(),
+                clients: self.clients,
+                query_seconds: self.query_seconds,
+                io_bound: self.io_bound,
+                shared_table: self.shared_table,
+                indexes: self.indexes,
+                indexes_first: self.indexes_first,
+                partitions: self.partitions,
+                partition_rows: self.partition_rows,
+                open_transaction: self.open_transaction,
+                unprepared: self.unprepared,
+                repeats: self.repeats,
+            }),
+            systems: self.systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            ..Request::of_systems(&[])
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Carries out the steps of the Insert Benchmark.
+
+use std::time::{Duration, Instant as Clock};
+
+use anyhow::{Context, Result};
+use assay_load::{QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
+use assay_model::{
+    Attachment, CpuPlacement, HostCounters, PlannedCell, Preparation, QueueStep, Series, Slice,
+    SliceOutcome,
+};
+use assay_probe::{Probe, ProbeConfig, device_used};
+use assay_study::Outcome;
+use assay_verdict::Sample;
+use assay_wire::Connection;
+
+use super::executor::StudyExecutor;
+use crate::progress::seconds;
+use crate::systems::{Slot, failed_slice, unmeasured};
+
+/// Longest wait for purge and page writing before the query steps.
+const MAINTAIN_LIMIT: Duration = Duration::from_secs(1200);
+
+/// Between two lines of progress.
+const TELL_EVERY: Duration = Duration::from_secs(1);
+
+/// A slice and what belongs to it.
+struct Measured {
+    slice: Slice,
+    series: Vec<Series>,
+    attachments: Vec<Attachment>,
+}
+
+impl StudyExecutor<'_, '_> {
+    /// Carries out a step on one system, which is frozen before and after.
+    pub(super) fn step(&mut self, cell: usize, slot: Slot, is_recorded: bool) -> Result<Outcome> {
+        let began = Clock::now();
+        let planned = self.cell(cell)?;
+        let done = self.thawed(slot.system, |study| study.carry_out(&planned, slot));
+        // A request to stop ends the step, which is carried out anew when the study is resumed.
+        self.env.interrupt.check()?;
+        let measured = done.unwrap_or_else(|error| Measured {
+            slice: failed_slice(planned.id, slot, format!("{error:#}")),
+            series: Vec::new(),
+            attachments: Vec::new(),
+        });
+        let samples = vec![Sample::of(&measured.slice)];
+        if is_recorded {
+            let id = measured.slice.id();
+            self.record(measured.slice)?;
+            self.recorder.parts(id, &measured.series, &measured.attachments)?;
+        }
+        Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    fn thawed<T>(&mut self, system: usize, act: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.server(system)?.thaw()?;
+        let done = act(self);
+        let frozen = self.server(system).and_then(|server| Ok(server.freeze()?));
+        match (done, frozen) {
+            (Ok(done), Ok(())) => Ok(done),
+            (Err(why), Ok(())) => Err(why),
+            (Ok(_), Err(error)) => Err(error),
+            // The server has ended: its error is added to what its clients reported.
+            (Err(why), Err(error)) => Err(anyhow::anyhow!("{why:#}; {error:#}")),
+        }
+    }
+
+    fn carry_out(&mut self, planned: &PlannedCell, slot: Slot) -> Result<Measured> {
+        let test = planned.id.test;
+        let step = *test.queue().context("not a step of the Insert Benchmark")?;
+        let participant = self.participants.get(slot.system).context("no such system")?;
+        let spec = &participant.system.spec;
+        let (product, engine) = (spec.product, spec.engine);
+        let clients = planned.id.setup.clients;
+        let options = self.server(slot.system)?.connect_options();
+        create_queue_tables(&options, (product, engine), &step, clients)?;
+        if let Preparation::Maintain { least_s } = step.before {
+            self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?;
+        }
+        let seed = self.recorder.study().seed;
+        let work = QueueWork { product, engine, name: test.name(), step, clients, seed };
+        let mut session = QueueSession::open(&options, &work)?;
+        let server = self.servers.get(&slot.system).context("its server is not running")?;
+        let watched = server.watched(&session.connection_ids(), |connection, count| {
+            Ok(session.round_trips(connection, count)?)
+        })?;
+        server.place(CpuPlacement::Free, self.local.cpu, &[])?;
+        let config = ProbeConfig { client_tids: session.client_tids(), server: watched };
+        let mut probe = Probe::new(config)?;
+        let before = probe.snapshot()?;
+        let device = probe.device()?;
+        let mut told = Clock::now();
+        let stop = self.env.interrupt.stop();
+        let target = step.per_second.map(|rate| f64::from(rate) * f64::from(clients));
+        let label = format!("{}, {test}", self.name(slot.system));
+        let run = session.run(&stop, &mut |done| {
+            if told.elapsed() >= TELL_EVERY {
+                told = Clock::now();
+                self.tell_standing(&format!(
+                    "{label}: {}",
+                    in_words(&step, &done, clients, target)
+                ));
+            }
+        })?;
+        let used = device_used(probe.device()?, device);
+        let usage = probe.snapshot()?.since(&before);
+        drop(session);
+        let trouble = usage.trouble();
+        let QueueRun { work, step: done, series, histograms } = run;
+        let slice = Slice {
+            outcome: if trouble.is_empty() { SliceOutcome::Good } else { SliceOutcome::Troubled },
+            trouble,
+            work,
+            step: Some(Box::new(done)),
+            client: Some(usage.client),
+            server: usage.server,
+            host: Some(HostCounters { device: used, ..usage.host }),
+            ..unmeasured(planned.id, slot)
+        };
+        let attachments = histograms.into_iter().map(|(kind, bytes)| Attachment {
+            name: format!("{kind}.hdr"),
+            media_type: "application/octet-stream".to_owned(),
+            bytes,
+        });
+        Ok(Measured { slice, series, attachments: attachments.collect() })
+    }
+
+    /// Statistics and writing of pages, at least for this time.
+    fn maintain_queues(
+        &mut self,
+        system: usize,
+        planned: &PlannedCell,
+        least: Duration,
+    ) -> Result<()> {
+        let began = Clock::now();
+        let name = self.name(system);
+        self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
+        let mut control = Connection::connect(&self.server(system)?.connect_options())?;
+        let tables = self.tables(system, planned.id.setup.data())?.names();
+        assay_servers::maintain(&mut control, &tables, MAINTAIN_LIMIT)?;
+        self.wait(least.saturating_sub(began.elapsed()))
+    }
+}
+
+/// Progress of a step: how much is done, time left, and the rate against its target.
+fn in_words(step: &QueueStep, done: &QueueProgress, clients: u32, target: Option<f64>) -> String {
+    let all = step.rows as f64 * f64::from(clients);
+    let elapsed_s = done.elapsed.as_secs_f64().max(1e-3);
+    let rate = done.inserted as f64 / elapsed_s;
+    let part = if all > 0.0 { 100.0 * done.inserted as f64 / all } else { 100.0 };
+    let left = Duration::try_from_secs_f64((all - done.inserted as f64) / rate.max(1e-3));
+    let left = left.map_or_else(|_| String::new(), |left| format!(", {} left", seconds(left)));
+    if done.inserted as f64 >= all && step.builds_indexes {
+        return format!("creating indexes for {}", seconds(done.elapsed));
+    }
+    let target = target.map_or_else(String::new, |target| format!(" of {target:.0}"));
+    let queries = match step.queries {
+        Some(_) => format!(", {:.0} queries/s", done.queries as f64 / elapsed_s),
+        None => String::new(),
+    };
+    format!("{part:.0} %{left}, {rate:.0}{target} inserts/s{queries}")
+}

@@ -1,0 +1,189 @@
+//! The Insert Benchmark on real servers: all steps of every product, resumption, servers that die.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use std::process::{Child, Output, Stdio};
+use std::sync::Mutex;
+
+use common::Place;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// One study at a time: they check for the remains of others, and would disturb each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+const STEPS: [&str; 10] =
+    ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
+
+const SMALL: [&str; 6] = ["--rows", "2k,1k,1k", "--query-seconds", "1", "--seed", "3"];
+
+fn bench<'a>(systems: &[&'a str], options: &[&'a str]) -> Vec<&'a str> {
+    let command = ["insert-bench", "--offline", "--format", "json"];
+    [&command[..], systems, options].concat()
+}
+
+#[track_caller]
+fn json(output: &Output, code: i32) -> Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+}
+
+fn start(place: &Place, args: &[&str]) -> Child {
+    place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// The process of a server whose binaries are in a directory that begins with this name.
+fn server_of(place: &Place, prefix: &str) -> Pid {
+    let run = place.run().display().to_string();
+    for entry in fs_err::read_dir("/proc").unwrap().flatten() {
+        let line = fs_err::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if line.contains(&run) && line.contains(&format!("/{prefix}")) {
+            let pid = entry.file_name().to_string_lossy().parse().unwrap();
+            return Pid::from_raw(pid).unwrap();
+        }
+    }
+    panic!("no server of `{prefix}` runs")
+}
+
+/// Whether a step was cut off. One that only lost its background rate, as on a busy machine, was not.
+fn was_cut_off(cell: &Value) -> bool {
+    cell["step"]["failed"] == true && cell["step"]["sla_met"] != false
+}
+
+fn cells(result: &Value) -> &[Value] {
+    result["cells"].as_array().unwrap()
+}
+
+#[test]
+fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
+    let _alone = ALONE.lock();
+    let place = Place::with("postgres@16");
+    let _ = Place::with("mysql@8.0");
+    let systems = ["mariadb@11.8", "mysql@8.0", "postgres@16"];
+    let output = place.run_to_end(&bench(&systems, &SMALL));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(cells(&result).len(), 10 * 3);
+    let tests: Vec<_> = cells(&result).iter().step_by(3).map(|cell| &cell["test"]).collect();
+    assert_eq!(tests, STEPS);
+    for cell in cells(&result) {
+        let (test, step) = (cell["test"].as_str().unwrap(), &cell["step"]);
+        assert_eq!((was_cut_off(cell), &cell["slices"]), (false, &1.into()), "{cell:#}");
+        let number = |what: &str| step[what].as_f64().unwrap();
+        assert!(number("seconds") > 0.0 && number("ips") > 0.0, "{cell:#}");
+        let deletes = !["l.i0", "l.x"].contains(&test);
+        assert_eq!(number("dps") > 0.0, deletes, "{cell:#}");
+        assert_eq!(step["insert"]["rows"] == step["delete"]["rows"], deletes, "{cell:#}");
+        match test.strip_prefix("qr").or_else(|| test.strip_prefix("qp")) {
+            None => {
+                assert_eq!((&step["target_ips"], &step["sla_met"]), (&Value::Null, &Value::Null))
+            }
+            Some(rate) => {
+                let rate: f64 = rate.parse().unwrap();
+                assert_eq!(step["target_ips"].as_f64(), Some(rate));
+                assert_eq!(step["sla_met"], number("ips") >= 0.95 * rate, "{cell:#}");
+                assert_eq!(step["insert"]["rows"].as_f64(), Some(rate));
+                assert!(number("qps") > 10.0, "{cell:#}");
+                assert_eq!(cell["qps"]["value"].as_f64().unwrap().round(), number("qps").round());
+            }
+        }
+    }
+    let others = cells(&result).iter().filter(|cell| cell["system"] != systems[0]);
+    for cell in others {
+        // A single run has no verdict, and a rate that was lost is compared with nothing.
+        let expected = if cell["rqps"].is_null() { "failed" } else { "undecided" };
+        assert_eq!(cell["verdict"], expected, "{cell:#}");
+    }
+    let again = place.run_to_end(&["report", "--format", "json"]);
+    assert_eq!(again.stdout, output.stdout);
+    for (format, told) in [
+        ("text", "background inserts: rows per second"),
+        ("markdown", "### Relative rates"),
+        ("html", "<summary>qp1000</summary>"),
+        ("csv", "qp1000"),
+    ] {
+        let report = place.run_to_end(&["report", "--format", format]);
+        let text = String::from_utf8_lossy(&report.stdout);
+        assert!(text.contains(told), "{format}: {text}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupted_benchmark_is_resumed_at_the_next_step() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let systems = ["mariadb@10.11", "mariadb@11.8"];
+    let mut child = start(&place, &bench(&systems, &SMALL));
+    place.wait_for_slices(7, &mut child);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    place.assert_nothing_left();
+    let kept = place.all_slices();
+    let mut child = start(&place, &["resume", "--offline"]);
+    place.wait_for_slices(kept.len() as u64 + 3, &mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    place.assert_nothing_left();
+    let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+    let result: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert_eq!(result["study"]["finished"], true);
+    let measured = place.all_slices();
+    assert_eq!(measured[..kept.len()], kept, "a slice was changed or lost");
+    assert_eq!(measured.len(), 20, "a step was measured twice, or not at all");
+    let told = result["events"].to_string();
+    assert!(told.contains("repeated without being recorded"), "{told}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_server_that_dies_fails_its_step_and_the_other_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let systems = ["mariadb@10.11", "mariadb@11.8"];
+    let mut child = start(&place, &bench(&systems, &SMALL));
+    place.wait_for_slices(10, &mut child);
+    kill_process(server_of(&place, "mariadb-11.8"), Signal::KILL).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let report = json(&place.run_to_end(&["report", "--format", "json"]), 3);
+    let of = |system: &str| -> Vec<&Value> {
+        cells(&report).iter().filter(|cell| cell["system"] == system).collect()
+    };
+    assert!(of(systems[0]).iter().all(|cell| !was_cut_off(cell)));
+    let failed: Vec<_> = of(systems[1]).into_iter().filter(|cell| was_cut_off(cell)).collect();
+    assert_eq!(failed.len(), 1, "{failed:#?}");
+    assert!(!failed[0]["why"].as_str().unwrap().is_empty());
+    // Nothing was measured after it, until the study is resumed.
+    let unmeasured = of(systems[1]).into_iter().filter(|cell| cell["slices"] == 0);
+    assert!(unmeasured.count() >= 1);
+    let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+    let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    for cell in cells(&resumed) {
+        assert_eq!((was_cut_off(cell), &cell["slices"]), (false, &1.into()), "{cell:#}");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_run_is_told_before_anything_is_measured() {
+    let place = Place::new();
+    let systems = ["mariadb@10.11", "mariadb@11.8"];
+    for (options, told) in [
+        (&["--rows", "2k,1k"][..], "it takes three numbers"),
+        (&["--rows", "2k,1k,10"][..], "must be between 1000 and"),
+        (&["--indexes", "4"][..], "must be between 0 and 3"),
+        (&["--partition-rows", "1k"][..], "it needs `--partitions` as well"),
+        (&["--query-seconds", "1.5"][..], "whole number of seconds"),
+    ] {
+        let output = place.run_to_end(&bench(&systems, options));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(told), "{stderr}");
+    }
+    let url = "mysql://root@127.0.0.1:1/test";
+    let output = place.run_to_end(&bench(&["mariadb@10.11", url], &[]));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("works only with servers that assay starts"), "{stderr}");
+}
