@@ -14,7 +14,7 @@ use crate::share::{Reports, for_rows, for_whole_tables, share_tables};
 pub struct Content {
     /// Rows in all tables.
     pub rows: u64,
-    /// Checksum of all columns of all rows, hexadecimal. A user's tables have a word for how it was computed before it.
+    /// Checksum of all columns of all rows, hexadecimal. For a user's tables, a prefix says how it was computed.
     pub checksum: String,
 }
 

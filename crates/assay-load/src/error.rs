@@ -227,7 +227,7 @@ impl Hint for Error {
             }
             (Self::File { .. }, _) => "start a new study with the file as it is now",
             (Self::RowsDiffer { .. }, _) => {
-                "look whether a key leaves out rows, as `INSERT IGNORE` does, or a trigger adds some"
+                "check whether rows are dropped because of a key, as with `INSERT IGNORE`, or added by a trigger"
             }
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {

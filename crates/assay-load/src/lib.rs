@@ -30,7 +30,9 @@ pub use live::RunProgress;
 pub use own::{
     OwnTables, ReadOwnFile, fill_own, fill_own_cache, own_content, own_names, refuse_others_tables,
 };
-pub use queue::{QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables};
+pub use queue::{
+    QUEUE_CONNECTIONS, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables,
+};
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
 pub use survey::{Survey, check_engine, numbers, survey};
 pub use tally::latencies;

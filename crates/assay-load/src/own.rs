@@ -72,7 +72,7 @@ pub fn fill_own(
     Ok(LoadReport { rows: content.rows, content, bytes_sent, elapsed })
 }
 
-/// Fails if the database has tables with names of the workload's that no load of it has made.
+/// Fails if the database has tables with names from the workload that no load of the workload has made.
 ///
 /// # Errors
 /// [`Error::NotOurs`]. Also when the server cannot be asked.

@@ -22,7 +22,7 @@ const RETRIED: [u32; 6] =
 const RETRIED_OWN: [u32; 6] =
     [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
 
-/// The longest pause without a look whether the run was stopped.
+/// The longest pause before a check of whether the run was stopped.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A statement that is valid on every server and does no work.

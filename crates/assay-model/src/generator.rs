@@ -24,7 +24,7 @@ pub enum Generator {
         /// Digits after the point.
         decimals: u8,
     },
-    /// Lower-case letters and spaces, all alike.
+    /// Words of random lower-case letters, separated by spaces.
     Text {
         /// Fewest characters.
         least: u32,
@@ -50,7 +50,7 @@ pub enum Generator {
         /// Milliseconds between two rows. The text has whole seconds.
         step_ms: u64,
     },
-    /// No value in this share of the draws, else another generator's.
+    /// NULL in this share of the draws, otherwise a value of another generator.
     Nullable {
         /// Between 0 and 1.
         share: f64,

@@ -40,7 +40,7 @@ pub struct QueueStep {
     pub rows_per_commit: u32,
     /// Whether as many of the oldest rows are deleted.
     pub deletes: bool,
-    /// Rows that each client inserts in a second; `None` if as many as it can.
+    /// Rows that each client inserts in a second; `None` if it inserts as fast as it can.
     pub per_second: Option<u32>,
     /// The queries that run meanwhile.
     pub queries: Option<QueueQueries>,

@@ -154,6 +154,16 @@ pub enum Refusal {
 pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
 
 impl Error {
+    /// The same without advice on a number of rows.
+    pub(crate) fn whatever_rows(self) -> Self {
+        match self {
+            Self::TooLittle { what, need_mb, have_mb, .. } => {
+                Self::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the disk is too small.
     #[must_use]
     pub fn is_of_disk(&self) -> bool {

@@ -33,12 +33,7 @@ pub fn check_memory(
     let footprint = Footprint::of_study(study);
     let checked = check_machine(&footprint, systems, study.experiment, machine);
     // The rows of a planned study cannot change.
-    checked.map_err(|error| match error {
-        Error::TooLittle { what, need_mb, have_mb, .. } => {
-            Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
-        }
-        other => other,
-    })
+    checked.map_err(Error::whatever_rows)
 }
 
 /// Checks that an audit fits: an empty template of each system, and one server at a time with a small table.

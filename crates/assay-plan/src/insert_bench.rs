@@ -85,7 +85,7 @@ fn sizes(request: &Request, bench: &InsertBench) -> Result<(QueueSizes, u32), Er
     Ok((sizes, clients))
 }
 
-/// The partitions of each table, in which a client inserts so many rows over all steps.
+/// The partitions of each table. `inserted` is the number of rows that a client inserts over all steps.
 fn partitions(
     bench: &InsertBench,
     inserted: u64,
@@ -123,11 +123,14 @@ pub(crate) fn plan(
     let rows = u32::try_from(sizes.rows[0]).unwrap_or(u32::MAX);
     let tables = if sizes.tables.is_shared { 1 } else { clients };
     let setup = Setup { clients, tables, rows };
-    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
-    let footprint = Footprint::of_queues(setup, bench.io_bound);
-    check_machine(&footprint, &specs, Experiment::Stepwise, machine)?;
     let cells: Vec<PlannedCell> =
         queue_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
+    let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
+    if let Some(footprint) = Footprint::of_steps(&cells) {
+        let checked = check_machine(&footprint, &specs, Experiment::Stepwise, machine);
+        // There are three numbers of rows.
+        checked.map_err(Error::whatever_rows)?;
+    }
     let repeats = in_range("--repeats", bench.repeats.unwrap_or(1), &BLOCKS)?;
     let once_s: f64 = cells.iter().map(expected_s).sum();
     let study = Study {

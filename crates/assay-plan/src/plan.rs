@@ -192,13 +192,8 @@ fn check_room(
     machine: MachineFacts,
 ) -> Result<(), Error> {
     let checked = check_machine(&Footprint::of(setups, own), systems, experiment, machine);
-    checked.map_err(|error| match error {
-        // The number of rows of a workload is no option.
-        Error::TooLittle { what, need_mb, have_mb, .. } if own.is_some() => {
-            Error::TooLittle { what, need_mb, have_mb, rows_that_fit: 0 }
-        }
-        other => other,
-    })
+    // The number of rows of a workload is no option.
+    checked.map_err(|error| if own.is_some() { error.whatever_rows() } else { error })
 }
 
 /// The setups of a user's workload, which has the rows that its file says, if all systems can make its tables.

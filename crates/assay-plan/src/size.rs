@@ -1,6 +1,6 @@
 //! How much memory and disk a plan needs.
 
-use assay_model::{Generator, OwnData, OwnRows, Setup, Study};
+use assay_model::{Generator, OwnData, OwnRows, PlannedCell, QueueStep, Setup, Study};
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// That of sysbench's tables, or of a user's.
+    /// The footprint of sysbench's tables, or of a user's.
     pub(crate) fn of(setups: &[Setup], own: Option<&OwnData>) -> Self {
         let setups = match own {
             None => setups.to_vec(),
@@ -46,20 +46,24 @@ impl Footprint {
         Self { setups, exceeds_cache: false, has_templates: true }
     }
 
-    /// That of the tables of the Insert Benchmark.
-    pub(crate) fn of_queues(setup: Setup, exceeds_cache: bool) -> Self {
-        let rows = u64::from(setup.clients) * u64::from(setup.rows);
-        let setups = alike(&[setup], rows * QUEUE_ROW_BYTES);
-        Self { setups, exceeds_cache, has_templates: false }
+    /// The footprint of the tables of the Insert Benchmark, in a study with at least one of its steps. Tables keep the
+    /// rows of the first one, or grow where nothing is deleted.
+    pub(crate) fn of_steps(cells: &[PlannedCell]) -> Option<Self> {
+        let setup = cells.first()?.id.setup;
+        let steps: Vec<&QueueStep> = cells.iter().filter_map(|it| it.id.test.queue()).collect();
+        let tables = steps.first()?.tables;
+        let of_client: u64 = match tables.is_shared {
+            true => steps.iter().map(|step| step.rows).sum(),
+            false => setup.rows.into(),
+        };
+        let bytes = u64::from(setup.clients).saturating_mul(of_client) * QUEUE_ROW_BYTES;
+        let setups = alike(&[setup], bytes);
+        Some(Self { setups, exceeds_cache: tables.exceed_cache, has_templates: false })
     }
 
-    /// That of a study.
+    /// The footprint of a study.
     pub(crate) fn of_study(study: &Study) -> Self {
-        let queue = study.cells.iter().find_map(|cell| cell.id.test.queue());
-        match (queue, study.setups.first()) {
-            (Some(step), Some(setup)) => Self::of_queues(*setup, step.tables.exceed_cache),
-            _ => Self::of(&study.setups, study.own()),
-        }
+        Self::of_steps(&study.cells).unwrap_or_else(|| Self::of(&study.setups, study.own()))
     }
 
     /// The setup with the most data: servers are configured for it.
@@ -77,7 +81,7 @@ impl Footprint {
     }
 }
 
-/// Setups of sysbench's tables with so many bytes.
+/// Setups of sysbench's tables that take as many bytes.
 fn alike(setups: &[Setup], bytes: u64) -> Vec<Setup> {
     let rows = bytes.div_ceil(ROW_BYTES);
     let rows = u32::try_from(rows).unwrap_or(u32::MAX).max(1);

@@ -6,7 +6,8 @@ use crate::view::Report;
 use crate::view::again::Again;
 use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
-use crate::view::insert_bench::{InsertBench, ShadedTable};
+use crate::view::insert_bench::InsertBench;
+use crate::view::shaded::ShadedTable;
 use crate::view::tests::{TestRow, TestSection, Tests};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
@@ -162,15 +163,18 @@ fn insert_bench(bench: &InsertBench) -> Vec<String> {
             format!("### {}\n\n{}\n\n{note}", title_case(&shown.title), shaded(shown))
         })
         .collect();
-    let responses = bench.responses.iter();
-    let responses =
-        responses.map(|shown| format!("#### {}\n\n{}", escaped(&shown.title), shaded(shown)));
-    let responses: Vec<String> = responses.collect();
-    if let Some(first) = bench.responses.first() {
-        let note = escaped(&sentence(&first.note));
-        sections.push(folded("Response times", &format!("{note}\n\n{}", responses.join("\n\n"))));
-    }
+    sections.extend(folded_tables("Metrics", &bench.metrics));
+    sections.extend(folded_tables("Response times", &bench.responses));
     sections
+}
+
+/// Tables with the same note, behind a title.
+fn folded_tables(title: &str, tables: &[ShadedTable]) -> Option<String> {
+    let note = escaped(&sentence(&tables.first()?.note));
+    let table =
+        |shown: &ShadedTable| format!("#### {}\n\n{}", escaped(&shown.title), shaded(shown));
+    let tables: Vec<String> = tables.iter().map(table).collect();
+    Some(folded(title, &format!("{note}\n\n{}", tables.join("\n\n"))))
 }
 
 fn title_case(text: &str) -> String {

@@ -30,7 +30,7 @@ struct Done {
     end: Option<End>,
 }
 
-/// Carries out a study until it ends, or until so many steps. `fails` says which steps fail.
+/// Carries out a study until it ends, or until it has asked for `most` steps. `fails` says which steps fail.
 fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked) -> bool) -> Done {
     let mut driver = Driver::new(&record, shard);
     let (mut steps, mut notes, mut started) = (Vec::new(), Vec::new(), Vec::new());
@@ -64,7 +64,7 @@ fn run(mut record: StudyRecord, shard: Shard, most: usize, fails: impl Fn(&Asked
                 notes.push(what.clone());
                 Outcome::Done
             }
-            Action::Step { cell, system, block, attempt, is_recorded } => {
+            Action::Step { cell, system, block, attempt, is_recorded, .. } => {
                 let asked = (block, cell, system, attempt, is_recorded);
                 let slice = slice(&record, asked, fails(&asked));
                 steps.push(asked);

@@ -141,6 +141,8 @@ pub enum Action {
         block: u32,
         /// Number of the attempt, from 0: the round of the slice.
         attempt: u32,
+        /// Place of the system in the order of this step, from 0.
+        position: u32,
         /// Whether to record the slice. If not, it repeats a step that the ledger already has.
         is_recorded: bool,
     },

@@ -158,14 +158,16 @@ impl Stepwise {
         }
         for cell in 0..self.cells {
             // The system that is the first in one step is the last in the next.
-            for system in round_order(self.seed, block, 0, cell as u32, self.systems) {
+            let in_order = round_order(self.seed, block, 0, cell as u32, self.systems);
+            for (system, position) in in_order.into_iter().zip(0..) {
                 if !order.contains(&system) {
                     continue;
                 }
                 let Standing { measured, failed } = self.standing(block, system);
                 let attempt = if cell == measured { failed } else { 0 };
                 let is_recorded = cell >= measured;
-                self.left.push_back(Action::Step { cell, system, block, attempt, is_recorded });
+                let step = Action::Step { cell, system, block, attempt, position, is_recorded };
+                self.left.push_back(step);
             }
         }
         self.left.push_back(Action::EndPhase);

@@ -259,7 +259,7 @@ impl Figures {
             round: sample.round,
             twos,
             system: sample.system as u32,
-            is_good: sample.fitness == Fitness::Good,
+            is_good: matches!(sample.fitness, Fitness::Good | Fitness::Missed),
             rate: sample.rate.unwrap_or(f64::NAN),
             seconds: sample.seconds,
             cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),

@@ -50,6 +50,8 @@ impl Sample {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,
             _ if slice.misses_sla() => Fitness::Missed,
+            // A step takes so long that the machine is always in some trouble, and it cannot be repeated alone.
+            _ if slice.cell.test.queue().is_some() => Fitness::Good,
             _ if slice.trouble.contains(&Trouble::ClockJump) => Fitness::Mistimed,
             SliceOutcome::Troubled => Fitness::Troubled,
             SliceOutcome::Good => Fitness::Good,

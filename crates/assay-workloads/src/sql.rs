@@ -9,12 +9,12 @@ use assay_model::{OwnStep, Product, Sql, Transaction};
 pub enum Syntax {
     /// MySQL and MariaDB: a backslash has a meaning in strings, and `#` begins a comment.
     MySql,
-    /// Postgres: it has one in `E'...'` alone; `$tag$` quotes.
+    /// Postgres: a backslash has a meaning only in `E'...'` strings, and `$tag$` begins and ends a quoted text.
     Postgres,
 }
 
 impl Syntax {
-    /// That of a product.
+    /// The syntax of a product.
     #[must_use]
     pub fn of(product: Product) -> Self {
         match product {

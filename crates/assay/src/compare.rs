@@ -69,6 +69,12 @@ pub(crate) fn run(args: &RunFile, cache_dir: Option<&Path>) -> Result<Exit> {
         paths::text(fs_err::File::open(&args.study_file)?, &name, STUDY_FILES)?
     };
     let request = assay_plan::read_study(&args.study_file.display().to_string(), &text)?;
+    if request.insert_bench.is_some() && args.instead.is_any() {
+        bail!(Advised::new(
+            "the Insert Benchmark has steps of its own, without tests and budget",
+            "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
+        ));
+    }
     let request = args.instead.of(request);
     let directory = args.study_file.parent().unwrap_or(Path::new(""));
     let resolved = config_file::resolve(request, directory)?;

@@ -37,7 +37,9 @@ pub(super) fn mix(mix: &[Transaction]) -> Result<(), String> {
             for statement in statements {
                 within("pieces", statement.pieces.len(), &(1..=USES + 1))?;
                 if statement.pieces.len() != statement.variables.len() + 1 {
-                    return Err("a statement has other variables than places for them".to_owned());
+                    return Err(
+                        "a statement does not have exactly one place for each variable".to_owned()
+                    );
                 }
                 statement
                     .variables

@@ -17,7 +17,7 @@ pub(super) const AHEAD: usize = 8;
 /// Deletes after which the lowest key is read again, so that no row escapes through a gap.
 const READ_AGAIN: u64 = 1000;
 
-/// The longest sleep without a look whether the step was stopped.
+/// The longest sleep before a check of whether the step was stopped.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Produces the numbers of statements: an insert and a delete alternately, at the pace of the step.

@@ -27,7 +27,7 @@ const RETRIES: u32 = 100;
 /// Queries after which the highest key is read again, as in the published client.
 const READ_HIGHEST_EVERY: u64 = 100;
 
-/// The longest sleep without a look whether the step is over.
+/// The longest sleep before a check of whether the step is over.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The work of a thread.
@@ -70,7 +70,7 @@ impl Role {
         [wire].into_iter().chain(other)
     }
 
-    /// Sends so many empty statements on one of its connections.
+    /// Sends `count` empty statements on one of its connections.
     pub(super) fn round_trips(&mut self, connection: usize, count: u32) -> Result<()> {
         let wire = match self {
             Self::Inserter(it) if connection == 1 => it.indexes.as_mut().map(|(wire, _)| wire),
@@ -268,7 +268,7 @@ impl Holder {
     fn work(&mut self) -> Result<()> {
         let read = self.table.read_one();
         while !self.client.shared.is_over() {
-            for statement in ["BEGIN", read.as_str()] {
+            for statement in [self.table.begin(), read.as_str()] {
                 let sent = self.wire.execute_text(statement.as_bytes());
                 sent.map_err(|cause| Error::query(statement.as_bytes(), cause))?;
             }

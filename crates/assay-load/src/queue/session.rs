@@ -20,11 +20,13 @@ use super::tables::table_of;
 use super::tally::QueueTally;
 use super::thread::RoleThread;
 use crate::error::{Error, Result};
-use crate::share::for_whole_tables;
 use crate::tally::{nanoseconds, serialized};
 
 /// The longest silence of a server in a statement. IO-bound servers stall for tens of seconds.
 const SILENCE: Duration = Duration::from_secs(300);
+
+/// The longest silence of a server that creates indexes: on hundreds of millions of rows it takes hours.
+const INDEXES: Duration = Duration::from_secs(86_400);
 
 /// How often a step is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -115,13 +117,15 @@ impl QueueSession {
         let (insert, numbers) = sync_channel(AHEAD);
         let (delete, keys) = sync_channel(AHEAD);
         let rows = QueueRows::new(&table, seed, name, number, Arc::clone(text));
-        let indexes =
-            step.builds_indexes.then(|| table.create_indexes(engine, step.tables.indexes));
+        // A table that all clients share gets its indexes once.
+        let builds = step.builds_indexes && (number == 0 || !step.tables.is_shared);
+        let indexes = builds.then(|| table.create_indexes(engine, step.tables.indexes));
         self.start("insert", number, {
             let (client, options) = (client.clone(), options.clone());
             move || {
                 let wire = connect(&options)?;
-                let build = |statements| Ok((connect(&for_whole_tables(&options))?, statements));
+                let patient = ConnectOptions { timeout: INDEXES, ..options.clone() };
+                let build = |statements| Ok((connect(&patient)?, statements));
                 let indexes = indexes.map(build).transpose()?;
                 let numbers = paced.then_some(numbers);
                 let (second, text) = Default::default();
@@ -189,7 +193,7 @@ impl QueueSession {
         self.threads.iter().map(|(_, thread)| thread.tid).collect()
     }
 
-    /// Makes a connection, by its index in [`QueueSession::connection_ids`], answer so many empty statements.
+    /// Makes a connection, given by its index in [`QueueSession::connection_ids`], answer `count` empty statements.
     ///
     /// # Errors
     /// When there is no such connection, or it is lost.
@@ -246,7 +250,10 @@ impl QueueSession {
                     summed.add(*client, counted);
                 }
                 // The first failure stops the others, which may fail because of that.
-                Err(error) => failure = failure.or(Some(error)),
+                Err(error) => {
+                    self.common.is_stopped.store(true, Ordering::Relaxed);
+                    failure = failure.or(Some(error));
+                }
             }
         }
         if stop.is_asked() {
@@ -324,8 +331,9 @@ impl Summed {
     fn into_run(mut self, elapsed: Duration, work: &QueueWork) -> Result<QueueRun> {
         let [insert, delete, query] = self.tallies;
         let target = work.step.per_second.map(|rate| f64::from(rate) * f64::from(work.clients));
-        self.step.broke =
-            target.and_then(|target| broke(&insert.seconds, &delete.seconds, elapsed, target));
+        let first = f64::from(work.step.rows_per_statement()) * f64::from(work.clients);
+        let seconds = [insert.seconds.as_slice(), &delete.seconds];
+        self.step.broke = target.and_then(|target| broke(seconds, elapsed, (first, target)));
         let has_queries = work.step.queries.is_some();
         let headline = if has_queries { &query } else { &insert };
         self.step.relative_error = relative_error(&headline.seconds);

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use assay_model::{Broke, SLA};
 
-/// The second from which on the inserts of a step were behind their rate until the end; `None` if the rate was kept.
-/// Seconds have their rows and their longest response time in microseconds. `target` is in rows per second.
+/// The second from which the inserts of a step were behind their rate until the end; `None` if the rate was kept.
+///
+/// `seconds` has the inserts and the deletes: for each second, the rows and the longest response time in microseconds.
+/// The first second has one burst of `first` rows, each later one `target` rows.
 pub(super) fn broke(
-    inserts: &[(u32, u32)],
-    deletes: &[(u32, u32)],
+    [inserts, deletes]: [&[(u32, u32)]; 2],
     elapsed: Duration,
-    target: f64,
+    (first, target): (f64, f64),
 ) -> Option<Broke> {
     let rows: f64 = inserts.iter().map(|(rows, _)| f64::from(*rows)).sum();
     if rows >= SLA * target * elapsed.as_secs_f64() {
@@ -19,7 +20,8 @@ pub(super) fn broke(
     let mut so_far = 0.0;
     let kept = inserts.iter().zip(1..).filter_map(|((rows, _), second)| {
         so_far += f64::from(*rows);
-        (so_far >= SLA * target * f64::from(second)).then_some(second)
+        let due = first + target * f64::from(second - 1);
+        (so_far >= SLA * due).then_some(second)
     });
     let second: u32 = kept.last().unwrap_or(0) + 1;
     let longest = |seconds: &[(u32, u32)]| {
@@ -32,14 +34,28 @@ pub(super) fn broke(
 mod tests {
     use super::*;
 
+    const RATE: (f64, f64) = (50.0, 100.0);
+
     #[test]
     fn the_second_is_the_first_of_those_that_are_behind_until_the_end() {
-        let inserts = [(100, 5), (20, 900_000), (180, 7), (100, 5), (10, 950_000), (40, 3)];
-        let deletes = [(100, 5); 6];
+        let inserts =
+            [(50, 5), (100, 5), (20, 900_000), (180, 7), (100, 5), (10, 950_000), (40, 3)];
+        let deletes = [(100, 5); 7];
         let seconds = Duration::from_secs;
-        let broken = broke(&inserts, &deletes, seconds(6), 100.0).unwrap();
-        assert_eq!(broken, Broke { second: 5, insert_us: 950_000, delete_us: 5 });
-        assert_eq!(broke(&inserts[..4], &deletes, seconds(4), 100.0), None);
-        assert_eq!(broke(&[], &[], seconds(3), 100.0).map(|it| it.second), Some(1));
+        let broken = broke([&inserts, &deletes], seconds(7), RATE).unwrap();
+        assert_eq!(broken, Broke { second: 6, insert_us: 950_000, delete_us: 5 });
+        assert_eq!(broke([&[], &[]], seconds(3), RATE).map(|it| it.second), Some(1));
+    }
+
+    #[test]
+    fn the_burst_of_the_first_second_is_small_by_design() {
+        let mut inserts = vec![(100, 5); 20];
+        inserts[0].0 = 50;
+        inserts[3] = (0, 1);
+        // Nothing is behind before the stall.
+        let broken = broke([&inserts, &[]], Duration::from_secs(22), RATE).unwrap();
+        assert_eq!(broken.second, 4);
+        let all = Duration::from_secs_f64(18.5);
+        assert_eq!(broke([&inserts, &[]], all, RATE), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use assay_model::Statements;
+use assay_model::limits::SERIES_COUNTS;
 use hdrhistogram::Histogram;
 
 use crate::error::Result;
@@ -65,9 +66,9 @@ impl QueueTally {
     }
 }
 
-/// The second of a step that a moment is in. A step has no more than a week.
+/// The second of a step that a moment is in. Seconds beyond those that a ledger takes count as the last one.
 fn second_of(since_start: Duration) -> usize {
-    usize::try_from(since_start.as_secs()).unwrap_or(usize::MAX).min(7 * 86_400)
+    usize::try_from(since_start.as_secs()).unwrap_or(usize::MAX).min(SERIES_COUNTS - 1)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(super) struct RoleThread {
 
 /// What a thread is told to do.
 enum Order {
-    /// Send so many empty statements on one of its connections, each after the answer to the one before.
+    /// Send `count` empty statements on one of its connections, each after the answer to the one before.
     RoundTrips { connection: usize, count: u32, done: Sender<Result<()>> },
     /// Work. The time of the step counts from this moment.
     Start(Instant),
@@ -54,7 +54,7 @@ impl RoleThread {
         self.order(Order::Start(start))
     }
 
-    /// Makes one of its connections answer so many empty statements.
+    /// Makes one of its connections answer `count` empty statements.
     pub(super) fn round_trips(&self, connection: usize, count: u32, limit: Duration) -> Result<()> {
         let (done, is_done) = channel();
         self.order(Order::RoundTrips { connection, count, done })?;

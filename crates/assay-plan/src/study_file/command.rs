@@ -28,6 +28,10 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let bench = request.insert_bench.as_ref().map_or(String::new(), lines);
     let mut said = options(&(lines(request) + &lines(setup) + &bench));
     said.retain(|option| !unsaid.contains(option));
+    if request.insert_bench.is_some() && said.iter().any(|(key, _)| key == "threshold") {
+        // The command for the Insert Benchmark has none.
+        return None;
+    }
     // The sort is stable.
     said.sort_by_key(|(key, _)| {
         let among = |keys: &str| keys.split(' ').position(|other| other == key);

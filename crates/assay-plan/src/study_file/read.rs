@@ -1,6 +1,6 @@
 //! From the text of a study file to a request.
 
-use assay_model::Preset;
+use assay_model::{Preset, TestSet};
 
 use super::gate::gate;
 use super::keys::{TABLES, homes, keys_of, read};
@@ -20,7 +20,7 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     request.systems = systems(&study, request.twin == Some(true))?;
     request.setups = setups(&study)?;
     request.gate = gate(&study, &request)?;
-    request.insert_bench = insert_bench(&study)?;
+    request.insert_bench = insert_bench(&study, &request)?;
     Ok(request)
 }
 
@@ -40,9 +40,11 @@ const OF_OTHER_STUDIES: [&str; 12] = [
     "rounds",
 ];
 
-fn insert_bench(study: &Table<'_>) -> Result<Option<InsertBench>, Fault> {
+fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBench>, Fault> {
     let Some(value) = study.get("insert-bench") else { return Ok(None) };
-    let others = OF_OTHER_STUDIES.iter().chain(&["setup", "gate"]);
+    // A recipe always names the set, which is the usual one.
+    let set = (request.set != TestSet::default()).then_some("set");
+    let others = OF_OTHER_STUDIES.iter().chain(&["setup", "gate"]).chain(&set);
     if let Some(other) = others.copied().find_map(|key| study.get(key)) {
         let why = format!("`{}` does not apply to the Insert Benchmark", other.key);
         return Err(Fault::at(other.key_span, why).hint("leave it out, or `[insert-bench]`"));

@@ -2,7 +2,8 @@
 
 use super::table::{left, plain_table, right, trimmed};
 use super::wrap;
-use crate::view::insert_bench::{InsertBench, ShadedTable};
+use crate::view::insert_bench::InsertBench;
+use crate::view::shaded::ShadedTable;
 
 /// The rates of all steps and the longest response times. The tables of response times are for wider pages.
 pub(crate) fn lines(bench: &InsertBench, width: usize) -> Vec<String> {

@@ -4,61 +4,10 @@ use assay_model::{RESPONSE_BOUNDS_US, SLA, Statements};
 use assay_verdict::{CellJudgement, StepSummary};
 
 use super::seconds::{StepCharts, charts};
+use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::step_metrics;
 use super::study::JudgedStudy;
 use crate::number::NONE;
-
-/// A table whose cells may be shaded: systems are rows.
-pub(crate) struct ShadedTable {
-    pub(crate) title: String,
-    /// What its cells and shades mean.
-    pub(crate) note: String,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<ShadedRow>,
-}
-
-pub(crate) struct ShadedRow {
-    pub(crate) name: String,
-    pub(crate) cells: Vec<ShadedCell>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct ShadedCell {
-    pub(crate) text: String,
-    pub(crate) shade: Shade,
-}
-
-/// The background of a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shade {
-    None,
-    /// In the worst quarter of its column.
-    Low,
-    /// In the best quarter.
-    High,
-    /// The step missed its SLA, or the number is a target.
-    Gray,
-    /// More than 5 % better than the base.
-    Better,
-    /// More than 5 % worse.
-    Worse,
-    /// A share of all: from 0, white, to 20, the darkest.
-    Share(u8),
-}
-
-impl Shade {
-    /// The word of its style.
-    pub(crate) fn class(self) -> String {
-        match self {
-            Self::None => String::new(),
-            Self::Low => "low".to_owned(),
-            Self::High => "high".to_owned(),
-            Self::Gray => "gray".to_owned(),
-            Self::Better => "better".to_owned(),
-            Self::Worse => "worse".to_owned(),
-            Self::Share(level) => format!("share{level}"),
-        }
-    }
-}
 
 /// The results of the Insert Benchmark.
 pub(crate) struct InsertBench<'a> {
@@ -70,6 +19,8 @@ pub(crate) struct InsertBench<'a> {
     pub(crate) longest: Vec<ShadedTable>,
     /// Response times of each step, by kind of statement.
     pub(crate) responses: Vec<ShadedTable>,
+    /// What the hardware did in each step.
+    pub(crate) metrics: Vec<ShadedTable>,
     /// Charts of each step; none if its series were not read.
     pub(crate) charts: Vec<StepCharts<'a>>,
 }
@@ -101,6 +52,7 @@ impl<'a> InsertBench<'a> {
             summaries,
             longest: KINDS.iter().filter_map(|kind| longest(kind, &steps, &names)).collect(),
             responses: steps.iter().flat_map(|step| responses(step, &names)).collect(),
+            metrics: step_metrics::tables(study),
             charts: charts(study),
             systems: names,
         })

@@ -16,6 +16,8 @@ pub(crate) mod gate;
 pub(crate) mod groups;
 pub(crate) mod insert_bench;
 pub(crate) mod seconds;
+pub(crate) mod shaded;
+mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
 pub(crate) mod tests;

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Statements come in bursts, one at the start of each second.
 const BURST: Duration = Duration::from_secs(1);
 
-/// A second that took so long is followed by the next burst at once.
+/// The next burst follows at once if a second has taken at least this long.
 const ALMOST: Duration = Duration::from_millis(950);
 
 /// When statements of a background rate are due. Time that was lost in a slow second is not made up for.
@@ -16,13 +16,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The pace of so many statements per second.
+    /// The pace of a number of statements per second.
     #[must_use]
     pub fn new(per_second: u64) -> Self {
         Self { per_second: per_second.max(1), checked: Duration::ZERO }
     }
 
-    /// Until when to wait after statement number `number`, from 0, which was generated at `now`. Both times are counted
+    /// When the wait after statement `number` (from 0), generated at `now`, ends; `None` for no wait. Both times count
     /// from the start of the step.
     pub fn wait_until(&mut self, number: u64, now: Duration) -> Option<Duration> {
         if !number.is_multiple_of(self.per_second) {

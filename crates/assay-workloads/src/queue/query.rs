@@ -31,7 +31,7 @@ pub struct QueueQueryText {
 }
 
 impl QueueQueryText {
-    /// The queries of client `client`, from 0, in the step with this name, on a table with so many secondary indexes.
+    /// The queries of client `client`, from 0, in the step with this name, on a table with `indexes` secondary indexes.
     #[must_use]
     pub fn new(
         table: &QueueTable,

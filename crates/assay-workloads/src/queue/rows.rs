@@ -62,7 +62,7 @@ impl QueueRows {
         Self { head, key, text }
     }
 
-    /// Replaces `text` with statement number `number`, which inserts so many rows, all with the same date and time
+    /// Replaces `text` with statement number `number`, which inserts `rows` rows, all with the same date and time
     /// (`2026-05-01 12:00:00`).
     pub fn write(&self, number: u64, rows: u32, date_and_time: &str, text: &mut Vec<u8>) {
         let mut stream = Stream::new(mix(self.key, number));

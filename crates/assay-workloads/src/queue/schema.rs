@@ -78,7 +78,7 @@ impl QueueTable {
         })
     }
 
-    /// Statements that create so many of its secondary indexes. InnoDB creates all of them in one pass over the table.
+    /// Statements that create its first `count` secondary indexes. InnoDB creates all of them in one pass.
     #[must_use]
     pub fn create_indexes(&self, engine: Engine, count: u32) -> Vec<String> {
         let name = &self.name;
@@ -112,7 +112,7 @@ impl QueueTable {
         format!("SELECT max(transactionid) FROM {}", self.name)
     }
 
-    /// Replaces `statement` with one that deletes so many of the oldest rows, none of which has a key below `lowest`.
+    /// Replaces `statement` with one that deletes the oldest `rows` rows, none of which has a key below `lowest`.
     pub fn delete(&self, lowest: u64, rows: u32, statement: &mut Vec<u8>) {
         statement.clear();
         let is_postgres = self.product == Product::Postgres;
@@ -129,6 +129,16 @@ impl QueueTable {
         push(itoa::Buffer::new().format(rows));
         if is_postgres {
             push(")");
+        }
+    }
+
+    /// The statement that begins a transaction that holds back purge and vacuum until it ends. By default, a snapshot
+    /// of Postgres lasts no longer than its statement.
+    #[must_use]
+    pub fn begin(&self) -> &'static str {
+        match self.product {
+            Product::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ",
+            Product::MariaDb | Product::MySql => "BEGIN",
         }
     }
 

@@ -1,10 +1,24 @@
 //! `assay insert-bench`.
 
+use assay_model::Preset;
 use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_count, parse_duration_s};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::number::{parse_number, parse_seed};
-use super::{Measuring, PresetWord, SourceArg};
+use super::{Measuring, SourceArg};
+
+/// `--preset` of `insert-bench`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AmountWord {
+    /// Checks that everything works: 20,000 rows, query steps of 3 s, about a minute for two systems
+    Smoke,
+    /// 1,000,000 rows, query steps of 30 s, less than ten minutes for two systems
+    Quick,
+    /// 10,000,000 rows, query steps of 5 minutes
+    Standard,
+    /// As the published studies ran: 30,000,000 rows, query steps of 30 minutes
+    Published,
+}
 
 /// `assay insert-bench`.
 #[derive(Debug, Args)]
@@ -15,7 +29,7 @@ pub(crate) struct InsertBench {
 
     /// Level of effort
     #[arg(long, value_enum, default_value = "quick")]
-    preset: PresetWord,
+    preset: AmountWord,
 
     /// Use tables that are larger than the servers' cache
     #[arg(long)]
@@ -61,7 +75,7 @@ pub(crate) struct InsertBench {
     #[arg(help_heading = "Tables")]
     partition_rows: Option<u32>,
 
-    /// Keep a transaction open on another connection of each client, this long each time
+    /// Run transactions on another connection of each client, and keep each of them open for this time
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     open_transaction: Option<u32>,
 
@@ -95,7 +109,12 @@ impl InsertBench {
     pub(crate) fn request(&self) -> Request {
         Request {
             source: self.from.source.clone(),
-            preset: self.preset.into(),
+            preset: match self.preset {
+                AmountWord::Smoke => Preset::Smoke,
+                AmountWord::Quick => Preset::Quick,
+                AmountWord::Standard => Preset::Standard,
+                AmountWord::Published => Preset::Published,
+            },
             seed: self.seed,
             insert_bench: Some(Asked {
                 rows: self.rows.clone(),

@@ -114,7 +114,7 @@ pub(crate) struct Selection {
     #[arg(long, value_enum, default_value = "quick")]
     preset: PresetWord,
 
-    /// Measure your own tables and tests: a workload file, TOML, or a pgbench script
+    /// Measure your own tables and tests, from a workload file (TOML) or a pgbench script
     #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "tables", "rows", "secondary"])]
     workload: Option<String>,
 
@@ -236,6 +236,11 @@ pub(crate) struct Instead {
 }
 
 impl Instead {
+    /// Whether anything is replaced.
+    pub(crate) fn is_any(&self) -> bool {
+        !self.tests.is_empty() || self.set.is_some() || self.budget.is_some()
+    }
+
     /// The request with what was given in place of what it had.
     pub(crate) fn of(&self, request: Request) -> Request {
         Request {
@@ -431,17 +436,6 @@ fn no_time(_: &str) -> Result<NoTime, &'static str> {
     )
 }
 
-impl From<PresetWord> for Preset {
-    fn from(word: PresetWord) -> Self {
-        match word {
-            PresetWord::Smoke => Self::Smoke,
-            PresetWord::Quick => Self::Quick,
-            PresetWord::Standard => Self::Standard,
-            PresetWord::Published => Self::Published,
-        }
-    }
-}
-
 impl Compare {
     /// The words as the plan takes them.
     pub(crate) fn request(&self) -> Request {
@@ -460,7 +454,12 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
         systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
         source: from.source.clone(),
         gate: None,
-        preset: what.preset.into(),
+        preset: match what.preset {
+            PresetWord::Smoke => Preset::Smoke,
+            PresetWord::Quick => Preset::Quick,
+            PresetWord::Standard => Preset::Standard,
+            PresetWord::Published => Preset::Published,
+        },
         insert_bench: None,
         workload: what.workload.clone(),
         set: what.set,

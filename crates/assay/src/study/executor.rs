@@ -264,8 +264,8 @@ impl Executor for StudyExecutor<'_, '_> {
             Action::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
-            Action::Step { cell, system, block, attempt, is_recorded } => {
-                let slot = Slot { system, block, round: attempt, position: system as u32 };
+            Action::Step { cell, system, block, attempt, position, is_recorded } => {
+                let slot = Slot { system, block, round: attempt, position };
                 return self.step(cell, slot, is_recorded);
             }
             Action::Audit { system, data } => self.audit_alone(system, data)?,

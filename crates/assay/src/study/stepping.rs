@@ -89,6 +89,7 @@ impl StudyExecutor<'_, '_> {
         let mut probe = Probe::new(config)?;
         let before = probe.snapshot()?;
         let device = probe.device()?;
+        let begun = unmeasured(planned.id, slot);
         let mut told = Clock::now();
         let stop = self.env.interrupt.stop();
         let target = step.per_second.map(|rate| f64::from(rate) * f64::from(clients));
@@ -115,7 +116,7 @@ impl StudyExecutor<'_, '_> {
             client: Some(usage.client),
             server: usage.server,
             host: Some(HostCounters { device: used, ..usage.host }),
-            ..unmeasured(planned.id, slot)
+            ..begun
         };
         let attachments = histograms.into_iter().map(|(kind, bytes)| Attachment {
             name: format!("{kind}.hdr"),
@@ -137,7 +138,11 @@ impl StudyExecutor<'_, '_> {
         self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
         let mut control = Connection::connect(&self.server(system)?.connect_options())?;
         let tables = self.tables(system, planned.id.setup.data())?.names();
-        assay_servers::maintain(&mut control, &tables, MAINTAIN_LIMIT)?;
+        let drained = assay_servers::maintain(&mut control, &tables, MAINTAIN_LIMIT)?;
+        if !drained.is_complete {
+            let limit = seconds(MAINTAIN_LIMIT);
+            self.env.progress.note(&format!("{name} has not become idle within {limit}"));
+        }
         self.wait(least.saturating_sub(began.elapsed()))
     }
 }

@@ -55,8 +55,11 @@ pub(crate) fn intent(study: &Study) -> Intent {
     }
 }
 
+/// The largest number of connections at the same time. A client of the Insert Benchmark has several.
 pub(crate) fn most_clients(study: &Study) -> u32 {
-    study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1)
+    let clients = study.setups.iter().map(|setup| setup.clients).max().unwrap_or(1);
+    let each = if study.is_insert_benchmark() { assay_load::QUEUE_CONNECTIONS } else { 1 };
+    clients * each
 }
 
 /// Gets the binaries of all systems and renders their configuration.

@@ -227,7 +227,7 @@ pub(crate) fn remove_unused(dir: &Path) -> Result<bool> {
     Ok(is_free)
 }
 
-/// Notes that a template was used: what has not been for long may be removed.
+/// Records that a template was used: one that has not been used for a long time may be removed.
 fn mark_used(dir: &Path) -> Result<()> {
     Ok(fs_err::File::open(dir)?.file().set_modified(std::time::SystemTime::now())?)
 }
