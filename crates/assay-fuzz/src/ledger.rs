@@ -113,6 +113,7 @@ fn replay(record: &StudyRecord) {
             Action::Trace { .. } => Outcome::Traced { systems: Vec::new(), seconds: 0.1 },
             Action::Round { cell, block, round, order } => measured(cell, block, round, &order),
             Action::Once { cell, system, .. } => measured(cell, 0, 0, &[system]),
+            Action::Step { cell, system, block, .. } => measured(cell, block, 0, &[system]),
             _ => Outcome::Done,
         };
         driver.came(&outcome, 0.0);
