@@ -87,9 +87,16 @@ fn the_binaries_of_a_sandbox_stay_when_the_cache_is_cleaned() {
     // The test needs a cache that may be emptied, with copies of the servers.
     fs_err::remove_file(place.cache().join("prefixes")).unwrap();
     fs_err::remove_file(place.cache().join("provision.lock")).unwrap();
-    let copied =
-        std::process::Command::new("cp").arg("-a").arg(&shared).arg(place.cache()).status();
-    assert!(copied.unwrap().success());
+    let copies = place.cache().join("prefixes");
+    fs_err::create_dir(&copies).unwrap();
+    // Another test may be unpacking another server.
+    for server in fs_err::read_dir(&shared).unwrap().map(|server| server.unwrap()) {
+        let name = server.file_name().to_string_lossy().into_owned();
+        if name.starts_with("mariadb-10.11.") || name.starts_with("mariadb-11.8.") {
+            let mut copy = std::process::Command::new("cp");
+            assert!(copy.arg("-a").arg(server.path()).arg(&copies).status().unwrap().success());
+        }
+    }
     let start = ["server", "start", "mariadb@11.8", "--offline", "--format", "json"];
     let server = json(&place, &[&start[..], &["--name", "one"]].concat());
     let cleaned = place.run_to_end(&["cache", "clean", "--all"]);
