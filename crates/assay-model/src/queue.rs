@@ -112,15 +112,15 @@ pub struct StepWork {
 /// The part of its background rate that a step must keep.
 pub const SLA: f64 = 0.95;
 
-/// The second from which on a step was behind its background rate, and the longest response times in it.
+/// Where a step fell behind its background rate for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Broke {
     /// The second, from 1.
     pub second: u32,
-    /// Of an insert, microseconds.
+    /// The longest response time of an insert in that second, microseconds.
     pub insert_us: u64,
-    /// Of a delete, microseconds.
+    /// The longest response time of a delete in that second, microseconds.
     pub delete_us: u64,
 }
 

@@ -1,4 +1,4 @@
-//! A thread of a client: it connects, works when it is told to, and keeps its connections until the session ends.
+//! A thread of a client. It connects, carries out orders, and keeps its connections until the session ends.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
