@@ -36,7 +36,7 @@ pub(crate) fn quantity(bytes: &[u8]) {
     }
     let _ = assay_plan::parse_count(text);
     if let Ok(clients) = assay_plan::parse_clients(text) {
-        assert!((1..=1024).contains(&clients.len()), "{} counts", clients.len());
+        assert!((1..=4096).contains(&clients.len()), "{} counts", clients.len());
     }
 }
 

@@ -12,8 +12,9 @@ use assay_model::limits::{
     SYSTEMS, TABLES, TURNS,
 };
 use assay_model::{
-    Attachment, Block, CellId, Class, DataSet, Definition, Examination, Gate, Instance, Noise,
-    PlannedCell, Quantiles, Schema, Series, Setup, Slice, Study, StudyEvent, StudySummary, System,
+    Attachment, Block, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Instance,
+    Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, Slice, Study, StudyEvent,
+    StudySummary, System,
 };
 
 use self::range::{distribution, within};
@@ -157,12 +158,19 @@ impl Bounded for Definition {
             within("clients", role.clients.unwrap_or(1), &CLIENTS)?;
             within("steps", script.steps.len(), &(0..=STEPS))?;
             for step in &script.steps {
-                let parameters = step.fill.iter().map(|fill| fill.count());
+                let parameters = step.fill.iter().map(|fill| match fill {
+                    Fill::Rows(rows) => *rows,
+                    other => other.count(),
+                });
                 let all = parameters.fold(0_u32, u32::saturating_add);
                 within("parameters", all, &(0..=PARAMETERS))?;
                 within("times", step.times, &(0..=PARAMETERS))?;
             }
             distribution(script.draw)?;
+            if let Some(Scratch { name, columns }) = &script.scratch {
+                within("length of name", name.len(), &(1..=NAME_BYTES))?;
+                within("columns", columns.len(), &(1..=STEPS))?;
+            }
             own::mix(&script.mix)?;
         }
         match &self.schema {

@@ -9,6 +9,13 @@ pub enum Bound {
     Time(Duration),
     /// This many events in total, split evenly over the clients.
     Events(u64),
+    /// The same, but no event begins later than this after the common start.
+    EventsWithin {
+        /// Events in total.
+        events: u64,
+        /// The time.
+        time: Duration,
+    },
     /// Open loop: events of all clients together are due at this rate, evenly, for that time. A client that is late
     /// begins at once, and latency counts from the moment when the event was due, so that a stall is not hidden. Events
     /// that cannot begin soon after the time are left out and counted as [`crate::Finished::backlog`].
@@ -28,7 +35,7 @@ impl Bound {
     pub(crate) fn last_begin(self) -> Option<Duration> {
         let [least, most] = CATCH_UP;
         match self {
-            Self::Time(time) => Some(time),
+            Self::Time(time) | Self::EventsWithin { time, .. } => Some(time),
             Self::Rate { time, .. } => Some(time + (time / 10).clamp(least, most)),
             Self::Events(_) => None,
         }

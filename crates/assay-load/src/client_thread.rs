@@ -5,13 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_wire::Breaker;
 use rustix::thread::{CpuSet, gettid, sched_setaffinity};
 
 use crate::error::{Error, Result};
 use crate::run::Run;
 use crate::tally::Tallies;
-use crate::worker::{Ends, Worker};
+use crate::worker::{ConnectionBreaker, Ends, Worker};
 
 /// A client in a thread of its own. Dropping it ends the thread and closes the connection.
 pub(crate) struct ClientThread {
@@ -38,7 +37,7 @@ pub(crate) struct ClientInfo {
     pub(crate) connection_id: u64,
     pub(crate) tid: i32,
     pub(crate) unprepared: Vec<String>,
-    pub(crate) breaker: Breaker,
+    pub(crate) breaker: ConnectionBreaker,
 }
 
 impl ClientThread {

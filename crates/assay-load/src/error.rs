@@ -1,7 +1,8 @@
 //! Errors while loading data or driving work.
 
-use assay_model::{Engine, Hint};
+use assay_model::{Engine, Hint, counted};
 use assay_wire::{Error as WireError, code_of_state};
+use assay_workloads::Answer;
 
 use crate::unfit::UnfitReason;
 
@@ -46,6 +47,9 @@ pub enum Error {
     /// Tables or other objects that no earlier load has made, each with a description.
     #[error("other objects in the database already have the names of the tables: {}", some_of(.0))]
     Foreign(Vec<String>),
+    /// A table that a client would replace has other columns than its own.
+    #[error("table `{0}` exists with other columns, so this test does not replace it")]
+    OtherScratch(String),
     /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
@@ -72,6 +76,54 @@ pub enum Error {
         sent: u64,
         /// Rows that it has.
         found: u64,
+    },
+    /// The tables do not hold what was loaded.
+    #[error("the tables do not hold what was loaded: they have {found}, not {expected}")]
+    WrongContent {
+        /// Rows and checksum that they have, in words.
+        found: String,
+        /// Those that were loaded.
+        expected: String,
+    },
+    /// A statement returned a result that differs from the loaded data.
+    #[error(
+        "wrong answer to {test}: `{}` returned {}; expected {}",
+        shortened(sql),
+        in_words(found),
+        in_words(expected)
+    )]
+    WrongAnswer {
+        /// The test.
+        test: &'static str,
+        /// The statement.
+        sql: String,
+        /// What it returned.
+        found: Answer,
+        /// What it should have returned.
+        expected: Answer,
+    },
+    /// Nothing is known about what a statement should return.
+    #[error("assay does not know what `{}` of {test} should return", shortened(sql))]
+    UnknownAnswer {
+        /// The test.
+        test: &'static str,
+        /// The statement.
+        sql: String,
+    },
+    /// A statement returned different numbers of rows prepared and as text.
+    #[error(
+        "wrong answer to {test}: `{}` returned {} as a prepared statement, but {} as text",
+        shortened(sql), counted(*prepared, "row"), counted(*text, "row")
+    )]
+    AnswersDiffer {
+        /// The test.
+        test: &'static str,
+        /// The statement.
+        sql: String,
+        /// Rows of the prepared statement.
+        prepared: u64,
+        /// Rows of the text.
+        text: u64,
     },
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]
@@ -153,21 +205,33 @@ fn some_of(all: &[String]) -> String {
     if more == 0 { shown } else { format!("{shown}; and {more} more") }
 }
 
+/// A statement of a test, which is ASCII, as messages show it.
+fn shortened(sql: &str) -> String {
+    sql.get(..SHOWN).map_or_else(|| sql.to_owned(), |start| format!("{start} ..."))
+}
+
+fn in_words(answer: &Answer) -> String {
+    format!("{} with checksum {:016x}", counted(answer.rows, "row"), answer.checksum)
+}
+
 /// Longest part of a statement in a message, bytes.
 const SHOWN: usize = 200;
 
 impl Error {
     pub(crate) fn query(sql: &[u8], cause: WireError) -> Self {
-        let mut shown = String::from_utf8_lossy(&sql[..sql.len().min(SHOWN)]).into_owned();
-        if sql.len() > SHOWN {
-            shown.push_str(" ...");
-        }
-        Self::Query { sql: shown, cause }
+        let shown = String::from_utf8_lossy(&sql[..sql.len().min(SHOWN)]);
+        let end = if sql.len() > SHOWN { " ..." } else { "" };
+        Self::Query { sql: format!("{shown}{end}"), cause }
     }
 
     /// Whether a statement timed out.
     pub(crate) fn is_silence(&self) -> bool {
-        matches!(self, Self::Query { cause: WireError::Timeout { .. }, .. })
+        matches!(
+            self,
+            Self::Query { cause: WireError::Timeout { .. }, .. }
+                | Self::Connect { source: WireError::Timeout { .. }, .. }
+                | Self::Prepare { source: WireError::Timeout { .. }, .. }
+        )
     }
 
     /// The server's error code, if the server refused something.
@@ -184,8 +248,8 @@ impl Error {
 }
 
 /// MySQL's and Postgres' codes for a missing table and for too many connections.
-const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];
-const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
+pub(crate) const NO_SUCH_TABLE: [u32; 2] = [1146, sqlstate("42P01")];
+pub(crate) const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
 /// MySQL's code for too many prepared statements.
 const TOO_MANY_PREPARED: u32 = 1461;
 
@@ -211,6 +275,9 @@ impl Hint for Error {
             (Self::Foreign(_), _) => {
                 "name another database in the URL; `assay load URL --replace` drops all of them, with their contents"
             }
+            (Self::OtherScratch(_), _) => {
+                "drop or rename the table, or name another database in the URL"
+            }
             (Self::Blind { .. }, _) => "grant the user the TRIGGER privilege in the database",
             (Self::MayNotCreate { .. }, _) => {
                 "grant the user CREATE on the schema, or name another database in the URL"
@@ -228,6 +295,13 @@ impl Hint for Error {
             (Self::File { .. }, _) => "start a new study with the file as it is now",
             (Self::RowsDiffer { .. }, _) => {
                 "check whether rows are dropped because of a key, as with `INSERT IGNORE`, or added by a trigger"
+            }
+            (Self::WrongContent { .. }, _) => {
+                "load the tables again with `assay load` and the same seed: tests that write change them"
+            }
+            (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => {
+                "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
+                 with this seed"
             }
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {

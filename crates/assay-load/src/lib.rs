@@ -5,12 +5,14 @@
 //! after slice.
 
 mod bound;
+mod check;
 mod client_thread;
 mod content;
 mod error;
 mod fill;
 mod live;
 mod own;
+mod policy;
 mod prepared;
 mod queue;
 mod run;
@@ -23,13 +25,15 @@ mod watchdog;
 mod worker;
 
 pub use bound::Bound;
+pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{Content, content, fill_cache};
 pub use error::{Error, Result};
 pub use fill::{LoadProgress, LoadReport, Tables, fill, fill_over};
-pub use live::RunProgress;
+pub use live::{IntervalLatencies, RunProgress};
 pub use own::{
     OwnTables, ReadOwnFile, fill_own, fill_own_cache, own_content, own_names, refuse_others_tables,
 };
+pub use policy::{ClientPolicy, Ignored};
 pub use queue::{
     QUEUE_CONNECTIONS, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables,
 };

@@ -1,7 +1,8 @@
 //! The progress of clients, readable while they work.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// One client's progress, on cache lines of its own, so that reading it slows no other client.
 #[derive(Debug, Default)]
@@ -12,7 +13,10 @@ pub(crate) struct Gauge {
     write: AtomicU64,
     other: AtomicU64,
     errors: AtomicU64,
+    reconnects: AtomicU64,
     event_ns_sum: AtomicU64,
+    /// Events by latency; empty unless latencies are shown while the clients work.
+    latencies: Box<[AtomicU32]>,
 }
 
 /// Work done so far, by one client or by all.
@@ -28,6 +32,8 @@ pub struct RunProgress {
     pub other: u64,
     /// Errors after which an event was retried.
     pub errors: u64,
+    /// Reconnects: after a lost connection, or after the set number of events.
+    pub reconnects: u64,
     /// Sum of the latencies of all events, nanoseconds.
     pub event_ns_sum: u64,
 }
@@ -58,21 +64,108 @@ impl RunProgress {
             write: join(self.write, other.write),
             other: join(self.other, other.other),
             errors: join(self.errors, other.errors),
+            reconnects: join(self.reconnects, other.reconnects),
             event_ns_sum: join(self.event_ns_sum, other.event_ns_sum),
         }
     }
 }
 
+/// Low bits of a latency that are dropped: latencies have units of 256 ns.
+const UNIT_BITS: u32 = 8;
+/// Each power of two is divided into `2^PART_BITS` buckets, so a percentile is accurate to 1.6 %.
+const PART_BITS: u32 = 6;
+/// Enough buckets for more than an hour.
+const BUCKETS: usize = 2048;
+
+/// The bucket of a latency.
+fn bucket(latency: Duration) -> usize {
+    let units = u64::try_from(latency.as_nanos() >> UNIT_BITS).unwrap_or(u64::MAX);
+    let octave = (u64::BITS - units.leading_zeros()).saturating_sub(PART_BITS + 1);
+    let index = (u64::from(octave) << PART_BITS) + (units >> octave);
+    usize::try_from(index).unwrap_or(usize::MAX).min(BUCKETS - 1)
+}
+
+/// The longest latency of a bucket.
+fn longest_in(bucket: usize) -> Duration {
+    let octave = ((bucket >> PART_BITS) as u32).saturating_sub(1);
+    let units = (bucket as u64 - (u64::from(octave) << PART_BITS)) + 1;
+    Duration::from_nanos(((units << octave) << UNIT_BITS) - 1)
+}
+
+/// Latencies of all clients, interval by interval, while they work.
+pub struct IntervalLatencies {
+    gauges: Vec<Arc<Gauge>>,
+    /// Events by latency at the end of the last interval.
+    before: Vec<u64>,
+}
+
+impl IntervalLatencies {
+    pub(crate) fn new(gauges: &[Arc<Gauge>]) -> Self {
+        let mut new = Self { gauges: gauges.to_vec(), before: Vec::new() };
+        new.before = new.counts();
+        new
+    }
+
+    /// Events by latency so far.
+    fn counts(&self) -> Vec<u64> {
+        let mut counts = vec![0; BUCKETS];
+        for gauge in &self.gauges {
+            for (count, one) in counts.iter_mut().zip(&gauge.latencies) {
+                *count += u64::from(one.load(Ordering::Relaxed));
+            }
+        }
+        counts
+    }
+
+    /// Ends an interval. Returns a percentile of the latencies of the events that ended in it, accurate to 1.6 %;
+    /// `None` if none ended.
+    pub fn percentile(&mut self, percentile: f64) -> Option<Duration> {
+        let counts = self.counts();
+        let ended: Vec<u64> = counts
+            .iter()
+            .zip(&self.before)
+            .map(|(now, before)| now.saturating_sub(*before))
+            .collect();
+        self.before = counts;
+        let all: u64 = ended.iter().sum();
+        let wanted = ((all as f64 * percentile / 100.0).round() as u64).max(1);
+        let mut seen = 0;
+        let found = ended.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        });
+        found.filter(|_| all > 0).map(longest_in)
+    }
+}
+
 impl Gauge {
+    /// A gauge that shows latencies too.
+    pub(crate) fn with_latencies() -> Self {
+        Self { latencies: (0..BUCKETS).map(|_| AtomicU32::new(0)).collect(), ..Self::default() }
+    }
+
+    /// Publishes the latency of an event, if it shows latencies.
+    #[inline]
+    pub(crate) fn show_latency(&self, latency: Duration) {
+        if self.latencies.is_empty() {
+            return;
+        }
+        if let Some(count) = self.latencies.get(bucket(latency)) {
+            // Only the client's own thread writes.
+            count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        }
+    }
+
     /// Publishes the client's progress. Only its own thread calls this. Plain stores never wait for another CPU.
     #[inline]
     pub(crate) fn show(&self, done: RunProgress) {
-        let RunProgress { events, read, write, other, errors, event_ns_sum } = done;
+        let RunProgress { events, read, write, other, errors, reconnects, event_ns_sum } = done;
         self.events.store(events, Ordering::Relaxed);
         self.read.store(read, Ordering::Relaxed);
         self.write.store(write, Ordering::Relaxed);
         self.other.store(other, Ordering::Relaxed);
         self.errors.store(errors, Ordering::Relaxed);
+        self.reconnects.store(reconnects, Ordering::Relaxed);
         self.event_ns_sum.store(event_ns_sum, Ordering::Relaxed);
     }
 
@@ -83,6 +176,7 @@ impl Gauge {
             write: self.write.load(Ordering::Relaxed),
             other: self.other.load(Ordering::Relaxed),
             errors: self.errors.load(Ordering::Relaxed),
+            reconnects: self.reconnects.load(Ordering::Relaxed),
             event_ns_sum: self.event_ns_sum.load(Ordering::Relaxed),
         }
     }
@@ -99,13 +193,49 @@ mod tests {
     use super::*;
 
     #[test]
+    fn buckets_follow_each_other_and_are_narrow() {
+        for bucket_number in 1..BUCKETS - 1 {
+            let (before, longest) = (longest_in(bucket_number - 1), longest_in(bucket_number));
+            assert_eq!(bucket(longest), bucket_number);
+            assert_eq!(bucket(before + Duration::from_nanos(1)), bucket_number);
+            let width = (longest - before).as_secs_f64();
+            assert!(bucket_number < 64 || width / longest.as_secs_f64() < 0.016);
+        }
+        assert!(longest_in(BUCKETS - 2) > Duration::from_secs(3600));
+        assert_eq!(bucket(Duration::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn an_interval_has_the_latencies_of_its_own_events() {
+        let gauges = [Arc::new(Gauge::with_latencies()), Arc::new(Gauge::with_latencies())];
+        let mut latencies = IntervalLatencies::new(&gauges);
+        assert_eq!(latencies.percentile(95.0), None);
+        let ms = Duration::from_millis;
+        (0..99).for_each(|_| gauges[0].show_latency(ms(1)));
+        gauges[1].show_latency(ms(50));
+        let of_95 = latencies.percentile(95.0).unwrap();
+        assert!(of_95 >= ms(1) && of_95 < ms(1).mul_f64(1.02), "{of_95:?}");
+        gauges[1].show_latency(ms(50));
+        assert!(latencies.percentile(50.0).unwrap() >= ms(50));
+        assert_eq!(latencies.percentile(95.0), None);
+    }
+
+    #[test]
     fn clients_add_up() {
         let gauges = [Arc::<Gauge>::default(), Arc::default()];
-        let one =
-            RunProgress { events: 2, read: 3, write: 4, other: 5, errors: 6, event_ns_sum: 7 };
+        let one = RunProgress {
+            events: 2,
+            read: 3,
+            write: 4,
+            other: 5,
+            errors: 6,
+            reconnects: 8,
+            event_ns_sum: 7,
+        };
         gauges.iter().for_each(|gauge| gauge.show(one));
         let both = total(&gauges);
         assert_eq!((both.queries(), both.errors, both.event_ns_sum), (24, 12, 14));
+        assert_eq!(both.reconnects, 16);
         assert_eq!(both.since(&one), one);
     }
 }

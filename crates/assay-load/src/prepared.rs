@@ -6,7 +6,7 @@ use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection, Param, ParamType, Protocol, Reply, StatementId};
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, NO_SUCH_TABLE, Result};
 use crate::own::begin_session;
 
 /// The server cannot prepare this statement (MySQL: `BEGIN`).
@@ -50,6 +50,46 @@ impl PreparedConnection {
             text: Vec::new(),
             program,
         })
+    }
+
+    /// Creates the client's own table, if the program has one, replacing one that an earlier run left.
+    pub(crate) fn create_scratch(&mut self, client: u32) -> Result<()> {
+        let Some((name, columns)) = self.program.scratch(client) else { return Ok(()) };
+        let there = format!("SELECT * FROM {name} LIMIT 0");
+        match self.wire.query(&there) {
+            Ok(found) => {
+                let names = columns.iter().map(|(name, _)| name);
+                if !found.columns.iter().eq(names) {
+                    return Err(Error::OtherScratch(name));
+                }
+            }
+            Err(error) if error.server_code().is_some_and(|it| NO_SUCH_TABLE.contains(&it)) => {}
+            Err(error) => return Err(Error::query(there.as_bytes(), error)),
+        }
+        let columns: Vec<String> =
+            columns.iter().map(|(name, sql)| format!("{name} {sql}")).collect();
+        let engine = self.engine_of_tables()?;
+        for sql in [
+            format!("DROP TABLE IF EXISTS {name}"),
+            format!("CREATE TABLE {name} ({}){engine}", columns.join(", ")),
+        ] {
+            let sent = self.wire.execute_text(sql.as_bytes());
+            sent.map_err(|error| Error::query(sql.as_bytes(), error))?;
+        }
+        Ok(())
+    }
+
+    /// The end of a `CREATE TABLE` that names the storage engine of `sbtest1`; empty where there is none.
+    fn engine_of_tables(&mut self) -> Result<String> {
+        if self.wire.protocol() == Protocol::Postgres {
+            return Ok(String::new());
+        }
+        let sql = "SELECT ENGINE FROM information_schema.TABLES \
+                   WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'";
+        let found = self.wire.query(sql).map_err(|error| Error::query(sql.as_bytes(), error))?;
+        let is_name = |engine: &&str| engine.chars().all(|c| c.is_ascii_alphanumeric());
+        let engine = found.text(0, 0).filter(is_name);
+        Ok(engine.map_or_else(String::new, |engine| format!(" ENGINE = {engine}")))
     }
 
     /// Whether a user wrote the events.

@@ -89,7 +89,7 @@ impl Part {
     pub(crate) fn quota(&self, client: u32) -> u64 {
         match self.bound {
             Bound::Time(_) | Bound::Rate { .. } => u64::MAX,
-            Bound::Events(total) => {
+            Bound::Events(total) | Bound::EventsWithin { events: total, .. } => {
                 let clients = u64::from(self.clients);
                 total / clients + u64::from(u64::from(client) < total % clients)
             }

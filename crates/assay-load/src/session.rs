@@ -11,7 +11,8 @@ use assay_workloads::Program;
 use crate::bound::Bound;
 use crate::client_thread::{ClientThread, Command, RunResult};
 use crate::error::{Error, Result};
-use crate::live::{self, Gauge, RunProgress};
+use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
+use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
 use crate::tally::{Tallies, Tally};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
@@ -24,6 +25,8 @@ pub struct Finished {
     pub work: WorkCounters,
     /// Clients that were cut off in an event that did not end.
     pub cut_off: u32,
+    /// Reconnects: after a lost connection, or after the set number of events.
+    pub reconnects: u64,
     /// Events of an open loop that were due and never began; `None` in a closed loop.
     pub backlog: Option<u64>,
     /// Whether it ended early because it was asked to stop.
@@ -100,21 +103,40 @@ impl Session {
     /// # Errors
     /// When a thread cannot be started, a client cannot connect or a statement cannot be prepared.
     pub fn open(options: &ConnectOptions, work: &Work, cpu: Option<usize>) -> Result<Self> {
+        Self::open_with(options, work, cpu, &ClientPolicy::default())
+    }
+
+    /// As [`Session::open`], with a policy other than sysbench's.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn open_with(
+        options: &ConnectOptions,
+        work: &Work,
+        cpu: Option<usize>,
+        policy: &ClientPolicy,
+    ) -> Result<Self> {
         let Work { product, test, setup, statements, seed } = *work;
         let [Role { clients: None, pacing: Pacing::Closed, .. }] = test.roles.as_slice() else {
             return Err(Error::Roles(test.name()));
         };
         let program = Arc::new(Program::new(product, test, setup, statements));
-        let gauges: Vec<Arc<Gauge>> = (0..setup.clients.max(1)).map(|_| Arc::default()).collect();
+        let policy = Arc::new(policy.clone());
+        let gauge = || match policy.shows_latencies {
+            true => Arc::new(Gauge::with_latencies()),
+            false => Arc::default(),
+        };
+        let gauges: Vec<Arc<Gauge>> = (0..setup.clients.max(1)).map(|_| gauge()).collect();
         let open_client = |(number, gauge): (u32, &Arc<Gauge>)| {
             let (options, program) = (options.clone(), Arc::clone(&program));
-            let gauge = Arc::clone(gauge);
+            let (gauge, policy) = (Arc::clone(gauge), Arc::clone(&policy));
             ClientThread::open(number, cpu, move || {
-                Worker::connect(&options, program, seed, number, gauge)
+                Worker::connect(options, program, seed, number, gauge, policy)
             })
         };
         let clients: Vec<_> = (0..).zip(&gauges).map(open_client).collect::<Result<_>>()?;
-        let tallies = (0..clients.len()).map(|_| Tallies::new()).collect::<Result<_>>()?;
+        let tallies = clients.iter().map(|_| Tallies::new(clients.len()));
+        let tallies = tallies.collect::<Result<_>>()?;
         let stall_limit = options.timeout * TIMEOUTS_PER_STALL;
         Ok(Self { clients, tallies, elapsed: Duration::ZERO, gauges, stall_limit })
     }
@@ -123,6 +145,13 @@ impl Session {
     #[must_use]
     pub fn connection_ids(&self) -> Vec<u64> {
         self.clients.iter().map(|client| client.info.connection_id).collect()
+    }
+
+    /// The latencies of the clients, to be read while they work. There are none without
+    /// [`ClientPolicy::shows_latencies`].
+    #[must_use]
+    pub fn interval_latencies(&self) -> IntervalLatencies {
+        IntervalLatencies::new(&self.gauges)
     }
 
     /// Thread ids of the clients, by client.
@@ -182,12 +211,14 @@ impl Session {
         self.forget();
         let measured = Stretch { first_sequence: start_sequence, bound };
         let (ended, due) = self.carry_out(None, measured, Some(monitor))?;
+        let reconnects = self.tallies.iter().map(|it| it.measured.reconnects()).sum();
         let work = self.take_work()?;
         let backlog = due.map(|due| due.saturating_sub(work.events + u64::from(ended.cut_off)));
         if ended.is_broken {
             self.tallies.clear();
         }
-        Ok(Finished { work, cut_off: ended.cut_off, backlog, is_stopped: ended.is_stopped })
+        let Ended { cut_off, is_stopped, .. } = ended;
+        Ok(Finished { work, cut_off, reconnects, backlog, is_stopped })
     }
 
     /// Carries out the warm part, if there is one, and at once the measured part. The counts are added to those of the
@@ -280,7 +311,9 @@ impl Session {
         for (number, before) in before.into_iter().enumerate() {
             let (tallies, ends) = self.wait_for(number, &run, &mut watchdog, &mut is_cut)?;
             let quota = run.measured.quota(number as u32);
-            let is_short = quota < u64::MAX && tallies.measured.events() - before < quota;
+            // Where time ends a run too, a client may end in order before it has run all its events.
+            let is_counted = matches!(measured.bound, Bound::Events(_));
+            let is_short = is_counted && tallies.measured.events() - before < quota;
             self.tallies.push(tallies);
             match ends {
                 Ok(ends) => {

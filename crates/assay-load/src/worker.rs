@@ -1,26 +1,18 @@
 //! One client: a connection that runs events back to back.
 
 use std::num::NonZeroU64;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_wire::{Breaker, ConnectOptions};
+use assay_wire::{Breaker, ConnectOptions, Error as WireError};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
-use crate::error::{Error, Result, sqlstate};
+use crate::error::{Error, Result};
 use crate::live::Gauge;
+use crate::policy::{ClientPolicy, Remedy};
 use crate::prepared::PreparedConnection;
 use crate::run::{Due, Part, Run};
 use crate::tally::{Tallies, Tally};
-
-/// Errors after which an event is retried, as sysbench does. MySQL and MariaDB: record changed, lock wait timeout,
-/// deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row violates.
-const RETRIED: [u32; 6] =
-    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
-
-/// The same for a user's events: a unique key that is violated is a mistake, on every server.
-const RETRIED_OWN: [u32; 6] =
-    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
 
 /// The longest pause before a check of whether the run was stopped.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -36,6 +28,33 @@ pub(crate) struct Ends {
     pub(crate) measured: Instant,
 }
 
+/// The pause between attempts to reconnect, as in sysbench.
+const RECONNECT_EVERY: Duration = Duration::from_millis(1);
+
+/// Ends the connection that a client uses at present.
+#[derive(Clone)]
+pub(crate) struct ConnectionBreaker(Arc<Mutex<Breaker>>);
+
+impl ConnectionBreaker {
+    /// Shuts the connection down.
+    pub(crate) fn end(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).end();
+    }
+
+    fn replace(&self, breaker: Breaker) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = breaker;
+    }
+}
+
+/// The result of sending an event.
+enum Sent {
+    Whole,
+    /// It has to be started again, because of an error with this code.
+    Refused(u32),
+    /// It has to be started again on a new connection.
+    Lost,
+}
+
 /// One client and everything it reuses from event to event.
 pub(crate) struct Worker {
     number: u32,
@@ -43,30 +62,55 @@ pub(crate) struct Worker {
     connection: PreparedConnection,
     event: EventBuf,
     gauge: Arc<Gauge>,
+    policy: Arc<ClientPolicy>,
+    options: ConnectOptions,
+    program: Arc<Program>,
+    breaker: ConnectionBreaker,
+    /// Bytes sent and received on the connection that have been counted.
+    counted: (u64, u64),
+    /// Events since it connected.
+    events: u64,
 }
 
 impl Worker {
     /// Connects client `number` and prepares its statements.
     pub(crate) fn connect(
-        options: &ConnectOptions,
+        options: ConnectOptions,
         program: Arc<Program>,
         seed: u64,
         number: u32,
         gauge: Arc<Gauge>,
+        policy: Arc<ClientPolicy>,
     ) -> Result<Self> {
         // In an open loop the kernel should wake the client when an event is due, not up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let client = Client::new(Arc::clone(&program), seed, number);
-        let connection = PreparedConnection::open(options, program, number)?;
-        Ok(Self { number, client, connection, event: EventBuf::default(), gauge })
+        let mut connection = PreparedConnection::open(&options, Arc::clone(&program), number)?;
+        connection.create_scratch(number)?;
+        let breaker = ConnectionBreaker(Arc::new(Mutex::new(connection.wire.breaker())));
+        let event = EventBuf::default();
+        let (counted, events) = ((0, 0), 0);
+        Ok(Self {
+            number,
+            client,
+            connection,
+            event,
+            gauge,
+            policy,
+            options,
+            program,
+            breaker,
+            counted,
+            events,
+        })
     }
 
     pub(crate) fn connection_id(&self) -> u64 {
         u64::from(self.connection.wire.connection_id())
     }
 
-    pub(crate) fn breaker(&self) -> Breaker {
-        self.connection.wire.breaker()
+    pub(crate) fn breaker(&self) -> ConnectionBreaker {
+        self.breaker.clone()
     }
 
     pub(crate) fn unprepared(&self) -> Vec<String> {
@@ -94,13 +138,48 @@ impl Worker {
     }
 
     fn run_part(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
-        let bytes = |it: &PreparedConnection| (it.wire.bytes_sent(), it.wire.bytes_received());
-        let before = bytes(&self.connection);
+        self.counted = self.bytes();
         tally.show(&self.gauge);
         let end = self.run_events(run, part, tally);
-        let after = bytes(&self.connection);
-        tally.count_bytes(after.0 - before.0, after.1 - before.1);
+        self.count_bytes(tally);
         end
+    }
+
+    /// Bytes sent and received on the connection.
+    fn bytes(&self) -> (u64, u64) {
+        (self.connection.wire.bytes_sent(), self.connection.wire.bytes_received())
+    }
+
+    fn count_bytes(&mut self, tally: &mut Tally) {
+        let (now, before) = (self.bytes(), self.counted);
+        tally.count_bytes(now.0 - before.0, now.1 - before.1);
+        self.counted = now;
+    }
+
+    /// Replaces the connection, and prepares its statements again. Retries while the server accepts no connection.
+    /// Returns `false` if the run ends first.
+    fn reconnect(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<bool> {
+        self.count_bytes(tally);
+        // The server may then give its place to the new connection.
+        self.breaker.end();
+        loop {
+            let program = Arc::clone(&self.program);
+            match PreparedConnection::open(&self.options, program, self.number) {
+                Ok(connection) => {
+                    self.breaker.replace(connection.wire.breaker());
+                    self.connection = connection;
+                    break;
+                }
+                Err(_) if run.is_over(part, Instant::now()) => return Ok(false),
+                Err(error) if !self.policy.tries_again(&error) => return Err(error),
+                Err(_) => std::thread::sleep(RECONNECT_EVERY),
+            }
+        }
+        (self.counted, self.events) = ((0, 0), 0);
+        tally.count_reconnect();
+        tally.show(&self.gauge);
+        // A run that was cut off meanwhile has ended the former connection only.
+        Ok(!run.is_over(part, Instant::now()))
     }
 
     fn run_events(&mut self, run: &Run, part: &Part, tally: &mut Tally) -> Result<Instant> {
@@ -124,6 +203,7 @@ impl Worker {
             }
             let end = Instant::now();
             tally.count_event(end - now);
+            self.gauge.show_latency(end - now);
             if let Some(ends) = &mut tally.ends {
                 ends.push(part.since_start(end));
             }
@@ -143,11 +223,23 @@ impl Worker {
         part: &Part,
         tally: &mut Tally,
     ) -> Result<bool> {
+        if self.policy.reconnect_every.is_some_and(|every| self.events >= every.get())
+            && !self.reconnect(run, part, tally)?
+        {
+            return Ok(false);
+        }
         let mut attempt = 0;
         loop {
             self.client.write_event(sequence, attempt, &mut self.event);
-            let Some(code) = self.send_event(run, tally)? else { return Ok(true) };
-            tally.count_error(code);
+            match self.send_event(run, tally)? {
+                Sent::Whole => {
+                    self.events += 1;
+                    return Ok(true);
+                }
+                Sent::Refused(code) => tally.count_error(code),
+                Sent::Lost if self.reconnect(run, part, tally)? => {}
+                Sent::Lost => return Ok(false),
+            }
             tally.show(&self.gauge);
             if run.is_over(part, Instant::now()) {
                 return Ok(false);
@@ -156,10 +248,9 @@ impl Worker {
         }
     }
 
-    /// Sends the operations of the event. Returns the error code if the event has to be retried.
-    fn send_event(&mut self, run: &Run, tally: &mut Tally) -> Result<Option<u32>> {
+    /// Sends the operations of the event.
+    fn send_event(&mut self, run: &Run, tally: &mut Tally) -> Result<Sent> {
         self.connection.begin_event();
-        let retried = if self.connection.is_own() { &RETRIED_OWN } else { &RETRIED };
         for operation in self.event.operations() {
             if let Operation::Sleep(time) = operation {
                 let end = Instant::now() + time;
@@ -171,18 +262,28 @@ impl Worker {
             let statement = operation.statement().unwrap_or_default();
             match self.connection.send(operation) {
                 Ok(reply) => tally.count_reply(&reply),
-                Err(error) => match error.server_code() {
-                    Some(code) if retried.contains(&code) => {
-                        let given_up = self.connection.give_up_event();
-                        given_up.map_err(|cause| Error::query(b"ROLLBACK", cause))?;
-                        return Ok(Some(code));
-                    }
-                    _ => {
-                        return Err(Error::query(self.connection.sql(statement).as_bytes(), error));
-                    }
-                },
+                Err(error) => return failed(&mut self.connection, &self.policy, error, statement),
             }
         }
-        Ok(None)
+        Ok(Sent::Whole)
+    }
+}
+
+/// What an error of a statement means for the event. Makes the connection ready to start the event again.
+fn failed(
+    connection: &mut PreparedConnection,
+    policy: &ClientPolicy,
+    error: WireError,
+    statement: usize,
+) -> Result<Sent> {
+    let is_own = connection.is_own();
+    match policy.remedy(&error, is_own) {
+        Remedy::Reconnect => Ok(Sent::Lost),
+        Remedy::Fail => Err(Error::query(connection.sql(statement).as_bytes(), error)),
+        Remedy::Retry(code) => match connection.give_up_event() {
+            Ok(()) => Ok(Sent::Refused(code)),
+            Err(cause) if policy.remedy(&cause, is_own) == Remedy::Reconnect => Ok(Sent::Lost),
+            Err(cause) => Err(Error::query(b"ROLLBACK", cause)),
+        },
     }
 }

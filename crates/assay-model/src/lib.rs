@@ -25,6 +25,7 @@ mod series;
 mod setup;
 mod slice;
 mod study;
+mod suite;
 mod system;
 mod test;
 
@@ -49,7 +50,7 @@ pub use queue::{
     Broke, LowestQueries, Partitions, Preparation, QueueQueries, QueueQuery, QueueStep,
     QueueTables, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
 };
-pub use script::{Fill, Script, Step, Table};
+pub use script::{Fill, Scratch, Script, Step, Table};
 pub use secret::{
     Login, address_without_login, login, masked, may_be_secret, without_logins, without_secrets,
 };
@@ -63,6 +64,7 @@ pub use study::{
     AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Host, Instance,
     PlannedCell, Run, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
+pub use suite::{OltpOptions, RandType, Suite};
 pub use system::{Engine, Origin, Product, SystemSpec};
 pub use test::{
     Class, Definition, Group, Pacing, PlanningFacts, Role, Schema, StartFrom, Test, TestSet, Unit,

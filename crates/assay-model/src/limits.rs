@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 /// Clients of a setup.
-pub const CLIENTS: RangeInclusive<u32> = 1..=1024;
+pub const CLIENTS: RangeInclusive<u32> = 1..=4096;
 
 /// Tables of a setup.
 pub const TABLES: RangeInclusive<u32> = 1..=1000;
@@ -109,4 +109,20 @@ pub mod queue {
 
     /// Seconds for which a transaction stays open.
     pub const TRANSACTION_S: RangeInclusive<u32> = 1..=86_400;
+}
+
+/// Bounds on the options of sysbench's scripts.
+pub mod oltp {
+    use std::ops::RangeInclusive;
+
+    /// Repetitions of a statement in an event.
+    pub const TIMES: RangeInclusive<u32> = 0..=10_000;
+    /// Rows that an event deletes and inserts again.
+    pub const DELETE_INSERTS: RangeInclusive<u32> = 0..=100;
+    /// Values in a list, and ranges in a statement: a prepared statement has at most 65,535 parameters.
+    pub const LISTED: RangeInclusive<u32> = 1..=30_000;
+    /// Values in a range.
+    pub const RANGE: RangeInclusive<u32> = 1..=1_000_000_000;
+    /// Distance of the ends of a range.
+    pub const DELTA: RangeInclusive<u32> = 0..=1_000_000_000;
 }

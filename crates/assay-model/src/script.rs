@@ -17,6 +17,19 @@ pub struct Script {
     /// The kinds of events of a workload that a user wrote, which has nothing else; empty for all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mix: Vec<Transaction>,
+    /// A table that each client creates for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<Scratch>,
+}
+
+/// A table that a client creates before a run, replacing one that an earlier run left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scratch {
+    /// Its name, in which `sbtest` stands for `sbtest` and the number of the client, from 1.
+    pub name: String,
+    /// The names of its columns, with their types as SQL.
+    pub columns: Vec<(String, String)>,
 }
 
 /// A statement of an event.
@@ -49,6 +62,8 @@ pub enum Table {
     Same,
     /// Fixed: client number modulo tables, plus 1.
     OfClient,
+    /// The client's own [`Scratch`].
+    Scratch,
 }
 
 /// One or more parameters.
@@ -65,6 +80,11 @@ pub enum Fill {
     Hot(u32),
     /// A fresh string of this many groups of digits.
     Digits(usize),
+    /// This many draws over the client's part of the rows. Client t of T has those from t × rows / T up to that plus
+    /// rows / T, where rows / T is rounded down.
+    InPart(u32),
+    /// The text of this many rows `(n, n)`, where n counts the rows of the client from 1. Only where text is sent.
+    Rows(u32),
 }
 
 impl Step {
@@ -83,8 +103,8 @@ impl Fill {
     #[must_use]
     pub fn count(self) -> u32 {
         match self {
-            Self::Drawn(count) | Self::Hot(count) => count,
-            Self::Again | Self::Plus(_) | Self::Digits(_) => 1,
+            Self::Drawn(count) | Self::InPart(count) | Self::Hot(count) => count,
+            Self::Again | Self::Plus(_) | Self::Digits(_) | Self::Rows(_) => 1,
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The effort of each preset, and what the user set in its place.
 
 use assay_model::limits::{SLICE_MS, TURNS};
-use assay_model::{Experiment, Preset};
+use assay_model::{Experiment, Preset, Suite};
 
 use crate::error::Error;
-use crate::limits::{BLOCKS, ROUNDS, in_range};
+use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
 use crate::request::Request;
 use crate::units::duration_text;
 
@@ -33,6 +33,10 @@ pub(crate) struct Effort {
 /// The preset's effort with what the user set in its place.
 pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
     let preset = preset_effort(request.preset, cpus);
+    let preset = match request.suite {
+        Suite::Micro => preset,
+        Suite::Oltp => Effort { clients: sweep(cpus), ..preset },
+    };
     for (option, seconds) in [
         ("--slice", request.slice_s),
         ("--write-slice", request.write_slice_s),
@@ -64,6 +68,12 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> Result<Effort, Error> {
         rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), &ROUNDS)?,
         ..preset
     })
+}
+
+/// The client counts of a sweep: powers of two, up to twice the number of CPUs or a little less.
+fn sweep(cpus: u32) -> Vec<u32> {
+    let counts = std::iter::successors(Some(1_u32), |count| count.checked_mul(2));
+    counts.take_while(|count| *count <= cpus.saturating_mul(2).min(*CLIENTS.end())).collect()
 }
 
 /// A slice may last this long whatever the budget, seconds.

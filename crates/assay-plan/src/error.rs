@@ -23,14 +23,14 @@ pub enum Error {
     #[error("a comparison needs a base and at least one other system")]
     TooFewSystems,
     /// A glob that selects nothing.
-    #[error("`{}` matches none of the {count} tests {}", shortened(glob), of_suite(*is_own, *count))]
+    #[error("`{}` matches none of the {count} tests {}", shortened(glob), suite.words(*count))]
     NoSuchTest {
         /// The text as typed.
         glob: String,
         /// Number of the tests searched.
         count: usize,
-        /// Whether they are those of a user's workload.
-        is_own: bool,
+        /// Which tests were searched.
+        suite: SearchedTests,
         /// The nearest test name, or what to do instead.
         hint: Option<String>,
     },
@@ -68,6 +68,9 @@ pub enum Error {
         /// The allowed range.
         why: String,
     },
+    /// Options that do not work together.
+    #[error("{0}")]
+    Conflict(&'static str),
     /// More of something than a study may have.
     #[error("{} {what} are too many: a study may have {}", thousands(*.count as u64), thousands(*.most as u64))]
     TooMany {
@@ -185,8 +188,25 @@ const MORE_DISK: &str = "`assay cache clean --unused 1h` frees everything not us
 const MORE_MEMORY: &str = "fewer systems need less, and so do smaller caches if options set them, \
                            such as `innodb_buffer_pool_size`";
 
-fn of_suite(is_own: bool, count: usize) -> String {
-    if is_own { "of the workload".to_owned() } else { format!("in set {count}") }
+/// The collection in which a test was searched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchedTests {
+    /// A published set.
+    Set,
+    /// The scripts of sysbench.
+    Oltp,
+    /// Those of a user's workload.
+    Own,
+}
+
+impl SearchedTests {
+    fn words(self, count: usize) -> String {
+        match self {
+            Self::Set => format!("in set {count}"),
+            Self::Oltp => "of suite oltp".to_owned(),
+            Self::Own => "of the workload".to_owned(),
+        }
+    }
 }
 
 fn told(why: &Refusal) -> String {
@@ -224,10 +244,11 @@ impl Hint for Error {
             Self::TooFewSystems => {
                 vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
             }
-            Self::NoSuchTest { hint, is_own, .. } => {
-                let all = match is_own {
-                    true => "`assay tests --workload FILE` lists them",
-                    false => "`assay tests --set 47` lists all tests",
+            Self::NoSuchTest { hint, suite, .. } => {
+                let all = match suite {
+                    SearchedTests::Own => "`assay tests --workload FILE` lists them",
+                    SearchedTests::Oltp => "`assay tests --suite oltp` lists them",
+                    SearchedTests::Set => "`assay tests --set 47` lists all tests",
                 };
                 hint.iter().cloned().chain([all.to_owned()]).collect()
             }

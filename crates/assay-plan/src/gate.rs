@@ -1,11 +1,12 @@
 //! The limits of a gate: from words to a limit for each cell.
 
-use assay_model::{Gate, PlannedCell, Test, TestSet};
-use assay_workloads::tests_of;
+use assay_model::{Gate, OltpOptions, PlannedCell, Test, TestSet};
+use assay_workloads::{oltp_tests, test_by_name, tests_of};
 use regex_lite::Regex;
 
 use crate::error::Error;
 use crate::request::GateRequest;
+use crate::sysbench::is_script;
 use crate::tests_glob::{bounded_patterns, matcher_in};
 use crate::units::parse_percent;
 
@@ -34,14 +35,19 @@ impl Scope {
 }
 
 /// The limit of each cell. The last limit that applies to a test counts; without one, the default does. A limit may
-/// name a test of the set that the study leaves out.
+/// name a microbenchmark of the set, or a script, that the study leaves out.
 ///
 /// # Errors
 /// [`Error::Glob`], [`Error::NoSuchTest`], [`Error::TooMany`].
 pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> Result<Gate, Error> {
-    let mut own: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
-    own.retain(|test| test.own().is_some());
-    let tests = if own.is_empty() { tests_of(set) } else { own };
+    let mut tests: Vec<Test> = cells.iter().map(|cell| cell.id.test).collect();
+    let is_micro = |test: &Test| test_by_name(test.name()) == Some(*test);
+    let is_script = |test: &Test| test.own().is_none() && is_script(test.name());
+    if tests.iter().all(is_micro) {
+        tests = tests_of(set);
+    } else if tests.iter().all(is_script) {
+        tests = oltp_tests(&OltpOptions::default());
+    }
     let limits = limits(request, set, &tests)?;
     let margin = |cell: &PlannedCell| {
         let applies = limits.iter().rfind(|(scope, _)| scope.has(cell.id.test, set));
@@ -58,8 +64,8 @@ fn limits(request: &GateRequest, set: TestSet, tests: &[Test]) -> Result<Vec<(Sc
 }
 
 /// Checks the tests that a limit names.
-pub(crate) fn check_scope(text: &str, set: TestSet) -> Result<(), Error> {
-    Scope::of(text, set, &tests_of(set)).map(drop)
+pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> Result<(), Error> {
+    Scope::of(text, set, tests).map(drop)
 }
 
 /// Reads `GLOB-OR-GROUP=PERCENT`. Names of tests may have an equals sign, so the last one counts.

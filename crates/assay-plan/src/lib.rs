@@ -33,7 +33,7 @@ mod workload;
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use document::FileError;
 pub use effort::longest_slice_s;
-pub use error::{Error, Refusal};
+pub use error::{Error, Refusal, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory};
 pub use gate::{gate, parse_limit};
 pub use order::{connect_order, round_order, start_order};
@@ -46,6 +46,7 @@ pub use request::{GateRequest, InsertBench, Request, SetupRequest, SystemRequest
 pub use sequence::{Step, sequence};
 pub use size::{cache_mb, largest, log_mb};
 pub use study_file::{read_study, shell_quoted, write_study};
+pub use sysbench::is_script;
 pub use system_name::{check_system, parse_engine, parse_system, repository_login};
 pub use tests_glob::{select_of, select_tests};
 pub use units::{parse_clients, parse_count, parse_duration_s, parse_percent};

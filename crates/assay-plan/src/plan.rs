@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OwnData, PlannedCell, Setup, Study,
-    SystemSpec, Test, WORKLOAD_VERSION,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PlannedCell,
+    Setup, Study, Suite, SystemSpec, Test, WORKLOAD_VERSION,
 };
-use assay_workloads::tests_of;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
@@ -28,7 +27,7 @@ use crate::url::parse_url;
 /// # Errors
 /// Any [`Error`]: names that cannot be read, numbers that make no sense, a machine that is too small.
 pub fn plan(request: &Request, machine: MachineFacts) -> Result<Plan, Error> {
-    plan_of(request, machine, tests_of(request.set))
+    plan_of(request, machine, request.shipped_tests())
 }
 
 /// The same with tests of any definition: those that the request selects from `suite`, in their order.
@@ -49,6 +48,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         let (option, value) = ("--preset", request.preset.word().to_owned());
         return Err(Error::OutOfRange { option, value, why: why.to_owned() });
     }
+    check_suite(request, &effort)?;
     let systems = systems(request, effort.twin)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
@@ -114,6 +114,21 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Plan { systems, source: request.source.clone(), study })
+}
+
+/// Refuses options that conflict with the suite or the preset.
+fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
+    let is_published = effort.experiment == Experiment::Sequential;
+    let conflict = if request.suite == Suite::Micro && request.oltp != OltpOptions::default() {
+        "options such as `--range-size` need `--suite oltp`"
+    } else if request.suite == Suite::Oltp && is_published {
+        "preset `published` runs only microbenchmarks"
+    } else if request.check && is_published {
+        "`--check` does not work with preset `published`"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Conflict(conflict))
 }
 
 /// The system in words that may be kept and shown: a URL without its password.
@@ -208,6 +223,11 @@ fn own_setups(
         let why = "it reproduces published studies, which have the published tests".to_owned();
         let (option, value) = ("--preset", request.preset.word().to_owned());
         return Err(Error::OutOfRange { option, value, why });
+    }
+    if request.check {
+        return Err(Error::Conflict(
+            "`--check` works only on sysbench's tables, not on those of a workload",
+        ));
     }
     for asked in &request.setups {
         let given = [("--tables", asked.tables), ("--rows", asked.rows)];

@@ -3,7 +3,8 @@
 //! An option is a field of [`Request`]: its name is the key in study files, and its type says how it is read
 //! there.
 
-use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
+use assay_model::{CpuPlacement, IdKey, OltpOptions, Preset, StatementMode, Suite, Test, TestSet};
+use assay_workloads::{oltp_tests, tests_of};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::{duration_text, percent_text};
@@ -26,10 +27,16 @@ pub struct Request {
     /// The Insert Benchmark instead of the published tests.
     #[serde(skip)]
     pub insert_bench: Option<InsertBench>,
+    /// The options of sysbench's scripts, if those are the suite.
+    #[serde(skip)]
+    pub oltp: OltpOptions,
     /// The amount of effort.
     pub preset: Preset,
     /// The file with the user's own workload, instead of the published tests.
     pub workload: Option<String>,
+    /// The collection of tests.
+    #[serde(skip_serializing_if = "is_default")]
+    pub suite: Suite,
     /// The published selection of tests.
     #[serde(serialize_with = "set_size")]
     pub set: TestSet,
@@ -46,6 +53,9 @@ pub struct Request {
     pub twin: Option<bool>,
     /// Seed of every random choice.
     pub seed: u64,
+    /// Whether answers of servers are checked.
+    #[serde(skip_serializing_if = "is_default")]
+    pub check: bool,
     /// The CPUs on which clients and servers run.
     pub placement: Option<CpuPlacement>,
     /// The way in which statements are sent.
@@ -110,6 +120,15 @@ impl Request {
     #[must_use]
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
+    }
+
+    /// The tests to select from, unless there is a workload file.
+    #[must_use]
+    pub fn shipped_tests(&self) -> Vec<Test> {
+        match self.suite {
+            Suite::Micro => tests_of(self.set),
+            Suite::Oltp => oltp_tests(&self.oltp),
+        }
     }
 }
 

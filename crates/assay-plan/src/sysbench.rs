@@ -1,6 +1,8 @@
 //! sysbench's scripts, and the tests that do the same work.
 
-/// Scripts that do the work of a test, with sysbench's defaults.
+use assay_workloads::OLTP_SCRIPTS;
+
+/// Scripts that do the work of a microbenchmark, with sysbench's defaults.
 const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_point_select", "point-query"),
     ("oltp_read_only", "read-only_range=100"),
@@ -12,25 +14,15 @@ const SCRIPTS: [(&str, &str); 8] = [
     ("oltp_insert", "insert"),
 ];
 
-/// Scripts without a corresponding test, and the nearest alternative.
-const OTHERS: [(&str, &str); 3] = [
-    (
-        "select_random_points",
-        "no test reads random points by `k`; `random-points_range=10` reads them by `id`",
-    ),
-    (
-        "select_random_ranges",
-        "no test counts in several ranges; `read-only-count` counts in one, `range-covered-si` reads one by `k`",
-    ),
-    (
-        "bulk_insert",
-        "no test inserts in bulk; `assay load` reports how many rows per second it loaded",
-    ),
-];
-
 /// The script as sysbench calls it, without `.lua`. `-` means the same as `_`.
-fn script(word: &str) -> String {
+pub(crate) fn script(word: &str) -> String {
     word.strip_suffix(".lua").unwrap_or(word).replace('-', "_").to_ascii_lowercase()
+}
+
+/// Whether the word is the name of a script of sysbench, with or without `.lua`.
+#[must_use]
+pub fn is_script(word: &str) -> bool {
+    OLTP_SCRIPTS.contains(&script(word).as_str())
 }
 
 /// The test that does the same work as a script of sysbench.
@@ -46,8 +38,8 @@ pub(crate) fn scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Advice for a script without a corresponding test.
 pub(crate) fn script_hint(word: &str) -> Option<String> {
-    let script = script(word);
-    OTHERS.into_iter().find(|(name, _)| *name == script).map(|(_, hint)| hint.to_owned())
+    let is_alone = is_script(word) && test_of_script(word).is_none();
+    is_alone.then(|| "`--suite oltp` includes this sysbench script".to_owned())
 }
 
 #[cfg(test)]

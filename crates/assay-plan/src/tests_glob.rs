@@ -4,7 +4,7 @@ use assay_model::{Test, TestSet};
 use assay_workloads::tests_of;
 use regex_lite::Regex;
 
-use crate::error::Error;
+use crate::error::{Error, SearchedTests};
 use crate::glob;
 use crate::limits::at_most;
 use crate::nearest::nearest;
@@ -49,23 +49,29 @@ pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error>
 
 /// The matcher of a pattern, which matches one of `tests` at least.
 pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
-    let matcher = matcher(text).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;
+    let matcher = matcher(text, tests).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;
     if tests.iter().any(|test| matcher.is_match(test.name())) {
         return Ok(matcher);
     }
-    Err(no_such_test(sysbench::test_of_script(text).unwrap_or(text), tests))
+    Err(no_such_test(text, tests))
 }
 
-/// The matcher of a pattern, or why the pattern cannot be read.
-fn matcher(text: &str) -> Result<Regex, String> {
+/// The matcher of a pattern, or why the pattern cannot be read. The name of a sysbench script stands for the
+/// microbenchmark that does its work, unless the script is one of the tests.
+fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
     let length = text.chars().count();
     if length > LENGTH_MAX {
         return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
+    let script = sysbench::script(text);
+    if tests.iter().any(|test| test.name == script) {
+        return glob::regex(&script);
+    }
     glob::regex(sysbench::test_of_script(text).unwrap_or(text))
 }
 
-fn no_such_test(glob: &str, tests: &[Test]) -> Error {
+fn no_such_test(text: &str, tests: &[Test]) -> Error {
+    let glob = sysbench::test_of_script(text).unwrap_or(text);
     let hint = sysbench::script_hint(glob).or_else(|| {
         // A mistyped name of a sysbench script is closest to another script, not to a test.
         let scripts =
@@ -81,8 +87,12 @@ fn no_such_test(glob: &str, tests: &[Test]) -> Error {
         let name = nearest(glob, tests.iter().map(|test| test.name()))?;
         Some(format!("did you mean `{name}`"))
     });
-    let is_own = tests.iter().any(|test| test.own().is_some());
-    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), is_own, hint }
+    let suite = match tests.first() {
+        Some(test) if test.own().is_some() => SearchedTests::Own,
+        Some(test) if sysbench::is_script(test.name()) => SearchedTests::Oltp,
+        _ => SearchedTests::Set,
+    };
+    Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }
 }
 
 #[cfg(test)]
@@ -143,7 +153,7 @@ mod tests {
         let error = select_tests(TestSet::Set32, &["oltp_point_selct".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("`point-query`"), "{:?}", error.hints());
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
-        assert!(error.hints()[0].contains("assay load"), "{error}");
+        assert!(error.hints()[0].contains("--suite oltp"), "{error}");
         assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));
     }
 }

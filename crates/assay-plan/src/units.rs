@@ -83,7 +83,7 @@ pub fn parse_count(text: &str) -> Result<u32, Error> {
 pub fn parse_clients(text: &str) -> Result<Vec<u32>, Error> {
     let fail = || Error::Unreadable {
         value: text.to_owned(),
-        what: "a number of clients from 1 to 1,024, such as `8`, or a range of them, such as `1-8`",
+        what: "a number of clients from 1 to 4,096, such as `8`, or a range of them, such as `1-8`",
     };
     // The plan refuses a number that is out of range, and says so.
     if let Ok(count) = text.parse() {

@@ -8,6 +8,7 @@ use crate::view::gate::Gate;
 use crate::view::groups::GroupRow;
 use crate::view::insert_bench::InsertBench;
 use crate::view::shaded::ShadedTable;
+use crate::view::sweep::Sweep;
 use crate::view::tests::{TestRow, TestSection, Tests};
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol, sentence, title};
 
@@ -36,6 +37,7 @@ pub(crate) fn render(report: &Report) -> String {
     sections.extend(undecided.map(|list| folded("Undecided, and what would help", &list)));
     sections.extend(report.insert_bench.iter().flat_map(insert_bench));
     sections.extend(groups(report));
+    sections.extend(report.sweep.iter().flat_map(sweep));
     sections.extend(report.tests.sections.iter().map(|section| tests(report, section)));
     sections.push(legend(report));
     let changes = list(report.changes().iter().map(|change| escaped(&change.line())));
@@ -168,6 +170,15 @@ fn insert_bench(bench: &InsertBench) -> Vec<String> {
     sections
 }
 
+/// Throughput and response times by client count.
+fn sweep(sweep: &Sweep) -> Vec<String> {
+    let table = |shown: &ShadedTable| {
+        let note = escaped(&sentence(&shown.note));
+        folded(&title_case(&shown.title), &format!("{note}\n\n{}", shaded(shown)))
+    };
+    sweep.tables.iter().map(table).collect()
+}
+
 /// Tables with the same note, behind a title.
 fn folded_tables(title: &str, tables: &[ShadedTable]) -> Option<String> {
     let note = escaped(&sentence(&tables.first()?.note));
@@ -184,7 +195,7 @@ fn title_case(text: &str) -> String {
 }
 
 fn shaded(shown: &ShadedTable) -> String {
-    let mut columns = vec![Column::left("system")];
+    let mut columns = vec![Column::left(shown.corner)];
     columns.extend(shown.columns.iter().map(|name| Column::right(name.clone())));
     let rows = shown.rows.iter().map(|row| {
         let cells = row.cells.iter().map(|cell| cell.text.clone());

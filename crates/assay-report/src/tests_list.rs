@@ -1,6 +1,6 @@
 //! The tests of a set: `assay tests`.
 
-use assay_model::{Class, StartFrom, Test, TestSet, counted};
+use assay_model::{Class, StartFrom, Suite, Test, TestSet, counted};
 use serde::Serialize;
 
 use crate::data::json;
@@ -27,6 +27,8 @@ pub struct ListedTest {
 pub enum ListedFrom<'a> {
     /// A published set.
     Set(TestSet),
+    /// The scripts of sysbench.
+    Oltp,
     /// A user's workload file.
     Workload(&'a str),
 }
@@ -36,7 +38,7 @@ impl ListedFrom<'_> {
     fn set(self) -> TestSet {
         match self {
             Self::Set(set) => set,
-            Self::Workload(_) => TestSet::default(),
+            Self::Oltp | Self::Workload(_) => TestSet::default(),
         }
     }
 }
@@ -44,6 +46,8 @@ impl ListedFrom<'_> {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suite: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     set: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,11 +69,12 @@ struct TestRow<'a> {
 #[must_use]
 pub fn tests_json(from: ListedFrom<'_>, list: &[ListedTest]) -> String {
     let tests = list.iter().map(|listed| part(from.set(), listed)).collect();
-    let (set, workload) = match from {
-        ListedFrom::Set(set) => (Some(set.len()), None),
-        ListedFrom::Workload(name) => (None, Some(name)),
+    let (suite, set, workload) = match from {
+        ListedFrom::Set(set) => (None, Some(set.len()), None),
+        ListedFrom::Oltp => (Some(Suite::Oltp.word()), None, None),
+        ListedFrom::Workload(name) => (None, None, Some(name)),
     };
-    json::text(&Document { schema: SCHEMA, set, workload, tests })
+    json::text(&Document { schema: SCHEMA, suite, set, workload, tests })
 }
 
 fn part(set: TestSet, listed: &ListedTest) -> TestRow<'_> {
@@ -106,6 +111,7 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
             let size = set.len();
             format!("{count} of the {size} tests of `--set {size}`, in the order they run")
         }
+        ListedFrom::Oltp => format!("{} of `--suite oltp`", counted(count as u64, "script")),
         ListedFrom::Workload(name) => {
             format!("{} of workload `{name}`", counted(count as u64, "test"))
         }
@@ -115,6 +121,9 @@ pub fn tests_text(from: ListedFrom<'_>, list: &[ListedTest], options: &TextOptio
     }
     let how = match from {
         ListedFrom::Set(_) => "`assay compare BASE OTHER --tests 'point*,scan'`",
+        ListedFrom::Oltp => {
+            "`assay compare BASE OTHER --suite oltp --tests 'oltp_read*,bulk_insert'`"
+        }
         ListedFrom::Workload(_) => "`assay compare BASE OTHER --workload FILE --tests 'GLOB,...'`",
     };
     lines.push(format!("  to run some of them: {how}"));

@@ -74,6 +74,7 @@ fn json_path(column: &str) -> String {
     match column {
         "qps" | "qps_low" | "qps_high" | "rqps" | "rqps_low" | "rqps_high" | "cpu_ratio"
         | "cpu_ratio_low" | "cpu_ratio_high" => interval(column),
+        "latency_avg_us" => "/latency_us/avg".into(),
         "latency_p50_us" => "/latency_us/p50".into(),
         "latency_p95_us" => "/latency_us/p95".into(),
         "latency_p99_us" => "/latency_us/p99".into(),

@@ -33,8 +33,16 @@ pub fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 {
         let rounds = f64::from(ROUNDS_MIN);
         events = events.min(deletable(study, cell.id.setup) / (rounds * with_warm(cell)));
     }
-    events.max(EVENTS_MIN * f64::from(cell.id.setup.clients)).ceil() as u64
+    events.max(least(cell) * f64::from(cell.id.setup.clients)).ceil() as u64
 }
+
+/// The least number of events of each client. An event that changes many rows takes long.
+fn least(cell: &PlannedCell) -> f64 {
+    if cell.id.test.planning.rows_per_event >= MANY_ROWS { 1.0 } else { EVENTS_MIN }
+}
+
+/// Rows of an event that takes as long as many others.
+const MANY_ROWS: u32 = 1000;
 
 /// Geometric mean of the rates that are above 0, in their unit; 0 if there are none.
 #[must_use]

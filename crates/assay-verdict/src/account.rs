@@ -64,6 +64,8 @@ impl ServerPerOp {
 /// Latency of events, microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
+    /// Mean.
+    pub mean: f64,
     /// Median.
     pub p50: f64,
     /// 95th percentile.
@@ -175,13 +177,17 @@ impl Account {
 pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Latency> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
     let mut deserializer = Deserializer::new();
+    let (mut events, mut ns) = (0_u64, 0.0);
     for slice in slices {
+        events = events.saturating_add(slice.work.events);
+        ns += slice.work.event_ns_sum as f64;
         let histogram: Histogram<u64> =
             deserializer.deserialize(&mut slice.work.latency_hdr.as_slice()).ok()?;
         merged.add(histogram).ok()?;
     }
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-    (!merged.is_empty()).then(|| Latency {
+    (!merged.is_empty() && events > 0).then(|| Latency {
+        mean: ns / 1e3 / events as f64,
         p50: us(merged.value_at_quantile(0.50)),
         p95: us(merged.value_at_quantile(0.95)),
         p99: us(merged.value_at_quantile(0.99)),

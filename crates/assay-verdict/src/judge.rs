@@ -174,6 +174,7 @@ fn described(
         group: planned.id.test.group(record.study.set),
         system,
         qps: None,
+        tps: events_per_second(judged),
         rqps: None,
         verdict: Verdict::Undecided,
         beyond_threshold: None,
@@ -196,6 +197,12 @@ fn described(
         doubt: None,
         why: None,
     }
+}
+
+fn events_per_second(slices: &[&Slice]) -> Option<f64> {
+    let events: f64 = slices.iter().map(|slice| slice.work.events as f64).sum();
+    let ns: f64 = slices.iter().map(|slice| slice.work.elapsed_ns as f64).sum();
+    (ns > 0.0).then(|| events / (ns / 1e9))
 }
 
 fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> SystemSummary {

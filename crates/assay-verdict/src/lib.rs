@@ -3,6 +3,7 @@
 //! [`judge`] works on finished and unfinished studies alike; the same record gives the same judgement.
 
 mod account;
+mod active;
 mod cell;
 mod crossover;
 mod effect;
@@ -25,6 +26,7 @@ mod why;
 use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
+pub use active::{ActiveSecond, active_seconds};
 pub use cell::QUIET_SHARE;
 pub use crossover::Crossover;
 pub use effect::BLOCK_SD;
@@ -70,6 +72,8 @@ pub struct CellJudgement {
     pub system: usize,
     /// Operations per second.
     pub qps: Option<Estimate>,
+    /// Events per second: all events of the slices that the verdict uses, divided by the total time of these slices.
+    pub tps: Option<f64>,
     /// Operations per second divided by those of the base; `None` for the base.
     pub rqps: Option<Estimate>,
     /// Verdict on `rqps`. The base is `same` as itself.

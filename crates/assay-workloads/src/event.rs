@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_model::{Fill, Table};
 
-use crate::decimal::push_integer;
+use crate::decimal::{push_decimal, push_integer};
 use crate::mix::{Kind, KindStep};
 use crate::program::{Pattern, Program, Recipe};
 use crate::random::{Stream, mix, mix_word};
@@ -22,6 +22,8 @@ pub struct EventBuf {
     variables: Vec<Value>,
     /// Their values before a repeated statement; kept for its memory.
     before: Vec<Value>,
+    /// Rows that all events so far have added to the client's own table.
+    rows_added: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -92,7 +94,7 @@ impl<'a> Iterator for Arguments<'a> {
     fn next(&mut self) -> Option<Argument<'a>> {
         self.values.next().map(|value| match value {
             Value::Int(value) => Argument::Int(*value),
-            Value::Text(range) => Argument::Text(&self.bytes[range.clone()]),
+            Value::Text(range) | Value::Rows(range) => Argument::Text(&self.bytes[range.clone()]),
             Value::Null => Argument::Null,
             Value::Kept(place) => Argument::Kept(*place),
         })
@@ -156,6 +158,7 @@ impl EventBuf {
             match value {
                 Value::Int(value) => push_integer(&mut self.bytes, *value),
                 Value::Null | Value::Kept(_) => self.bytes.extend_from_slice(b"NULL"),
+                Value::Rows(range) => self.bytes.extend_from_within(range.clone()),
                 Value::Text(range) => {
                     self.bytes.push(b'\'');
                     self.bytes.extend_from_within(range.clone());
@@ -167,6 +170,21 @@ impl EventBuf {
         start..self.bytes.len()
     }
 
+    /// Appends the text of so many new rows and returns its place.
+    fn push_rows(&mut self, count: u32) -> Range<usize> {
+        let start = self.bytes.len();
+        for number in self.rows_added + 1..=self.rows_added + u64::from(count) {
+            let before: &[u8] = if self.bytes.len() == start { b"(" } else { b", (" };
+            self.bytes.extend_from_slice(before);
+            push_decimal(&mut self.bytes, number);
+            self.bytes.extend_from_slice(b", ");
+            push_decimal(&mut self.bytes, number);
+            self.bytes.push(b')');
+        }
+        self.rows_added += u64::from(count);
+        start..self.bytes.len()
+    }
+
     fn clear(&mut self) {
         self.operations.clear();
         self.values.clear();
@@ -175,7 +193,8 @@ impl EventBuf {
     }
 }
 
-/// One client of a program. Its requests are a pure function of seed, test, client number and sequence number.
+/// One client of a program. Its requests are a pure function of seed, test, client number and sequence number, except
+/// that the rows that it adds to a table of its own are numbered on from event to event.
 #[derive(Debug, Clone)]
 pub struct Client {
     program: Arc<Program>,
@@ -191,6 +210,8 @@ struct Draws<'a> {
     last: u32,
     /// Zero-based number of the table last used.
     table: usize,
+    /// The number of the client.
+    client: u32,
 }
 
 impl Client {
@@ -211,8 +232,13 @@ impl Client {
         if self.program.is_own() {
             return write_own(&self.program.mix, key, event);
         }
-        let mut draws =
-            Draws { program: &self.program, stream: Stream::new(key), last: 1, table: 0 };
+        let mut draws = Draws {
+            program: &self.program,
+            stream: Stream::new(key),
+            last: 1,
+            table: 0,
+            client: self.number,
+        };
         for recipe in &self.program.recipe {
             draws.table = self.choose_table(recipe, &mut draws);
             for _ in 0..recipe.times {
@@ -227,6 +253,7 @@ impl Client {
             Table::Drawn => draws.stream.below(u64::from(self.program.tables)) as usize,
             Table::Same => draws.table,
             Table::OfClient => (self.number % self.program.tables) as usize,
+            Table::Scratch => (self.number % self.program.clients) as usize,
         }
     }
 }
@@ -253,6 +280,17 @@ impl Draws<'_> {
                     self.last = self.program.draw.draw(&mut self.stream);
                     event.values.push(Value::Int(i64::from(self.last)));
                 }
+            }
+            Fill::InPart(count) => {
+                let part = &self.program.part;
+                for _ in 0..count {
+                    self.last = part.first_of(self.client) + part.draw.draw(&mut self.stream);
+                    event.values.push(Value::Int(i64::from(self.last)));
+                }
+            }
+            Fill::Rows(count) => {
+                let rows = event.push_rows(count);
+                event.values.push(Value::Rows(rows));
             }
             Fill::Again => event.values.push(Value::Int(i64::from(self.last))),
             Fill::Plus(span) => {

@@ -227,7 +227,9 @@ mod tests {
         let (source, mut stream, mut bytes) = (Source::new(generator), Stream::new(7), Vec::new());
         let mut value = |row| match source.value(row, &mut stream, &mut bytes) {
             Value::Int(number) => number.to_string(),
-            Value::Text(range) => String::from_utf8(bytes[range].to_vec()).unwrap(),
+            Value::Text(range) | Value::Rows(range) => {
+                String::from_utf8(bytes[range].to_vec()).unwrap()
+            }
             Value::Null | Value::Kept(_) => "NULL".to_owned(),
         };
         (0..count).map(&mut value).collect()

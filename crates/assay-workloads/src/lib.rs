@@ -4,6 +4,7 @@
 //! Everything random is a pure function of a seed and of its coordinates: row *i* of table *t*, or event *n* of client
 //! *c* in a test. So all systems of a study get the same data and the same requests, whatever their speed.
 
+mod answers;
 mod content;
 mod csv_rows;
 mod decimal;
@@ -12,6 +13,7 @@ mod distribution;
 mod event;
 mod generate;
 mod mix;
+mod oltp;
 mod outline;
 mod own_rows;
 mod program;
@@ -26,9 +28,11 @@ mod suite;
 mod text;
 mod value;
 
+pub use answers::{Answer, LoadedData, is_ordered};
 pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
+pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use outline::outline;
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;

@@ -1,7 +1,7 @@
 //! A test prepared for one product and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Distribution, Fill, Product, Setup, StatementMode, Step, Table, Test,
+    Definition, Distribution, Fill, Product, Scratch, Setup, StatementMode, Step, Table, Test,
 };
 
 use crate::distribution::Sampler;
@@ -16,7 +16,10 @@ pub struct Program {
     pub(crate) recipe: Vec<Recipe>,
     pub(crate) tables: u32,
     pub(crate) rows: u32,
+    pub(crate) clients: u32,
     pub(crate) draw: Sampler,
+    pub(crate) part: ClientPart,
+    scratch: Option<Scratch>,
     /// The kinds of events of a user's workload; empty for all others, which have a recipe.
     pub(crate) mix: Vec<Kind>,
     statements: Vec<Statement>,
@@ -60,7 +63,7 @@ impl Program {
         statements: StatementMode,
     ) -> Self {
         let script = test.roles.get(role).map(|role| &role.script);
-        let tables = setup.tables.max(1);
+        let (tables, clients) = (setup.tables.max(1), setup.clients.max(1));
         let rows = script.and_then(|script| script.rows).unwrap_or(setup.rows).max(1);
         let draw = script.map_or(Distribution::Uniform, |script| script.draw);
         let mut program = Self {
@@ -68,12 +71,16 @@ impl Program {
             recipe: Vec::new(),
             tables,
             rows,
+            clients,
             draw: Sampler::new(draw, 1, rows),
+            part: ClientPart::new(draw, rows, clients),
+            scratch: script.and_then(|script| script.scratch.clone()),
             mix: Vec::new(),
             statements: Vec::new(),
         };
         for step in script.iter().flat_map(|script| &script.steps) {
-            program.add(product, step, step.text || statements == StatementMode::Text);
+            let as_text = step.text || statements == StatementMode::Text;
+            program.add(product, step, as_text);
         }
         if let Some(script) = script {
             program.mix = kinds(product, &script.mix, statements, &mut program.statements);
@@ -87,17 +94,32 @@ impl Program {
         !self.mix.is_empty()
     }
 
+    /// Whether its events add rows to a table of the client's own.
+    pub(crate) fn adds_rows(&self) -> bool {
+        self.scratch.is_some()
+    }
+
     /// Every statement, on every table; operations refer to them by index.
     #[must_use]
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
+    /// The table that client `number` creates when it connects: its name and the definitions of its columns.
+    #[must_use]
+    pub fn scratch(&self, number: u32) -> Option<(String, &[(String, String)])> {
+        let scratch = self.scratch.as_ref()?;
+        Some((numbered(&scratch.name, number + 1), &scratch.columns))
+    }
+
     fn add(&mut self, product: Product, step: &Step, as_text: bool) {
-        let tables = if step.table == Table::None { 1 } else { self.tables };
-        let texts: Vec<String> = (1..=tables)
-            .map(|table| step.sql(product).replace("sbtest", &format!("sbtest{table}")))
-            .collect();
+        let tables = match step.table {
+            Table::None => 1,
+            Table::Drawn | Table::Same | Table::OfClient => self.tables,
+            Table::Scratch => self.clients,
+        };
+        let texts: Vec<String> =
+            (1..=tables).map(|table| numbered(step.sql(product), table)).collect();
         self.recipe.push(Recipe {
             first_statement: self.statements.len(),
             table: step.table,
@@ -117,8 +139,35 @@ impl Program {
     }
 }
 
+/// The text with the number of a table.
+fn numbered(text: &str, table: u32) -> String {
+    text.replace("sbtest", &format!("sbtest{table}"))
+}
+
+/// The rows of which each client draws a part.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientPart {
+    /// Values that belong to each client.
+    length: u32,
+    /// Draws of one client, from 0.
+    pub(crate) draw: Sampler,
+}
+
+impl ClientPart {
+    fn new(draw: Distribution, rows: u32, clients: u32) -> Self {
+        let length = rows / clients;
+        Self { length, draw: Sampler::new(draw, 0, length) }
+    }
+
+    /// The lowest value of a client.
+    pub(crate) fn first_of(&self, client: u32) -> u32 {
+        self.length.saturating_mul(client)
+    }
+}
+
 fn param_types(fill: &Fill) -> impl Iterator<Item = ParamType> {
-    let param = if matches!(fill, Fill::Digits(_)) { ParamType::Text } else { ParamType::Int };
+    let is_text = matches!(fill, Fill::Digits(_) | Fill::Rows(_));
+    let param = if is_text { ParamType::Text } else { ParamType::Int };
     std::iter::repeat_n(param, fill.count() as usize)
 }
 

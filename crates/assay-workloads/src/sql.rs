@@ -303,6 +303,25 @@ pub fn is_control(text: &str, syntax: Syntax) -> bool {
     CONTROL.iter().any(|it| word.eq_ignore_ascii_case(it))
 }
 
+/// Whether a transaction is open after these statements, as far as their first words tell.
+#[must_use]
+pub fn leaves_open<'t>(statements: impl Iterator<Item = &'t str>, syntax: Syntax) -> bool {
+    let mut is_open = false;
+    for text in statements {
+        let rest = first_word(text, syntax);
+        let is = |word: &str| leading_name(rest).eq_ignore_ascii_case(word);
+        if is("BEGIN") || is("START") {
+            is_open = true;
+        } else if is("COMMIT") || is("END") {
+            is_open = false;
+        } else if is("ROLLBACK") {
+            // `ROLLBACK TO` a savepoint ends nothing.
+            is_open &= rest.split_whitespace().any(|word| word.eq_ignore_ascii_case("TO"));
+        }
+    }
+    is_open
+}
+
 /// The first words of statements that do no work on rows.
 const CONTROL: [&str; 8] =
     ["BEGIN", "START", "COMMIT", "ROLLBACK", "END", "SET", "SAVEPOINT", "RELEASE"];
@@ -333,6 +352,26 @@ mod tests {
     use super::*;
 
     const BOTH: [Syntax; 2] = [Syntax::MySql, Syntax::Postgres];
+
+    #[test]
+    fn an_open_transaction_is_seen() {
+        for (statements, is_open) in [
+            (&["BEGIN", "SELECT 1", "COMMIT"][..], false),
+            (&["SELECT 1"], false),
+            (&["/* a */ start transaction", "UPDATE t SET a = 1"], true),
+            (&["BEGIN", "SAVEPOINT s", "ROLLBACK TO s"], true),
+            (&["BEGIN", "ROLLBACK"], false),
+            (&["BEGIN", "COMMIT", "BEGIN"], true),
+        ] {
+            for syntax in BOTH {
+                assert_eq!(
+                    leaves_open(statements.iter().copied(), syntax),
+                    is_open,
+                    "{statements:?}"
+                );
+            }
+        }
+    }
 
     fn names(text: &str, syntax: Syntax) -> Vec<&str> {
         uses(text, syntax).into_iter().map(|it| it.name).collect()

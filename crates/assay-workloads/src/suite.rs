@@ -300,7 +300,7 @@ fn point_read(name: &str, does: &str, step: Step) -> Definition {
     }
 }
 
-fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
+pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
     Definition {
         name: name.to_owned(),
         group,
@@ -311,7 +311,13 @@ fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
         unit: Unit::Query,
         schema: Schema::Sbtest,
         roles: vec![Role {
-            script: Script { steps, draw: Distribution::Uniform, rows: None, mix: Vec::new() },
+            script: Script {
+                steps,
+                draw: Distribution::Uniform,
+                rows: None,
+                mix: Vec::new(),
+                scratch: None,
+            },
             clients: None,
             pacing: Pacing::Closed,
         }],
@@ -320,7 +326,7 @@ fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
     }
 }
 
-fn write(
+pub(crate) fn write(
     name: &str,
     does: &str,
     rows_per_event: u32,
@@ -343,7 +349,7 @@ fn named<'a>(definitions: &'a [Definition], name: &str) -> &'a Definition {
     found.expect("a name in an order has a definition")
 }
 
-fn group(rank: u32, word: &str, title: &str) -> Group {
+pub(crate) fn group(rank: u32, word: &str, title: &str) -> Group {
     Group { rank, word: word.to_owned(), title: title.to_owned() }
 }
 
@@ -364,7 +370,7 @@ fn range_2() -> Group {
     group(4, "range-2", "range queries with aggregation")
 }
 
-fn step(sql: &str, fill: &[Fill]) -> Step {
+pub(crate) fn step(sql: &str, fill: &[Fill]) -> Step {
     Step {
         sql: sql.to_owned(),
         postgres: None,
@@ -375,7 +381,7 @@ fn step(sql: &str, fill: &[Fill]) -> Step {
     }
 }
 
-fn transaction(steps: Vec<Step>) -> Vec<Step> {
+pub(crate) fn transaction(steps: Vec<Step>) -> Vec<Step> {
     let bare = |sql| Step { table: Table::None, ..step(sql, &[]) };
     [vec![bare("BEGIN")], steps, vec![bare("COMMIT")]].concat()
 }
@@ -390,6 +396,12 @@ fn ranges(range: u32) -> [Step; 4] {
 }
 
 fn changes() -> Vec<Step> {
+    let [delete, insert] = changes_of_a_row();
+    vec![update_k(), update_c(), delete, insert]
+}
+
+/// Deletes a row and inserts one with the same `id`.
+pub(crate) fn changes_of_a_row() -> [Step; 2] {
     let insert = Step {
         table: Table::Same,
         ..step(
@@ -397,10 +409,10 @@ fn changes() -> Vec<Step> {
             &[Fill::Again, Fill::Drawn(1), C, PAD],
         )
     };
-    vec![update_k(), update_c(), delete(), insert]
+    [delete(), insert]
 }
 
-fn point() -> Step {
+pub(crate) fn point() -> Step {
     step("SELECT c FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
 }
 
@@ -410,13 +422,13 @@ fn in_list(columns: &str, key: &str, fill: Fill) -> Step {
 }
 
 /// The draw and the draw plus `span`, both ends included. May reach past the end of the table.
-fn between(columns: &str, key: &str, span: u32, tail: &str) -> Step {
+pub(crate) fn between(columns: &str, key: &str, span: u32, tail: &str) -> Step {
     let sql = format!("SELECT {columns} FROM sbtest WHERE {key} BETWEEN ? AND ?{tail}");
     step(&sql, &[Fill::Drawn(1), Fill::Plus(span)])
 }
 
 /// The span of a range of exactly `range` values.
-fn below(range: u32) -> u32 {
+pub(crate) fn below(range: u32) -> u32 {
     range.saturating_sub(1)
 }
 
@@ -436,20 +448,20 @@ fn distinct_range(range: u32) -> Step {
     between("DISTINCT c", "id", below(range), " ORDER BY c")
 }
 
-fn update_k() -> Step {
+pub(crate) fn update_k() -> Step {
     step("UPDATE sbtest SET k=k+1 WHERE id=?", &[Fill::Drawn(1)])
 }
 
-fn update_c() -> Step {
+pub(crate) fn update_c() -> Step {
     step("UPDATE sbtest SET c=? WHERE id=?", &[C, Fill::Drawn(1)])
 }
 
-fn delete() -> Step {
+pub(crate) fn delete() -> Step {
     step("DELETE FROM sbtest WHERE id=?", &[Fill::Drawn(1)])
 }
 
 /// The server numbers the new row. On MySQL and MariaDB an `id` of 0 requests that.
-fn insert_numbered() -> Step {
+pub(crate) fn insert_numbered() -> Step {
     Step {
         postgres: Some("INSERT INTO sbtest (k, c, pad) VALUES (?, ?, ?)".to_owned()),
         text: true,
@@ -457,7 +469,7 @@ fn insert_numbered() -> Step {
     }
 }
 
-fn marks(count: u32) -> String {
+pub(crate) fn marks(count: u32) -> String {
     vec!["?"; count as usize].join(", ")
 }
 

@@ -8,6 +8,8 @@ pub(crate) enum Value {
     Int(i64),
     /// Its place among the bytes.
     Text(Range<usize>),
+    /// Rows of an `INSERT`, as text: their place among the bytes.
+    Rows(Range<usize>),
     Null,
     /// A value of an earlier result of the event, by its place among the kept ones.
     Kept(u32),

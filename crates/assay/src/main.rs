@@ -44,7 +44,7 @@ use crate::progress::{print, print_marked};
 fn main() -> ExitCode {
     assay_servers::narrow_umask();
     assay_servers::supervise::fail_at_the_limit_of_file_sizes();
-    let cli = Cli::try_parse();
+    let cli = Cli::try_parse_from(std::env::args_os().map(cli::dashed));
     command_line::hide_passwords();
     let cli = match cli {
         Ok(cli) => cli,

@@ -53,8 +53,10 @@ impl Hint for TooFewFiles {
 
 impl Demand {
     /// The files that a benchmark of a running server needs.
-    pub(crate) fn of_bench(clients: u32) -> Self {
-        Self { clients, of_a_client: OF_A_CLIENT, servers: 1, starts_any: false }
+    pub(crate) fn of_bench(clients: u32, reconnects: bool) -> Self {
+        // A new connection opens before the former one is closed.
+        let of_a_client = OF_A_CLIENT * if reconnects { 2 } else { 1 };
+        Self { clients, of_a_client, servers: 1, starts_any: false }
     }
 
     /// The files that a study or an audit of this many servers needs.
@@ -62,9 +64,9 @@ impl Demand {
         Self { clients, of_a_client: OF_A_MEASURED_CLIENT, servers, starts_any }
     }
 
-    /// The files that a sandbox needs.
-    pub(crate) fn of_server() -> Self {
-        Self { clients: 0, of_a_client: 0, servers: 1, starts_any: true }
+    /// The files that a sandbox with this many connections needs.
+    pub(crate) fn of_server(connections: u32) -> Self {
+        Self { clients: connections, of_a_client: 0, servers: 1, starts_any: true }
     }
 
     /// Raises the soft limit as needed. Servers that are started later inherit it. To be called before anything is
@@ -102,6 +104,12 @@ impl Demand {
     }
 }
 
+/// As many connections of a server as the limit allows, up to `most`; at least 1.
+pub(crate) fn connections_of_a_server(most: u32) -> u32 {
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    u32::try_from(limit.saturating_sub(OF_A_SERVER)).unwrap_or(u32::MAX).clamp(1, most)
+}
+
 /// The new soft limit, if it must change. The error is the hard limit, if that is too low.
 fn raised(soft: Option<u64>, hard: Option<u64>, needed: u64) -> Result<Option<u64>, u64> {
     match (soft, hard) {
@@ -117,10 +125,11 @@ mod tests {
 
     #[test]
     fn only_what_is_started_here_needs_the_files_of_a_server() {
-        assert!(Demand::of_bench(1).needed() <= 256);
+        assert!(Demand::of_bench(1, false).needed() <= 256);
         assert!(Demand::of_study(1, 2, false).needed() <= 256);
         assert_eq!(Demand::of_study(1, 2, true).needed(), 1 + OF_A_SERVER);
-        assert_eq!(Demand::of_server().needed(), OF_A_SERVER);
+        assert_eq!(Demand::of_server(1).needed(), 1 + OF_A_SERVER);
+        assert_eq!(Demand::of_server(4160).needed(), 4160 + OF_A_SERVER);
         assert_eq!(Demand::of_study(1024, 2, true).needed(), 1024 * 5 * 2 + SPARE_TO_START);
     }
 
@@ -137,9 +146,9 @@ mod tests {
         let (error, hint) = told(Demand::of_study(64, 2, true), 300);
         assert!(error.starts_with("64 clients would need 914 open files"), "{error}");
         assert!(hint.starts_with("raise the hard limit to 914"), "{hint}");
-        let (_, hint) = told(Demand::of_bench(64), 128);
+        let (_, hint) = told(Demand::of_bench(64, false), 128);
         assert!(hint.starts_with("use fewer clients, or raise the hard limit to 256"), "{hint}");
-        let (_, hint) = told(Demand::of_bench(1), 60);
+        let (_, hint) = told(Demand::of_bench(1, false), 60);
         assert!(hint.starts_with("raise the hard limit to 67"), "{hint}");
     }
 

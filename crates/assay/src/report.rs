@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Hint, Slice, StudyRecord, printable, printable_json, printable_lines};
+use assay_model::{
+    Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json, printable_lines,
+};
 use assay_report::{Format, ListedFrom, ListedTest, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
@@ -74,10 +76,12 @@ pub(crate) fn tests(args: &Tests) -> Result<Exit> {
     let read = args.workload.as_deref().map(|path| workload::read(Path::new(path))).transpose()?;
     let from = match &read {
         Some(workload) => ListedFrom::Workload(&workload.name),
+        None if args.suite() == Suite::Oltp => ListedFrom::Oltp,
         None => ListedFrom::Set(args.set),
     };
     let suite = match &read {
         Some(workload) => workload.tests.clone(),
+        None if args.suite() == Suite::Oltp => assay_workloads::oltp_tests(&OltpOptions::default()),
         None => assay_workloads::tests_of(args.set),
     };
     let list: Vec<ListedTest> = assay_plan::select_of(suite, &args.patterns)?

@@ -11,14 +11,17 @@ use serde::Serialize;
 
 use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
 use crate::exit::Exit;
+use crate::open_files::{self, Demand};
 use crate::progress::{Progress, print};
 use crate::report;
 use crate::systems::{
     DATABASE, agree, environment, fetch, provisioner, sandbox_site, start_on_empty,
 };
 
-/// Connections that a sandbox accepts: as many clients as a benchmark may have, and some more.
-const CONNECTIONS: u32 = 1024 + 64;
+/// Connections that a sandbox accepts: as many clients as a benchmark may have, and a few spare. Postgres gets
+/// fewer, because each connection costs it a process and shared memory.
+const CONNECTIONS: u32 = 4096 + 64;
+const CONNECTIONS_OF_POSTGRES: u32 = 1024 + 64;
 
 /// Redo log of a sandbox, MB.
 const LOG_MB: u64 = 512;
@@ -129,7 +132,11 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let spec = assay_plan::parse_system(&args.system)?;
     let site = Site { stop: env.interrupt.stop(), ..sandbox_site()? };
-    crate::open_files::Demand::of_server().raise()?;
+    let connections = open_files::connections_of_a_server(match spec.product {
+        Product::Postgres => CONNECTIONS_OF_POSTGRES,
+        Product::MariaDb | Product::MySql => CONNECTIONS,
+    });
+    Demand::of_server(connections).raise()?;
     // If the port is taken, nothing is fetched.
     if let Some(port) = args.port.filter(|&port| port != 0) {
         Listen::Loopback(port).check()?;
@@ -151,7 +158,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         buffer_pool_mb: args.buffer_pool,
         log_mb: LOG_MB,
         durability: Durability::Relaxed,
-        connections_max: CONNECTIONS,
+        connections_max: connections,
     };
     let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
     let port = match args.port {

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use assay_model::{OwnFile, Test};
 use assay_plan::{Request, UserFile, Workload, read_workload};
-use assay_workloads::tests_of;
 use sha2::{Digest as _, Sha256};
 
 use crate::paths;
@@ -28,11 +27,11 @@ pub(crate) fn read(path: &Path) -> Result<Workload> {
     Ok(read_workload(&name, &text, &|file| user_file(&directory.join(file)))?)
 }
 
-/// The tests that a request selects from: those of its workload file, or of the published set.
+/// The tests that a request selects from: those of its workload file, or of its suite.
 pub(crate) fn suite(request: &Request) -> Result<Vec<Test>> {
     match &request.workload {
         Some(path) => Ok(read(Path::new(path))?.tests),
-        None => Ok(tests_of(request.set)),
+        None => Ok(request.shipped_tests()),
     }
 }
 

@@ -43,6 +43,7 @@ fn count_by_k() -> Test {
                 draw: Distribution::Special,
                 rows: None,
                 mix: Vec::new(),
+                scratch: None,
             },
             clients: None,
             pacing: Pacing::Closed,

@@ -5,7 +5,7 @@
 mod common;
 
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -325,13 +325,7 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let mut command = place.command(&[&args[..], &more].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let filler = place.cache().join("filler");
-    let free = |path: &PathBuf| rustix::fs::statvfs(path).unwrap().f_bavail;
-    until_a_test_fails(&place, &mut child, || {
-        // Fills all free space, again and again, because rewritten log files free some.
-        let file = fs_err::OpenOptions::new().create(true).append(true).open(&filler).unwrap();
-        let block = vec![1; 1 << 20];
-        while free(&place.cache()) > 0 && std::io::Write::write(&mut file.file(), &block).is_ok() {}
-    });
+    until_a_test_fails(&place, &mut child, || fill_up(&filler, &place.cache()));
     let kept = place.slices();
     fs_err::remove_file(&filler).unwrap();
     // Either there is room again by the time the rest gets fresh servers, or the study stays unfinished and is resumed.
@@ -401,6 +395,41 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     assert!(place.slices() > slices);
 }
 
+fn a_disk_that_fills_fails_the_step_of_the_insert_benchmark() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let servers = fs_err::read_link(place.cache().join("prefixes")).unwrap();
+    let _disk = SmallDisk::mount(place.cache(), 6 << 30);
+    fs_err::os::unix::fs::symlink(servers, place.cache().join("prefixes")).unwrap();
+    let bench = ["insert-bench", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"];
+    let sizes = ["--rows", "100k,1M,1k", "--query-seconds", "1"];
+    let mut command = place.command(&[&bench[..], &sizes].concat());
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    // Both have filled their tables and indexed them.
+    place.wait_for_slices(4, &mut child);
+    let filler = place.cache().join("filler");
+    until_a_test_fails(&place, &mut child, || fill_up(&filler, &place.cache()));
+    fs_err::remove_file(&filler).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    let failed: Vec<_> = cells.iter().filter(|cell| cell["step"]["failed"] == true).collect();
+    assert!(!failed.is_empty(), "{result:#}");
+    for cell in failed {
+        assert!(cell["qps"].is_null() && !cell["why"].as_str().unwrap().is_empty(), "{cell:#}");
+    }
+    place.assert_nothing_left();
+}
+
+/// Fills all free space, again and again, because rewritten log files free some.
+fn fill_up(filler: &Path, on: &Path) {
+    let free = || rustix::fs::statvfs(on).unwrap().f_bavail;
+    let file = fs_err::OpenOptions::new().create(true).append(true).open(filler).unwrap();
+    let block = vec![1; 1 << 20];
+    while free() > 0 && std::io::Write::write(&mut file.file(), &block).is_ok() {}
+}
+
 fn a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has() {
     let _alone = ALONE.lock();
     let place = Place::new();
@@ -444,6 +473,7 @@ fn main() -> ExitCode {
     let root = tests![
         a_disk_that_fills_while_loading_is_told_and_nothing_is_left,
         a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left,
+        a_disk_that_fills_fails_the_step_of_the_insert_benchmark,
         a_ledger_that_cannot_grow_stops_the_study_and_keeps_what_it_has,
     ];
     run_tests(&anyone, &root)

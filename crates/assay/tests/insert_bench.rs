@@ -6,6 +6,7 @@ mod common;
 use std::process::{Child, Output, Stdio};
 use std::sync::Mutex;
 
+use assay_wire::{ConnectOptions, Connection};
 use common::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -102,6 +103,7 @@ fn all_steps_run_on_every_product_and_render_the_same_from_the_ledger() {
         ("text", "background inserts: rows per second"),
         ("markdown", "### Relative rates"),
         ("html", "<summary>qp1000</summary>"),
+        ("html", "<th scope=\"col\" class=\"n\">dbgb2</th>"),
         ("csv", "qp1000"),
     ] {
         let report = place.run_to_end(&["report", "--format", format]);
@@ -163,6 +165,55 @@ fn a_server_that_dies_fails_its_step_and_the_other_goes_on() {
     for cell in cells(&resumed) {
         assert_eq!((was_cut_off(cell), &cell["slices"]), (false, &1.into()), "{cell:#}");
     }
+    place.assert_nothing_left();
+}
+
+/// Whether the server is there and not frozen at the moment.
+fn runs(pid: Pid) -> bool {
+    let stat = fs_err::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let Ok(stat) = stat else { return false };
+    !stat.rsplit(')').next().unwrap().trim_start().starts_with('T')
+}
+
+#[test]
+fn lost_connections_fail_their_step_and_the_rest_goes_on() {
+    let _alone = ALONE.lock();
+    let place = Place::new();
+    let systems = ["mariadb@10.11", "mariadb@11.8"];
+    let sizes = ["--rows", "2k,60k,1k", "--query-seconds", "1"];
+    let mut child = start(&place, &bench(&systems, &sizes));
+    place.wait_for_slices(4, &mut child);
+    let pid = server_of(&place, "mariadb-11.8");
+    let line = fs_err::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap();
+    let line = String::from_utf8(line).unwrap();
+    let socket = line.split('\0').find_map(|word| word.strip_prefix("--socket=")).unwrap();
+    let options = ConnectOptions::unix(socket, "root");
+    // An insert may end, and with it its step, before the server acts on KILL. So each insert is aimed at, until a step
+    // fails and the server is stopped.
+    while child.try_wait().unwrap().is_none() {
+        // A frozen server would not answer until its next step.
+        if !runs(pid) {
+            continue;
+        }
+        let Ok(mut control) = Connection::connect(&options) else { continue };
+        let clients =
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'INSERT INTO pi1 %'";
+        let Ok(found) = control.query(clients) else { continue };
+        for row in found.rows {
+            let id = String::from_utf8(row[0].clone().unwrap()).unwrap();
+            // The connection may be gone by now.
+            let _ = control.query(&format!("KILL {id}"));
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    let report = json(&place.run_to_end(&["report", "--format", "json"]), 3);
+    let failed: Vec<_> = cells(&report).iter().filter(|cell| was_cut_off(cell)).collect();
+    assert_eq!(failed.len(), 1, "{failed:#?}");
+    assert_eq!(failed[0]["system"], systems[1]);
+    assert!(!failed[0]["why"].as_str().unwrap().is_empty());
+    let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
+    let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();
+    assert!(cells(&resumed).iter().all(|cell| !was_cut_off(cell) && cell["slices"] == 1));
     place.assert_nothing_left();
 }
 

@@ -143,7 +143,7 @@ fn invalid_numbers() {
             [&bench[..], &["--clients", "1-8"]].concat(),
             "several client counts need `assay compare`",
         ),
-        ([&bench[..], &["--clients", "5000"]].concat(), "must be between 1 and 1,024"),
+        ([&bench[..], &["--clients", "5000"]].concat(), "must be between 1 and 4,096"),
         (vec!["server", "start", "mysql@8.0", "--port", "70000"], "between 0 and 65,535"),
         (vec!["server", "start", "mysql@8.0", "--buffer-pool", "1T"], "a size such as `512M`"),
     ] {
@@ -186,7 +186,8 @@ fn syntax_of_other_tools() {
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];
     let with = |args: &[&'static str]| [&systems[..], args].concat();
     refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
-    refused(&with(&["--tests", "bulk_insert"]), "matches none", "`assay load`");
+    refused(&with(&["--tests", "bulk_insert"]), "matches none", "`--suite oltp`");
+    refused(&with(&["--range-size", "10"]), "need `--suite oltp`", "");
     // These are understood, and fail only because of the size.
     for size in [["--table-size", "2000M"], ["--table_size", "2G"], ["--rows", "1_999M"]] {
         refused(&with(&size), "not enough memory", "would fit");
@@ -202,7 +203,7 @@ fn syntax_of_other_tools() {
         "hint: name a server that",
     );
     refused(&with(&["--budget", "-5m"]), "a time must be longer than zero", "");
-    refused(&with(&["--clients", "1-2000"]), "from 1 to 1,024", "");
+    refused(&with(&["--clients", "1-5000"]), "from 1 to 4,096", "");
     let (_, _, stderr) = assay(&with(&["--nosuch", "10"]));
     assert!(stderr.contains("'--nosuch'") && !stderr.contains("-- --nosuch"), "{stderr}");
     refused(&with(&["--threads", "1-1024"]), "32,768 tests times setups", "");

@@ -5,6 +5,7 @@
 mod bed;
 mod content;
 mod functional;
+mod oltp;
 mod postgres;
 mod queue;
 mod session;

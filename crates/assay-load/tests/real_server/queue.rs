@@ -135,3 +135,36 @@ fn a_step_ends_when_it_is_asked_to_and_when_a_statement_fails() {
     let error = session.run(&Stop::default(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("pi2"), "{error}");
 }
+
+/// Locks two rows that a deleter needs, the later one first. The deleter has done less than the other transaction, so
+/// it is the one that the server rolls back.
+#[test]
+fn a_deadlock_is_counted_and_the_statement_sent_again() {
+    let mut bed = Bed::new();
+    step(&bed, Product::MariaDb, "l.i0");
+    bed.control.query("CREATE TABLE ballast (a INT)").unwrap();
+    let long =
+        work(Product::MariaDb, &QueueSizes { rows: [5000, 100_000, 505], ..SIZES }, "l.i1", 1);
+    let options = bed.options.clone();
+    let running = std::thread::spawn(move || {
+        let mut session = QueueSession::open(&options, &long).unwrap();
+        session.run(&Stop::default(), &mut |_| ()).unwrap()
+    });
+    while !running.is_finished() {
+        bed.control.query("BEGIN").unwrap();
+        let ballast = "INSERT INTO ballast SELECT seq FROM seq_1_to_3000";
+        bed.control.query(ballast).unwrap();
+        let lowest = bed.number("SELECT min(transactionid) FROM pi1");
+        let locked = ["SELECT transactionid FROM pi1 WHERE transactionid = ", " FOR UPDATE"];
+        // Both are among the 50 rows of a later statement.
+        for id in [lowest + 540, lowest + 505] {
+            // This transaction may be rolled back, too.
+            let _ = bed.control.query(&format!("{}{id}{}", locked[0], locked[1]));
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        bed.control.query("ROLLBACK").unwrap();
+    }
+    let run = running.join().unwrap();
+    assert_eq!((run.step.insert.rows, run.step.delete.rows), (100_000, 100_000));
+    assert!(run.step.delete.retries > 0, "{:?}", run.step.delete);
+}

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use toml::de::DeValue;
+
 use super::fault::Fault;
 use super::value::Value;
 use crate::error::Error;
@@ -40,5 +42,19 @@ impl Value<'_> {
         let Some(text) = self.value.as_str() else { return self.number(range) };
         let count = parse_count(text).map_err(|error| self.mistaken(&error))?;
         self.in_range(count.into(), range)
+    }
+
+    /// An integer or a decimal number within the range.
+    pub(crate) fn fraction(&self, range: &RangeInclusive<f64>) -> Result<f64, Fault> {
+        let text = match self.value {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(self.is_not("a number")),
+        };
+        let number = text.replace('_', "").parse().ok();
+        number.filter(|number| range.contains(number)).ok_or_else(|| {
+            let (low, high) = (range.start(), range.end());
+            self.fault(format!("`{}` must be between {low} and {high}", self.key))
+        })
     }
 }

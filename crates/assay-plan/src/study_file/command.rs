@@ -1,5 +1,6 @@
 //! From a request to the command that asks for the same.
 
+use assay_model::OltpOptions;
 use serde::Serialize;
 use toml::de::{DeTable, DeValue};
 
@@ -8,7 +9,7 @@ use crate::units::percent_text;
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
 const FIRST: &str =
-    "source preset workload set tests clients tables rows budget threshold placement seed";
+    "source preset workload suite set tests clients tables rows budget threshold placement seed";
 
 /// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";
@@ -28,6 +29,7 @@ pub(super) fn command(request: &Request) -> Option<String> {
     let bench = request.insert_bench.as_ref().map_or(String::new(), lines);
     let mut said = options(&(lines(request) + &lines(setup) + &bench));
     said.retain(|option| !unsaid.contains(option));
+    said.extend(options(&oltp_lines(&request.oltp)));
     if request.insert_bench.is_some() && said.iter().any(|(key, _)| key == "threshold") {
         // The command for the Insert Benchmark has none.
         return None;
@@ -72,6 +74,14 @@ pub(super) fn lines(values: &impl Serialize) -> String {
     toml::to_string(values).expect("numbers, texts and lists of them are TOML")
 }
 
+/// A line for each option that differs from its default.
+pub(super) fn oltp_lines(options: &OltpOptions) -> String {
+    let usual = lines(&OltpOptions::default());
+    let written = lines(options);
+    let changed = written.lines().filter(|line| !usual.lines().any(|other| other == *line));
+    changed.map(|line| format!("{line}\n")).collect()
+}
+
 /// Keys and values in their order; lists as a command has them.
 fn options(lines: &str) -> Vec<(String, String)> {
     let Ok(document) = DeTable::parse(lines) else { return Vec::new() };
@@ -86,6 +96,7 @@ fn text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.to_string(),
         DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
         DeValue::Boolean(flag) => flag.to_string(),
         DeValue::Array(values) => {
             values.iter().map(|value| text(value.get_ref())).collect::<Vec<_>>().join(",")
@@ -101,6 +112,7 @@ fn as_typed(key: &str, value: &str) -> String {
         ("id-key", "secondary") => "--secondary".to_owned(),
         ("twin", "true") => "--twin".to_owned(),
         ("twin", "false") => "--no-twin".to_owned(),
+        ("range-selects", "false") => "--range-selects=off".to_owned(),
         (key, "true") => format!("--{key}"),
         _ => format!("--{key} {}", shell_quoted(value)),
     }

@@ -1,6 +1,7 @@
 //! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
 
 use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
+use assay_model::limits::{oltp, own};
 use serde::de::value::SeqDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use toml::de::DeValue;
@@ -47,6 +48,14 @@ impl<'de> Deserializer<'de> for Value<'de> {
             "partition-rows" => self.count(&(1..=*ROWS.end()))?,
             "open-transaction" => self.number(&TRANSACTION_S)?,
             "repeats" => self.number(&BLOCKS)?,
+            "range-size" => self.count(&oltp::RANGE)?,
+            "point-selects" | "simple-ranges" | "sum-ranges" | "order-ranges"
+            | "distinct-ranges" | "index-updates" | "non-index-updates" => {
+                self.number(&oltp::TIMES)?
+            }
+            "delete-inserts" => self.number(&oltp::DELETE_INSERTS)?,
+            "random-points" | "number-of-ranges" => self.number(&oltp::LISTED)?,
+            "delta" => self.number(&oltp::DELTA)?,
             _ => return self.deserialize_any(visitor),
         };
         visitor.visit_u32(number)
@@ -54,6 +63,11 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     /// A percentage, or a time in seconds.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.key {
+            "rand-pareto-h" => return visitor.visit_f64(self.fraction(&own::PARETO_H)?),
+            "rand-zipfian-exp" => return visitor.visit_f64(self.fraction(&own::ZIPF_S)?),
+            _ => {}
+        }
         let parsed = if self.key == "threshold" {
             parse_percent(self.text("a percentage in quotes, such as `\"2%\"`")?)
         } else {

@@ -1,6 +1,6 @@
 //! The table `[gate]` of a study file.
 
-use assay_model::TestSet;
+use assay_model::{Test, TestSet};
 
 use super::keys::GATE_KEYS;
 use crate::document::{Fault, Table, Value};
@@ -22,23 +22,26 @@ pub(super) fn gate(study: &Table<'_>, request: &Request) -> Result<Option<GateRe
         .map(|it| it.value.as_bool().ok_or_else(|| it.is_not("`true` or `false`")))
         .transpose()?;
     // The plan checks the patterns for tests of a workload file, once it has been read.
-    let set = request.workload.is_none().then_some(request.set);
+    let tests = request.workload.is_none().then(|| (request.set, request.shipped_tests()));
     Ok(Some(GateRequest {
         max_slowdown: percent(&most)?,
-        limits: table.get("limits").map(|it| limits(&it, set)).transpose()?.unwrap_or_default(),
+        limits: table.get("limits").map(|it| limits(&it, tests)).transpose()?.unwrap_or_default(),
         allow_undecided: allow_undecided.unwrap_or(false),
     }))
 }
 
 /// The limits, in the order of the file.
-fn limits(value: &Value<'_>, set: Option<TestSet>) -> Result<Vec<(String, f64)>, Fault> {
+fn limits(
+    value: &Value<'_>,
+    tests: Option<(TestSet, Vec<Test>)>,
+) -> Result<Vec<(String, f64)>, Fault> {
     let limits =
         value.table("a table such as `{ \"point*\" = \"1%\", writes = \"5%\" }`")?.values();
     bounded_patterns(limits.len())
         .map_err(|error| Fault::from_error(value.span.clone(), &error))?;
     let limit = |it: &Value<'_>| {
-        if let Some(set) = set {
-            check_scope(it.key, set)
+        if let Some((set, tests)) = &tests {
+            check_scope(it.key, *set, tests)
                 .map_err(|error| Fault::from_error(it.key_span.clone(), &error))?;
         }
         Ok((it.key.to_owned(), percent(it)?))

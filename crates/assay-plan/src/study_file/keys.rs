@@ -3,11 +3,13 @@
 use serde::de::DeserializeOwned;
 use serde::de::value::MapDeserializer;
 
+use assay_model::OltpOptions;
+
 use crate::document::{Fault, Table};
 use crate::request::{InsertBench, Request, SetupRequest};
 
 /// Keys at the top that are not options.
-pub(super) const TABLES: [&str; 5] = ["compare", "system", "setup", "gate", "insert-bench"];
+pub(super) const TABLES: [&str; 6] = ["compare", "system", "setup", "gate", "insert-bench", "oltp"];
 
 pub(super) const SYSTEM_KEYS: [&str; 3] = ["is", "config", "options"];
 
@@ -21,6 +23,7 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
         ("in the `[gate]` table", &GATE_KEYS),
         ("in the `[insert-bench]` table", keys_of::<InsertBench>()),
+        ("in the `[oltp]` table", keys_of::<OltpOptions>()),
     ]
 }
 

@@ -1,13 +1,13 @@
 //! From the text of a study file to a request.
 
-use assay_model::{Preset, TestSet};
+use assay_model::{OltpOptions, Preset, Suite, TestSet};
 
 use super::gate::gate;
 use super::keys::{TABLES, homes, keys_of, read};
 use super::systems::systems;
 use crate::document::{Fault, Table, Value, parse};
 use crate::request::{InsertBench, Request, SetupRequest};
-use crate::tests_glob::{bounded_patterns, select_tests};
+use crate::tests_glob::{bounded_patterns, select_of};
 
 pub(super) fn request(text: &str) -> Result<Request, Fault> {
     let document = parse(text)?;
@@ -15,6 +15,7 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
     study.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
 
     let mut request: Request = read(&study)?;
+    request.oltp = oltp(&study, &request)?;
     check_tests(&study, &request)?;
     refuse_repeats(&study, request.preset)?;
     request.systems = systems(&study, request.twin == Some(true))?;
@@ -25,11 +26,13 @@ pub(super) fn request(text: &str) -> Result<Request, Fault> {
 }
 
 /// Keys that say nothing about the Insert Benchmark.
-const OF_OTHER_STUDIES: [&str; 12] = [
+const OF_OTHER_STUDIES: [&str; 14] = [
     "workload",
+    "suite",
     "tests",
     "budget",
     "twin",
+    "check",
     "placement",
     "statements",
     "id-key",
@@ -39,6 +42,25 @@ const OF_OTHER_STUDIES: [&str; 12] = [
     "blocks",
     "rounds",
 ];
+
+fn oltp(study: &Table<'_>, request: &Request) -> Result<OltpOptions, Fault> {
+    if request.suite == Suite::Oltp {
+        for key in ["workload", "insert-bench"] {
+            if let Some(other) = study.get(key) {
+                let why = format!("`{key}` and `suite = \"oltp\"` cannot be combined");
+                return Err(Fault::at(other.key_span, why).hint("leave one of them out"));
+            }
+        }
+    }
+    let Some(value) = study.get("oltp") else { return Ok(OltpOptions::default()) };
+    if request.suite != Suite::Oltp {
+        return Err(Fault::at(value.key_span, "`[oltp]` applies only to suite `oltp`")
+            .hint("add `suite = \"oltp\"` at the top of the file"));
+    }
+    let table = value.table("a table, written `[oltp]`")?;
+    table.refuse_unknown(keys_of::<OltpOptions>())?;
+    read(&table)
+}
 
 fn insert_bench(study: &Table<'_>, request: &Request) -> Result<Option<InsertBench>, Fault> {
     let Some(value) = study.get("insert-bench") else { return Ok(None) };
@@ -63,8 +85,9 @@ fn check_tests(study: &Table<'_>, request: &Request) -> Result<(), Fault> {
     }
     bounded_patterns(request.tests.len())
         .map_err(|error| Fault::from_error(patterns.span.clone(), &error))?;
+    let suite = request.shipped_tests();
     for (value, pattern) in patterns.list("")?.iter().zip(&request.tests) {
-        select_tests(request.set, std::slice::from_ref(pattern))
+        select_of(suite.clone(), std::slice::from_ref(pattern))
             .map_err(|error| Fault::from_error(value.span.clone(), &error))?;
     }
     Ok(())

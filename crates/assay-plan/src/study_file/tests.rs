@@ -1,6 +1,8 @@
 //! Study files read and written.
 
-use assay_model::{CpuPlacement, Hint, IdKey, Preset, StatementMode, TestSet};
+use assay_model::{
+    CpuPlacement, Hint, IdKey, OltpOptions, Preset, RandType, StatementMode, Suite, TestSet,
+};
 use proptest::prelude::*;
 
 use super::*;
@@ -63,6 +65,9 @@ fn reads_every_key() {
     let expected = Request {
         insert_bench: None,
         workload: None,
+        check: false,
+        suite: Suite::Micro,
+        oltp: OltpOptions::default(),
         systems: vec![
             named("old", "mariadb@10.11", Some("old.cnf"), Vec::new()),
             words("mariadb@11.8"),
@@ -105,6 +110,37 @@ fn reads_every_key() {
         }),
     };
     assert_eq!(read_study("study.toml", FULL), Ok(expected));
+}
+
+#[test]
+fn options_of_scripts_are_a_table_of_their_own() {
+    let text = r#"compare = ["mysql@8.0", "mysql@9.7"]
+suite = "oltp"
+tests = ["oltp_read*", "bulk-insert.lua"]
+
+[oltp]
+range-size = 1_000
+range-selects = false
+skip-trx = true
+rand-type = "zipfian"
+rand-zipfian-exp = 1.25
+rand-pareto-h = 1e-3
+"#;
+    let request = read_study("", text).unwrap();
+    let options = OltpOptions {
+        range_size: 1000,
+        range_selects: false,
+        skip_trx: true,
+        rand_type: RandType::Zipfian,
+        rand_zipfian_exp: 1.25,
+        rand_pareto_h: 0.001,
+        ..OltpOptions::default()
+    };
+    assert_eq!((request.suite, request.oltp), (Suite::Oltp, options));
+    let written = write_study(&request);
+    assert!(written.contains("[oltp]\nrange-size = 1000\n"), "{written}");
+    assert!(!written.contains("delta"), "{written}");
+    assert_eq!(read_study("", &written), Ok(request));
 }
 
 #[test]
@@ -245,13 +281,30 @@ fn mistakes_are_shown_with_their_place() {
         "compare = [\"mysql@8.0\", \"mysql@9.7\"]\nmax-slowdown = \"3%\"",
     ]
     .map(str::to_owned);
-    let shown = |text: &String| {
-        let error = read_study("study.toml", text).unwrap_err();
-        let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));
-        format!("{error}{}", hints.collect::<String>())
-    };
-    let all: Vec<_> = behind.iter().chain(&alone).map(shown).collect();
+    let all: Vec<_> = behind.iter().chain(&alone).map(|text| shown(text)).collect();
     insta::assert_snapshot!(all.join("\n\n"));
+}
+
+#[test]
+fn mistakes_in_the_options_of_scripts_are_shown_with_their_place() {
+    let ab = "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
+    let all = [
+        "[oltp]\nrange-size = 10",
+        "suite = \"oltp\"\ntests = [\"point-query\"]",
+        "suite = \"oltp\"\nworkload = \"x.toml\"",
+        "suite = \"oltp\"\n[oltp]\nrange_size = 10",
+        "suite = \"oltp\"\n[oltp]\nrand-pareto-h = 1",
+        "suite = \"oltp\"\n[oltp]\ndelete-inserts = 101",
+    ]
+    .map(|text| shown(&format!("{ab}{text}\n")));
+    insta::assert_snapshot!(all.join("\n\n"));
+}
+
+/// A mistake as the user sees it.
+fn shown(text: &str) -> String {
+    let error = read_study("study.toml", text).unwrap_err();
+    let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));
+    format!("{error}{}", hints.collect::<String>())
 }
 
 fn system() -> impl Strategy<Value = SystemRequest> {
@@ -270,7 +323,7 @@ fn system() -> impl Strategy<Value = SystemRequest> {
 }
 
 fn setup() -> impl Strategy<Value = SetupRequest> {
-    let clients = prop::option::of(prop::collection::vec(1..=1024_u32, 1..4));
+    let clients = prop::option::of(prop::collection::vec(1..=4096_u32, 1..4));
     let (tables, rows) = (prop::option::of(1..=1000_u32), prop::option::of(1000..=2_000_000_u32));
     (clients, tables, rows).prop_map(|(clients, tables, rows)| SetupRequest {
         clients,
@@ -327,6 +380,9 @@ prop_compose! {
             setups,
             insert_bench: None,
             preset,
+            check: false,
+            suite: Suite::Micro,
+            oltp: OltpOptions::default(),
             workload: workload.map(str::to_owned),
             set,
             placement,
@@ -350,7 +406,7 @@ prop_compose! {
 prop_compose! {
     fn insert_bench()(
         rows in prop::option::of([1000..=2_000_000_u32, 1000..=2_000_000_u32, 1000..=2_000_000_u32]),
-        clients in prop::option::of(1..=1024_u32),
+        clients in prop::option::of(1..=4096_u32),
         query_seconds in prop::option::of(1..=86_400_u32),
         flags in any::<[bool; 4]>(),
         indexes in prop::option::of(0..=3_u32),

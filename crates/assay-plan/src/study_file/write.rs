@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::Value;
 
-use super::command::{command, lines};
+use super::command::{command, lines, oltp_lines};
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use crate::units::percent_text;
 
@@ -34,6 +34,8 @@ pub fn write_study(request: &Request) -> String {
     text.extend(request.gate.as_ref().map(gate_table));
     let bench = request.insert_bench.as_ref();
     text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", lines(bench))));
+    let oltp = oltp_lines(&request.oltp);
+    text.extend((!oltp.is_empty()).then(|| format!("\n[oltp]\n{oltp}")));
     text.concat()
 }
 

@@ -66,7 +66,7 @@ pub(super) fn one_statement<'t>(
 ) -> Result<(&'t str, Range<usize>), Fault> {
     let text = value.text("an SQL statement in quotes")?;
     if text.len() > STATEMENT_MAX {
-        return Err(value.fault(format!("a statement may have {STATEMENT_MAX} bytes")));
+        return Err(value.fault(format!("a statement may have at most {STATEMENT_MAX} bytes")));
     }
     if let Some(at) = unterminated(text, syntax) {
         return Err(Fault::at(value.span_of(at..at + 1), "what begins here has no end"));

@@ -33,7 +33,7 @@ const SLEEP_MAX_US: i64 = 60_000_000;
 /// Reads the one test of a script, which has the script's name.
 pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
     if text.len() > BYTES_MAX {
-        return Err(Fault::of_file(format!("a script may have {BYTES_MAX} bytes")));
+        return Err(Fault::of_file(format!("a script may have at most {BYTES_MAX} bytes")));
     }
     let mut script = Script::default();
     script.known.insert("scale".to_owned(), Known::Constant(SCALE));
@@ -49,7 +49,9 @@ pub(super) fn tests(name: &str, text: &str) -> Result<Vec<Test>, Fault> {
         0 => return Err(Fault::of_file("the script has no statement")),
         1.. if transaction.steps.len() <= STEPS => {}
         _ => {
-            return Err(Fault::of_file(format!("a script may have {STEPS} statements and pauses")));
+            return Err(Fault::of_file(format!(
+                "a script may have at most {STEPS} statements and pauses"
+            )));
         }
     }
     if transaction.most_pause_us() > SLEEP_MAX_US as u64 {
@@ -136,7 +138,7 @@ impl Script {
             .hint("for example `\\set aid random(1, 100000 * :scale)`"));
         }
         if self.variables.len() >= VARIABLES {
-            let message = format!("a script may have {VARIABLES} variables");
+            let message = format!("a script may have at most {VARIABLES} variables");
             return Err(Fault::at(begin..after, message));
         }
         let found = Expression::new(text, after..end, &self.known).whole()?;

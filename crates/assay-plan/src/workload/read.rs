@@ -67,7 +67,8 @@ pub(super) fn definition(
     mix: Vec<Transaction>,
     data: &OwnData,
 ) -> Definition {
-    let script = Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix };
+    let script =
+        Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix, scratch: None };
     Definition {
         name: name.to_owned(),
         group: Group { rank: 0, word: data.name.clone(), title: data.name.clone() },

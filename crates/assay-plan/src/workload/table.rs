@@ -135,7 +135,7 @@ fn columns(value: &Value<'_>, counts: &Counts) -> Result<Vec<OwnColumn>, Fault> 
     let columns: Vec<OwnColumn> = values.iter().map(column).collect::<Result<_, _>>()?;
     let bytes = columns.iter().map(|it| it.values.most_bytes()).fold(0, u64::saturating_add);
     if bytes > ROW_BYTES {
-        return Err(value.fault("a row may have 16 MiB"));
+        return Err(value.fault("a row may have at most 16 MiB"));
     }
     Ok(columns)
 }

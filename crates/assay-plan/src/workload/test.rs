@@ -14,7 +14,7 @@ use crate::nearest::nearest;
 use crate::units::parse_duration_s;
 use assay_model::limits::own::{EVENT_BYTES, STATEMENTS, STEPS, TIMES, USES, VARIABLES};
 use assay_workloads::sql::{
-    Syntax, leading_name, only_reads, other_mark, quoted_use, statement, uses,
+    Syntax, leading_name, leaves_open, only_reads, other_mark, quoted_use, statement, uses,
 };
 
 /// The keys of `[test.NAME]`.
@@ -104,7 +104,7 @@ fn steps_of<'t>(
     }
     let listed = steps.list("a list of SQL statements")?;
     if listed.len() > STEPS {
-        return Err(steps.fault(format!("a test may have {STEPS} steps")));
+        return Err(steps.fault(format!("a test may have at most {STEPS} steps")));
     }
     let read: Vec<OwnStep> =
         listed.iter().map(|value| reader.step(value)).collect::<Result<_, _>>()?;
@@ -121,19 +121,35 @@ fn steps_of<'t>(
     let transaction = Transaction { name: name.to_owned(), weight: 1.0, variables, steps: read };
     match transaction.statements() {
         0 => Err(steps.fault("there is no statement among the steps")),
-        count if count > STATEMENTS => {
-            Err(steps
-                .fault(format!("an event may send {STATEMENTS} statements, repetitions included")))
-        }
-        _ if transaction.most_pause_us() > (THINK_MAX_S * 1e6) as u64 => {
-            Err(steps
-                .fault(format!("the pauses of an event may last {THINK_MAX_S} seconds in all")))
-        }
-        _ if transaction.most_bytes() > EVENT_BYTES => {
-            Err(steps.fault("the values of an event may have 256 MiB in all, repetitions included"))
-        }
+        count if count > STATEMENTS => Err(steps.fault(format!(
+            "an event may send at most {STATEMENTS} statements, repetitions included"
+        ))),
+        _ if transaction.most_pause_us() > (THINK_MAX_S * 1e6) as u64 => Err(steps.fault(format!(
+            "the pauses of an event may last at most {THINK_MAX_S} seconds in all"
+        ))),
+        _ if transaction.most_bytes() > EVENT_BYTES => Err(steps
+            .fault("the values of an event may have at most 256 MiB in all, repetitions included")),
+        _ if leaves_transaction_open(&transaction) => Err(steps
+            .fault("a transaction begins among the steps and does not end")
+            .hint("end it with `COMMIT` or `ROLLBACK`")),
         _ => Ok(Work::Steps { transaction, only_reads }),
     }
+}
+
+/// Whether the steps leave a transaction open for the next event on any product.
+fn leaves_transaction_open(transaction: &Transaction) -> bool {
+    type OfProduct = fn(&PerProduct<Sql>) -> Option<&Sql>;
+    let products: [(Syntax, OfProduct); 2] = [
+        (Syntax::MySql, |sql| sql.mysql.as_ref()),
+        (Syntax::Postgres, |sql| sql.postgres.as_ref()),
+    ];
+    products.into_iter().any(|(syntax, of)| {
+        let begins = transaction.steps.iter().filter_map(|step| match step {
+            OwnStep::Send { sql, .. } => of(sql)?.pieces.first(),
+            OwnStep::Sleep { .. } => None,
+        });
+        leaves_open(begins.map(String::as_str), syntax)
+    })
 }
 
 impl Reader<'_> {
@@ -151,7 +167,7 @@ impl Reader<'_> {
             ));
         }
         if self.variables.len() >= VARIABLES {
-            return Err(format!("a test may have {VARIABLES} variables"));
+            return Err(format!("a test may have at most {VARIABLES} variables"));
         }
         self.variables.push(Variable { name: name.to_owned(), values });
         Ok(self.variables.len() as u32 - 1)

@@ -155,7 +155,7 @@ fn text(kind: &Value<'_>) -> Result<Generator, Fault> {
 fn one_of(kind: &Value<'_>, table: &Table<'_>) -> Result<Generator, Fault> {
     let listed = kind.list("a list of values")?;
     if listed.len() > VALUES {
-        return Err(kind.fault(format!("a list may have {VALUES} values")));
+        return Err(kind.fault(format!("a list may have at most {VALUES} values")));
     }
     let values: Vec<Scalar> = listed.iter().map(scalar).collect::<Result<_, _>>()?;
     let weights = match table.get("weights") {
@@ -288,7 +288,8 @@ fn decimals(value: &Value<'_>) -> Result<u8, Fault> {
     match digits <= DECIMALS_MAX {
         true => Ok(digits as u8),
         false => {
-            Err(value.fault(format!("a number may have {DECIMALS_MAX} digits after the point")))
+            Err(value
+                .fault(format!("a number may have at most {DECIMALS_MAX} digits after the point")))
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::words::rfc3339;
 pub(crate) type Column = (&'static str, &'static str);
 
 /// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 53] = [
+const COLUMNS: [Column; 55] = [
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -73,6 +73,8 @@ const COLUMNS: [Column; 53] = [
     ("overlap_us", "/per_op/overlap_us"),
     ("beyond_threshold", "/beyond_threshold"),
     ("same_within", "/same_within"),
+    ("tps", "/tps"),
+    ("latency_avg_us", "/latency_us/avg"),
 ];
 
 /// A cell together with the facts about its study and system that its line needs.

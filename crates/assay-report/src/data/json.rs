@@ -6,6 +6,7 @@ use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, printable
 use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
+use super::course::{CourseRow, courses};
 use super::gate::{GateRow, gate};
 use super::row::{CellRow, Number, system_name};
 use super::steps::{CrossoverRow, LineRow, StepRow};
@@ -32,6 +33,9 @@ struct Document<'a> {
     steps: Vec<StepRow<'a>>,
     lines: Vec<LineRow<'a>>,
     crossovers: Vec<CrossoverRow<'a>>,
+    /// The course of every cell, if the study has several client counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seconds: Vec<CourseRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<GateRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +138,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         steps: judgement.steps.iter().map(|step| StepRow::new(record, step)).collect(),
         lines: judgement.lines.iter().map(|line| LineRow::new(record, line)).collect(),
         crossovers: (judgement.crossovers.iter().map(|it| CrossoverRow::new(record, it))).collect(),
+        seconds: courses(record, judgement),
         gate: gate(record, judgement),
         twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
         events: events(record),

@@ -1,5 +1,6 @@
 //! The same figures for scripts: JSON and CSV of one row type.
 
+mod course;
 pub(crate) mod csv;
 pub(crate) mod gate;
 pub(crate) mod json;

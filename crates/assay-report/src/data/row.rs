@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use assay_model::{Estimate, Statements, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, PerOp, StepSummary};
+use assay_verdict::{CellJudgement, Latency, PerOp, StepSummary};
 use serde::{Serialize, Serializer};
 
 use crate::number::Digits;
@@ -54,6 +54,7 @@ pub(crate) struct CellRow<'a> {
     rows: u32,
     system: &'a str,
     qps: Option<Interval>,
+    tps: Number,
     rqps: Option<Interval>,
     verdict: &'static str,
     slices: u32,
@@ -165,11 +166,24 @@ struct TroubledRow {
 }
 
 #[derive(Serialize)]
-struct LatencyRow {
+pub(crate) struct LatencyRow {
+    avg: Number,
     p50: Number,
     p95: Number,
     p99: Number,
     max: Number,
+}
+
+impl From<Latency> for LatencyRow {
+    fn from(latency: Latency) -> Self {
+        Self {
+            avg: latency.mean.into(),
+            p50: latency.p50.into(),
+            p95: latency.p95.into(),
+            p99: latency.p99.into(),
+            max: latency.max.into(),
+        }
+    }
 }
 
 #[derive(Serialize, Default)]
@@ -202,6 +216,7 @@ impl<'a> CellRow<'a> {
             rows: setup.rows,
             system: system_name(record, judged.system),
             qps: judged.qps.map(Into::into),
+            tps: Number(judged.tps),
             rqps: judged.rqps.map(Into::into),
             verdict: judged.verdict.word(),
             slices: judged.slices,
@@ -215,12 +230,7 @@ impl<'a> CellRow<'a> {
             blocks: judged.blocks,
             ops: judged.ops.into(),
             errors: judged.errors,
-            latency_us: judged.latency.map(|latency| LatencyRow {
-                p50: latency.p50.into(),
-                p95: latency.p95.into(),
-                p99: latency.p99.into(),
-                max: latency.max.into(),
-            }),
+            latency_us: judged.latency.map(Into::into),
             per_op: judged.per_op.map(per_op),
             cpu_ratio: judged.cpu_ratio.map(Into::into),
             cpu_verdict: judged.cpu_verdict.map(Verdict::word),

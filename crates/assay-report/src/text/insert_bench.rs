@@ -12,7 +12,7 @@ pub(crate) fn lines(bench: &InsertBench, width: usize) -> Vec<String> {
     tables.join(&String::new())
 }
 
-fn table(shown: &ShadedTable, width: usize) -> Vec<String> {
+pub(super) fn table(shown: &ShadedTable, width: usize) -> Vec<String> {
     let mut table = plain_table();
     let header = std::iter::once(left("")).chain(shown.columns.iter().map(right));
     table.set_header(header.collect::<Vec<_>>());

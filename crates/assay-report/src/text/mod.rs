@@ -17,6 +17,7 @@ use crate::view::again::Again;
 use crate::view::causes::Cause;
 use crate::view::gate::Gate;
 use crate::view::steps::TestChange;
+use crate::view::sweep::Sweep;
 use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Symbol};
 
 /// A report with more lines than this repeats its answer at the end, next to the prompt.
@@ -54,6 +55,7 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
             report.insert_bench.iter().flat_map(|it| insert_bench::lines(it, width)).collect(),
         ),
         Section::Verbatim(groups::lines(report, width)),
+        Section::Verbatim(sweep(report, width)),
         Section::Verbatim(tests.lines),
         Section::Prose(tests.legend),
         Section::Prose(changes(report)),
@@ -75,6 +77,14 @@ pub(crate) fn render(report: &Report, options: TextOptions) -> String {
         paint::paint(&mut lines);
     }
     lines.join("\n") + "\n"
+}
+
+/// Throughput and response times by client count, if there are many counts.
+fn sweep(report: &Report, width: usize) -> Vec<String> {
+    let wide = report.sweep.iter().filter(|sweep| sweep.is_wide);
+    let tables: Vec<Vec<String>> =
+        wide.flat_map(Sweep::few_tables).map(|shown| insert_bench::table(shown, width)).collect();
+    tables.join(&String::new())
 }
 
 /// Renders what the gate says, without the figures of every test.

@@ -101,7 +101,7 @@ fn table(
     };
     let rows = names.iter().enumerate().map(row).collect();
     let columns = columns.iter().map(|(name, _)| name.clone()).collect();
-    ShadedTable { title: title.into(), note: note.into(), columns, rows }
+    ShadedTable { title: title.into(), note: note.into(), corner: "system", columns, rows }
 }
 
 fn absolute(steps: &[Step], names: &[String]) -> ShadedTable {

@@ -10,6 +10,7 @@ pub(crate) mod caveats;
 pub(crate) mod certainty;
 pub(crate) mod conditions;
 pub(crate) mod crossovers;
+pub(crate) mod drawing;
 pub(crate) mod figure;
 pub(crate) mod findings;
 pub(crate) mod gate;
@@ -20,6 +21,7 @@ pub(crate) mod shaded;
 mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;
+pub(crate) mod sweep;
 pub(crate) mod tests;
 pub(crate) mod trouble;
 pub(crate) mod undecided;
@@ -37,6 +39,7 @@ use groups::GroupRow;
 use insert_bench::InsertBench;
 use steps::{StepTable, TestChange};
 use study::JudgedStudy;
+use sweep::Sweep;
 use tests::Tests;
 
 /// Everything a report says, section by section.
@@ -57,6 +60,8 @@ pub(crate) struct Report<'a> {
     pub(crate) groups: Vec<GroupRow<'a>>,
     /// The tables of the Insert Benchmark; `None` for other studies.
     pub(crate) insert_bench: Option<InsertBench<'a>>,
+    /// Tests by client count; `None` if there is only one.
+    pub(crate) sweep: Option<Sweep<'a>>,
     /// Every test.
     pub(crate) tests: Tests<'a>,
     /// The steps of each line of versions.
@@ -86,6 +91,7 @@ impl<'a> Report<'a> {
             undecided: undecided::lines(study),
             groups: groups::rows(study),
             insert_bench: InsertBench::new(study),
+            sweep: Sweep::new(study),
             tests: Tests::new(study),
             steps: steps::tables(study),
             crossovers: crossovers::lines(study),

@@ -2,38 +2,14 @@
 
 use assay_model::{CellId, Series, Slice, SliceOutcome};
 
+use super::drawing::{self, Chart, Values};
 use super::study::JudgedStudy;
 use crate::number::figure;
-
-/// Columns of a chart. Where there are more seconds, a column stands for several, from the least to the most.
-const COLUMNS: usize = 240;
-
-/// Height of a chart, in the units of its drawing.
-pub(crate) const HEIGHT: f64 = 60.0;
 
 /// The charts of one step.
 pub(crate) struct StepCharts<'a> {
     pub(crate) step: &'a str,
     pub(crate) charts: Vec<Chart>,
-}
-
-/// A quantity over time, a line for each system.
-pub(crate) struct Chart {
-    /// The quantity and its unit.
-    pub(crate) title: String,
-    /// The number at the upper end, as text. The lower end is 0.
-    pub(crate) top: String,
-    /// Duration, seconds.
-    pub(crate) seconds: usize,
-    pub(crate) lines: Vec<Line>,
-}
-
-/// A system in a chart.
-pub(crate) struct Line {
-    /// Number of the system, from 0.
-    pub(crate) system: usize,
-    /// The drawing: one vertical stroke for each column, as the `d` of an SVG path.
-    pub(crate) path: String,
 }
 
 /// A quantity of a chart: the beginning of its series' names, its title, and how clients and the seconds of a column
@@ -76,18 +52,12 @@ fn chart(study: &JudgedStudy, cell: CellId, quantity: &Quantity) -> Option<Chart
     let all: Vec<(usize, Vec<u64>)> = (0..study.record.systems.len())
         .filter_map(|system| Some((system, counts(system)?)))
         .collect();
-    let most = all.iter().flat_map(|(_, counts)| counts).copied().max().filter(|most| *most > 0)?;
     let seconds = all.iter().map(|(_, counts)| counts.len()).max()?;
-    let line = |(system, counts): &(usize, Vec<u64>)| Line {
-        system: *system,
-        path: path(counts, seconds, 1.2 * most as f64),
+    let values = |(system, counts): &(usize, Vec<u64>)| {
+        (*system, counts.iter().map(|count| Some(*count as f64 / divisor)).collect())
     };
-    Some(Chart {
-        title: title.to_owned(),
-        top: figure(Some(1.2 * most as f64 / divisor)),
-        seconds,
-        lines: all.iter().map(line).collect(),
-    })
+    let values: Vec<Values> = all.iter().map(values).collect();
+    drawing::chart(title, &values, |top| format!("0 to {}, {seconds} s", figure(Some(top))))
 }
 
 /// The counts of several clients, second by second.
@@ -97,32 +67,9 @@ fn joined(all: Vec<u64>, series: &Series, join: fn(u64, u64) -> u64) -> Vec<u64>
     (0..length).map(|second| join(at(&all, second), at(&series.counts, second))).collect()
 }
 
-fn path(counts: &[u64], seconds: usize, top: f64) -> String {
-    let of_column = seconds.div_ceil(COLUMNS).max(1);
-    let width = COLUMNS as f64 / seconds.div_ceil(of_column) as f64;
-    let y = |count: u64| HEIGHT * (1.0 - count as f64 / top);
-    let stroke = |(column, counts): (usize, &[u64])| {
-        let (least, most) = (counts.iter().min()?, counts.iter().max()?);
-        let x = (column as f64 + 0.5) * width;
-        // A stroke without length would not be drawn.
-        Some(format!("M{x:.1} {:.1}V{:.1}", y(*least) + 0.4, y(*most) - 0.4))
-    };
-    counts.chunks(of_column).enumerate().filter_map(stroke).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_stall_is_seen_however_long_the_step() {
-        let mut counts = vec![100; 2400];
-        counts[1234] = 0;
-        let path = path(&counts, counts.len(), 120.0);
-        assert_eq!(path.matches('M').count(), 240);
-        assert!(path.contains("M123.5 60.4V9.6"), "{path}");
-        assert!(path.starts_with("M0.5 10.4V9.6"), "{path}");
-    }
 
     #[test]
     fn clients_are_joined_second_by_second() {

@@ -1,10 +1,12 @@
 //! Tables with shaded cells.
 
-/// A table whose cells may be shaded: systems are rows.
+/// A table whose cells may be shaded.
 pub(crate) struct ShadedTable {
     pub(crate) title: String,
     /// What its cells and shades mean.
     pub(crate) note: String,
+    /// What the rows are.
+    pub(crate) corner: &'static str,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<ShadedRow>,
 }

@@ -7,7 +7,7 @@ use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 
 /// The columns with their names as published.
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 20] = [
     "ips",
     "qps",
     "rps",
@@ -22,6 +22,9 @@ const COLUMNS: [&str; 17] = [
     "cpu %",
     "cs/o",
     "cpu µs/o",
+    "dbgb1",
+    "dbgb2",
+    "rss GB",
     "max s",
     "p50",
     "p99",
@@ -29,7 +32,8 @@ const COLUMNS: [&str; 17] = [
 
 const NOTE: &str = "inserts and queries per second; reads and writes of the device per second, per operation (o) and \
                     per inserted row (i); context switches; CPU of the machine, in percent of all CPUs and per \
-                    operation; longest response time; rates that half and 99 % of the seconds reach, client 1";
+                    operation; size of the database and of the data directory (GB) and of the server's memory at the \
+                    end; longest response time; rates that half and 99 % of the seconds reach, client 1";
 
 /// A table for each step that was measured, with a row for each system: its first repeat.
 pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
@@ -53,6 +57,7 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
         ShadedTable {
             title: format!("{}: metrics", cell.test.name()),
             note: NOTE.to_owned(),
+            corner: "system",
             columns: COLUMNS.map(str::to_owned).to_vec(),
             rows,
         }
@@ -84,6 +89,10 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     let mb = |kb: Option<f64>| kb.map(|kb| kb / 1024.0);
     let kind = if has_queries { "query.1" } else { "insert.1" };
     let counts = series.iter().find(|series| series.name == kind).map(|it| it.counts.as_slice());
+    let gb = |name: &str| {
+        let size = series.iter().find(|series| series.name == name)?.counts.first()?;
+        Some(*size as f64 / 1e9)
+    };
     let reached = |percent: f64| counts.and_then(|counts| reached_in(counts, percent));
     Some([
         ratio(inserts, seconds),
@@ -100,6 +109,9 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
         host(|it| it.busy_ns, seconds * cpus * 1e7),
         host(|it| it.context_switches, operations),
         host(|it| it.busy_ns, operations * 1e3),
+        gb("database-bytes"),
+        gb("data-directory-bytes"),
+        gb("resident-bytes"),
         Some(headline.longest_ns as f64 / 1e9),
         reached(50.0),
         reached(99.0),

@@ -2,14 +2,17 @@
 
 mod result;
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use assay_load::{Bound, Finished, RunMonitor, RunProgress, Session, Work};
+use anyhow::{Context, Result, bail};
+use assay_load::{Bound, Check, ClientPolicy, Finished, RunMonitor, RunProgress, Session, Work};
 use assay_model::{
-    Class, DataSet, IdKey, Product, Setup, StatementMode, Test, TestSet, counted, limits, thousands,
+    Class, DataSet, IdKey, OltpOptions, Product, Setup, StatementMode, Test, TestSet, counted,
+    limits, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
+use assay_workloads::LoadedData;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::advice::Advised;
@@ -68,12 +71,9 @@ pub(crate) fn bench(args: &Bench) -> Result<Exit> {
 fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<Prepared> {
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
-    let suite = match &args.workload {
-        Some(file) => workload::read(file)?.tests,
-        None => assay_workloads::tests_of(TestSet::Set47),
-    };
-    let test = test(suite, &args.test)?;
-    Demand::of_bench(args.clients).raise()?;
+    let test = test(args)?;
+    let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
+    Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
     let data = match test.own() {
         // The statements say what tables they need, and the server refuses them where there is none.
@@ -84,11 +84,22 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
     }
+    if args.check {
+        progress.update("checking the tables");
+        let check = Check { product: url.product, tests: &[test], data, seed: args.seed };
+        let mut loaded = LoadedData::new(args.seed, data);
+        assay_load::check_loaded(&options, &check, &mut loaded)?;
+    }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
     let work = Work { product: url.product, test, setup, statements, seed: args.seed };
     progress.update(&format!("connecting {}", counted(setup.clients, "client")));
-    let session = Session::open(&options, &work, None)?;
+    let policy = ClientPolicy {
+        ignored: args.ignore_errors.clone().unwrap_or_default(),
+        reconnect_every: args.reconnect.and_then(NonZeroU64::new),
+        shows_latencies: args.report_interval.is_some(),
+    };
+    let session = Session::open_with(&options, &work, None, &policy)?;
     Ok(Prepared { session, test, setup })
 }
 
@@ -117,10 +128,12 @@ fn run(
         sequence = warm.work.events;
     }
     let time = Duration::from_secs_f64(args.time);
-    let bound = match args.rate {
-        Some(per_second) => Bound::Rate { time, per_second },
-        None => Bound::Time(time),
+    let bound = match (args.rate, args.events) {
+        (Some(per_second), _) => Bound::Rate { time, per_second },
+        (None, Some(events @ 1..)) => Bound::EventsWithin { events, time },
+        (None, None | Some(0)) => Bound::Time(time),
     };
+    let mut latencies = session.interval_latencies();
     let every = args.report_interval.map_or(SHOWN_EVERY, Duration::from_secs_f64);
     let mut last = (Duration::ZERO, RunProgress::default());
     let mut report = |elapsed: Duration, so_far: RunProgress| {
@@ -130,7 +143,9 @@ fn run(
         let rates = rates(&done, passed);
         progress.update(&format!("{test}: {seconds:.0} of {} s, {rates}", args.time));
         if args.report_interval.is_some() {
-            progress.line(&interval(setup.clients, elapsed, &done, passed));
+            let latency = latencies.percentile(args.percentile);
+            let latency = (args.percentile, latency.unwrap_or_default());
+            progress.line(&interval(setup.clients, elapsed, &done, passed, latency));
         }
     };
     progress.update(&format!("{test}: {} s", args.time));
@@ -161,13 +176,19 @@ fn rates(done: &RunProgress, time: Duration) -> String {
     format!("{qps:.0} queries/s, {tps:.0} events/s, {:.2} ms", latency_ms(done))
 }
 
-/// A line like sysbench's, except that the latency is the mean.
-fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration) -> String {
+/// A line like sysbench's. The latency comes with its percentile.
+fn interval(
+    clients: u32,
+    elapsed: Duration,
+    done: &RunProgress,
+    time: Duration,
+    (percentile, latency): (f64, Duration),
+) -> String {
     let per_s = |count: u64| count as f64 / time.as_secs_f64().max(1e-9);
-    let latency_ms = latency_ms(done);
+    let latency_ms = latency.as_secs_f64() * 1e3;
     format!(
-        "[ {:.0}s ] thds: {clients} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,avg): {latency_ms:.2} \
-         err/s: {:.2}",
+        "[ {:.0}s ] thds: {clients} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) \
+         lat (ms,{percentile}%): {latency_ms:.2} err/s: {:.2} reconn/s: {:.2}",
         elapsed.as_secs_f64(),
         per_s(done.events),
         per_s(done.queries()),
@@ -175,11 +196,29 @@ fn interval(clients: u32, elapsed: Duration, done: &RunProgress, time: Duration)
         per_s(done.write),
         per_s(done.other),
         per_s(done.errors),
+        per_s(done.reconnects),
     )
 }
 
-fn test(suite: Vec<Test>, name: &str) -> Result<Test> {
-    let found = assay_plan::select_of(suite, &[name.to_owned()])?;
+/// The requested test: from a workload file, a sysbench script, or a microbenchmark.
+fn test(args: &Bench) -> Result<Test> {
+    let (name, options) = (&args.test, args.oltp.options());
+    let suite = match &args.workload {
+        Some(file) => workload::read(file)?.tests,
+        None if assay_plan::is_script(name) => assay_workloads::oltp_tests(&options),
+        None => assay_workloads::tests_of(TestSet::Set47),
+    };
+    if options != OltpOptions::default()
+        && (args.workload.is_some() || !assay_plan::is_script(name))
+    {
+        bail!(Advised::new(
+            format!(
+                "options such as `--range-size` apply only to sysbench's scripts, and `{name}` is not one"
+            ),
+            "name a script, such as `oltp_read_only`, or leave these options out",
+        ));
+    }
+    let found = assay_plan::select_of(suite, std::slice::from_ref(name))?;
     match found.as_slice() {
         [test] => Ok(*test),
         several => {
@@ -290,11 +329,13 @@ mod tests {
             other: 2,
             errors: 1,
             event_ns_sum: 50_000_000,
+            reconnects: 0,
         };
         let second = Duration::from_secs(2);
         assert_eq!(
-            interval(4, Duration::from_secs(10), &done, second),
-            "[ 10s ] thds: 4 tps: 5.00 qps: 23.00 (r/w/o: 20.00/2.00/1.00) lat (ms,avg): 5.00 err/s: 0.50"
+            interval(4, Duration::from_secs(10), &done, second, (95.0, Duration::from_millis(5))),
+            "[ 10s ] thds: 4 tps: 5.00 qps: 23.00 (r/w/o: 20.00/2.00/1.00) lat (ms,95%): 5.00 err/s: 0.50 \
+             reconn/s: 0.00"
         );
     }
 }

@@ -91,8 +91,7 @@ pub(super) fn measured(
         other: work.other,
         errors: work.errors.iter().map(|(code, count)| (code_name(*code), *count)).collect(),
         ignored_errors: work.errors.iter().map(|(_, count)| count).sum(),
-        // A lost connection ends the run.
-        reconnects: 0,
+        reconnects: finished.reconnects,
         qps: queries as f64 / seconds,
         tps: work.events as f64 / seconds,
         rate: args.rate,

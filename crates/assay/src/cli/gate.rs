@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_plan::{GateRequest, Request, parse_limit, parse_percent};
 use clap::Args;
 
-use super::{Measuring, Procedure, Selection, SourceArg, request};
+use super::{Measuring, OltpArgs, Procedure, Selection, SourceArg, request};
 
 /// `assay gate`.
 #[derive(Debug, Args)]
@@ -39,11 +39,14 @@ pub(crate) struct Gate {
 
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
     #[arg(long, value_name = "STUDY")]
-    #[arg(conflicts_with_all = ["base", "others", "Selection", "Procedure", "SourceArg"])]
+    #[arg(conflicts_with_all = ["base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg"])]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
     what: Selection,
+
+    #[command(flatten)]
+    oltp: OltpArgs,
 
     #[command(flatten)]
     how: Procedure,
@@ -72,6 +75,7 @@ impl Gate {
         let base = self.base.iter();
         let systems: Vec<String> = base.chain(&self.others).cloned().collect();
         let request = request(&systems, &self.what, &self.how, &self.from);
-        self.base.as_ref().map(|_| Request { gate: self.limits(), ..request })
+        let oltp = self.oltp.options();
+        self.base.as_ref().map(|_| Request { gate: self.limits(), oltp, ..request })
     }
 }

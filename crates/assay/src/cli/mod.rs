@@ -1,27 +1,31 @@
 //! The command line as typed. `Compare::request` turns it into what the plan takes.
 
+mod bench;
 mod gate;
 mod insert_bench;
 mod number;
+mod oltp;
 mod sysbench;
 mod tools;
 
 use std::path::PathBuf;
 
-use assay_model::{CpuPlacement, IdKey, Preset, StatementMode, TestSet};
+use assay_model::{CpuPlacement, IdKey, OltpOptions, Preset, StatementMode, Suite, TestSet};
 use assay_plan::{
     Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use bench::Bench;
 pub(crate) use gate::Gate;
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
-pub(crate) use sysbench::{option_hint, subcommand_hint};
+pub(crate) use oltp::OltpArgs;
+pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
-    Audit, Bench, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet,
-    ServerStart, ServerStop, Tests,
+    Audit, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet, ServerStart,
+    ServerStop, Tests,
 };
 
 /// Find where a database got slower, and why.
@@ -98,6 +102,9 @@ pub(crate) struct Compare {
     no_twin: bool,
 
     #[command(flatten)]
+    oltp: OltpArgs,
+
+    #[command(flatten)]
     how: Procedure,
 
     #[command(flatten)]
@@ -115,14 +122,18 @@ pub(crate) struct Selection {
     preset: PresetWord,
 
     /// Measure your own tables and tests, from a workload file (TOML) or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "tables", "rows", "secondary"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["suite", "set", "tables", "rows", "secondary", "check"])]
     workload: Option<String>,
+
+    /// Collection of tests
+    #[arg(long, value_enum, default_value = "micro")]
+    suite: SuiteWord,
 
     /// Run only the tests whose names match
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
     tests: Vec<String>,
 
-    /// Published selection of tests
+    /// Published selection of microbenchmarks
     #[arg(long, value_parser = sets(), default_value = "32")]
     set: TestSet,
 
@@ -136,7 +147,7 @@ pub(crate) struct Selection {
     tables: Option<u32>,
 
     /// Rows in each table, such as `100k` or `1M` [default: by preset]
-    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
     #[arg(value_parser = parse_count, allow_negative_numbers = true)]
     rows: Option<u32>,
 
@@ -165,6 +176,11 @@ pub(crate) struct Procedure {
         help_heading = "Workload"
     )]
     db_ps_mode: PsModeWord,
+
+    /// Check in every block that the tables hold the loaded rows and that all systems return correct answers to ten
+    /// events of each test that reads
+    #[arg(long, help_heading = "Workload")]
+    check: bool,
 
     /// How clients and servers are pinned to CPUs [default: by test and clients]
     #[arg(long, value_enum)]
@@ -400,6 +416,24 @@ fn sets() -> impl TypedValueParser<Value = TestSet> {
     })
 }
 
+/// `--suite`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SuiteWord {
+    /// The published microbenchmarks
+    Micro,
+    /// The scripts of sysbench, over a sweep of client counts
+    Oltp,
+}
+
+impl SuiteWord {
+    fn suite(self) -> Suite {
+        match self {
+            Self::Micro => Suite::Micro,
+            Self::Oltp => Suite::Oltp,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PsModeWord {
     /// Prepared on the server, once per connection
@@ -442,6 +476,7 @@ impl Compare {
         Request {
             threshold: Some(self.threshold),
             twin: (self.twin || self.no_twin).then_some(self.twin),
+            oltp: self.oltp.options(),
             ..request(&self.systems, &self.what, &self.how, &self.from)
         }
     }
@@ -462,6 +497,8 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
         },
         insert_bench: None,
         workload: what.workload.clone(),
+        suite: what.suite.suite(),
+        oltp: OltpOptions::default(),
         set: what.set,
         tests: what.tests.clone(),
         setups: vec![SetupRequest {
@@ -483,6 +520,7 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
             PlacementWord::Free => CpuPlacement::Free,
         }),
         seed: how.seed,
+        check: how.check,
         slice_s: how.slice,
         write_slice_s: how.write_slice,
         turn_s: how.turn,
@@ -508,6 +546,8 @@ mod tests {
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
             "mysql://u@h:1/d x@1 --preset smoke",
             "--base x@1 --other y@2 --max-slowdown 3%",
+            "x@1 y@2 --suite oltp --range-size 1000 --range-selects=off --skip-trx --rand-type zipfian",
+            "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 --rand-zipfian-exp 1 --delta 7",
             "insert-bench x@1 y@2 --preset smoke --seed 3 --rows 3k,2k,1k --query-seconds 9 --repeats 2",
             "insert-bench x@1 y@2 --clients 4 --io-bound --indexes 2 --indexes-first --partitions 3 \
              --partition-rows 1k --open-transaction 60 --unprepared --source apt",

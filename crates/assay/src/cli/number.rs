@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use assay_model::{limits, thousands};
+use assay_plan::{parse_count, parse_duration_s};
 
 /// A whole number within a range.
 fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
@@ -47,6 +48,19 @@ pub(super) fn parse_one_count(text: &str) -> Result<u32, String> {
     whole_32(text, &limits::CLIENTS)
 }
 
+/// Seconds that a benchmark may take.
+pub(super) fn parse_seconds(text: &str) -> Result<f64, String> {
+    let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
+    if seconds <= 1e6 { Ok(seconds) } else { Err("must be at most 1,000,000 seconds".to_owned()) }
+}
+
+/// Rows of a table.
+pub(super) fn parse_rows(text: &str) -> Result<u32, String> {
+    let rows = parse_count(text).map_err(|error| error.to_string())?;
+    let fits = (1..=2_000_000_000).contains(&rows);
+    if fits { Ok(rows) } else { Err("must be between 1 and 2,000,000,000".to_owned()) }
+}
+
 /// A port.
 pub(super) fn parse_port(text: &str) -> Result<u16, String> {
     whole(text, 0..=u16::MAX.into()).map(|number| number as u16)
@@ -77,8 +91,8 @@ mod tests {
     #[test]
     fn invalid_numbers_have_readable_errors() {
         assert_eq!(parse_seed("x").unwrap_err(), "`x` is not a whole number");
-        assert_eq!(parse_one_count("0").unwrap_err(), "must be between 1 and 1,024");
-        assert_eq!(parse_one_count("-1").unwrap_err(), "must be between 1 and 1,024");
+        assert_eq!(parse_one_count("0").unwrap_err(), "must be between 1 and 4,096");
+        assert_eq!(parse_one_count("-1").unwrap_err(), "must be between 1 and 4,096");
         assert_eq!(parse_port("70000").unwrap_err(), "must be between 0 and 65,535");
         assert_eq!(parse_tables("99999").unwrap_err(), "must be between 1 and 1,000");
         for several in ["1-8", "1,8"] {

@@ -1,16 +1,23 @@
 //! Options and commands that users of sysbench and similar tools type by habit, and what to use instead.
 
+use std::ffi::OsString;
+
 /// Advice for limits, which sysbench sets for each run.
 const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
-                    `--time 10`; the number of events cannot be limited";
+                    `--time 10` or `--events 1000`";
 
 /// Advice for the place of the server.
 const SERVER: &str = "name a server that is already running by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
                       with the password in `ASSAY_PASSWORD`";
 
-/// Advice for the size of a range.
-const RANGE: &str = "the size of a range is part of the test's name, such as `read-only_range=100`; \
-                     `assay tests --set 47` lists all tests";
+/// An argument with `-` in place of `_` in the name of an option, which sysbench allows.
+pub(crate) fn dashed(word: OsString) -> OsString {
+    let Some(text) = word.to_str().filter(|text| text.starts_with("--")) else { return word };
+    match text.split_once('=') {
+        Some((name, value)) => format!("{}={value}", name.replace('_', "-")).into(),
+        None => text.replace('_', "-").into(),
+    }
+}
 
 /// Advice for an option that a command does not have; `usage` is the usage of the command.
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
@@ -18,7 +25,6 @@ pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     Some(match name.as_str() {
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
-        "range-size" | "random-points" => RANGE,
         "all" if usage.contains("assay server stop") => ALL,
         it if it.starts_with("mysql-") || it.starts_with("pgsql-") => SERVER,
         _ => return None,
@@ -47,6 +53,14 @@ pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_underscore_in_the_name_of_an_option_is_a_dash() {
+        let dashed = |word: &str| dashed(word.into()).into_string().unwrap();
+        assert_eq!(dashed("--table_size=1_0"), "--table-size=1_0");
+        assert_eq!(dashed("--skip_trx"), "--skip-trx");
+        assert_eq!(dashed("oltp_read_only"), "oltp_read_only");
+    }
 
     #[test]
     fn options_of_sysbench_get_a_hint() {

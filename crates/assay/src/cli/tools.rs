@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use assay_model::TestSet;
-use assay_plan::{parse_count, parse_duration_s};
+use assay_model::{Suite, TestSet};
+use assay_plan::parse_duration_s;
 use clap::{Args, Subcommand};
 
-use super::number::{parse_megabytes, parse_one_count, parse_port, parse_seed, parse_tables};
-use super::{PsModeWord, ShapeArg, SourceArg, sets};
+use super::number::{
+    parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
+};
+use super::{ShapeArg, SourceArg, SuiteWord, sets};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -28,7 +30,7 @@ pub(crate) struct Load {
     pub(crate) tables: u32,
 
     /// Rows in each table, such as `100k` or `1M`
-    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
     #[arg(default_value_t = 100_000, value_parser = parse_rows)]
     pub(crate) rows: u32,
 
@@ -55,95 +57,6 @@ pub(crate) struct Load {
     /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-/// `assay bench`.
-#[derive(Debug, Args)]
-pub(crate) struct Bench {
-    /// The server, as for `assay load`
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
-
-    /// The test, such as `point-query` or `read-only_range=100`
-    #[arg(long, value_name = "TEST")]
-    pub(crate) test: String,
-
-    /// Run a test of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]
-    pub(crate) workload: Option<PathBuf>,
-
-    /// Number of concurrent clients
-    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
-    pub(crate) clients: u32,
-
-    /// Time to measure, such as `10` (seconds) or `1m`; events that do not end soon after that are cut off
-    #[arg(long, value_name = "TIME", default_value = "10", value_parser = parse_seconds)]
-    pub(crate) time: f64,
-
-    /// Time to warm up before measuring
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
-    pub(crate) warmup_time: Option<f64>,
-
-    /// Start this many events per second, whether or not earlier ones are done (open loop); without it, clients send as
-    /// fast as they can. Events that cannot start soon after the end are reported as the backlog
-    #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
-    pub(crate) rate: Option<f64>,
-
-    /// Print a line on stderr at this interval, even with `--quiet`
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
-    pub(crate) report_interval: Option<f64>,
-
-    /// Number of tables [default: all that the server has]
-    #[arg(long, value_name = "N", value_parser = parse_tables, allow_negative_numbers = true)]
-    pub(crate) tables: Option<u32>,
-
-    /// Rows in each table; a table with fewer is an error [default: those of the smallest table]
-    #[arg(long, visible_alias = "table-size", alias = "table_size", value_name = "N")]
-    #[arg(value_parser = parse_rows)]
-    pub(crate) rows: Option<u32>,
-
-    /// Seed for the events
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
-    pub(crate) seed: u64,
-
-    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
-    #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
-    db_ps_mode: PsModeWord,
-
-    #[command(flatten)]
-    pub(crate) shape: ShapeArg,
-
-    /// Print no progress on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-impl Bench {
-    /// Whether nothing is to be prepared.
-    pub(crate) fn is_text(&self) -> bool {
-        self.db_ps_mode == PsModeWord::Disable
-    }
-}
-
-/// Seconds that a benchmark may take.
-fn parse_seconds(text: &str) -> Result<f64, String> {
-    let seconds = parse_duration_s(text).map_err(|error| error.to_string())?;
-    if seconds <= 1e6 { Ok(seconds) } else { Err("must be at most 1,000,000 seconds".to_owned()) }
-}
-
-/// Rows of a table.
-fn parse_rows(text: &str) -> Result<u32, String> {
-    let rows = parse_count(text).map_err(|error| error.to_string())?;
-    let fits = (1..=2_000_000_000).contains(&rows);
-    if fits { Ok(rows) } else { Err("must be between 1 and 2,000,000,000".to_owned()) }
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
-        _ => Err("must be above 0 and at most 1,000,000,000 events per second".to_owned()),
-    }
 }
 
 /// Options of the tools that get servers.
@@ -216,15 +129,26 @@ pub(crate) struct Tests {
     pub(crate) patterns: Vec<String>,
 
     /// List the tests of your own workload: a workload file, TOML, or a pgbench script
-    #[arg(long, value_name = "FILE", conflicts_with = "set")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["set", "suite"])]
     pub(crate) workload: Option<String>,
 
-    /// Published selection of tests
+    /// Collection of tests
+    #[arg(long, value_enum, default_value = "micro", conflicts_with = "set")]
+    suite: SuiteWord,
+
+    /// Published selection of microbenchmarks
     #[arg(long, value_parser = sets(), default_value = "32")]
     pub(crate) set: TestSet,
 
     #[command(flatten)]
     pub(crate) shape: ShapeArg,
+}
+
+impl Tests {
+    /// The collection of tests.
+    pub(crate) fn suite(&self) -> Suite {
+        self.suite.suite()
+    }
 }
 
 /// `assay cache`.
@@ -319,18 +243,4 @@ pub(crate) struct ServerStop {
     /// Names, as `assay server list` shows them
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_rate_is_reported_with_the_limits() {
-        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
-        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
-            let error = parse_rate(rate).unwrap_err();
-            assert!(error.contains("above 0 and at most 1,000,000,000"), "{rate}: {error}");
-        }
-    }
 }

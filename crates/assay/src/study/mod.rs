@@ -1,6 +1,7 @@
 //! A study on this machine: it begins or goes on, the driver decides, the executor acts.
 
 mod again;
+mod checking;
 mod claim;
 mod executor;
 mod machine;
@@ -9,6 +10,7 @@ mod others;
 mod outlook;
 mod recorder;
 mod resumable;
+mod sizes;
 mod starting;
 mod stepping;
 mod trust;

@@ -14,6 +14,7 @@ use assay_verdict::Sample;
 use assay_wire::Connection;
 
 use super::executor::StudyExecutor;
+use super::sizes::sizes;
 use crate::progress::seconds;
 use crate::systems::{Slot, failed_slice, unmeasured};
 
@@ -52,7 +53,11 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    fn thawed<T>(&mut self, system: usize, act: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn thawed<T>(
+        &mut self,
+        system: usize,
+        act: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.server(system)?.thaw()?;
         let done = act(self);
         let frozen = self.server(system).and_then(|server| Ok(server.freeze()?));
@@ -107,7 +112,9 @@ impl StudyExecutor<'_, '_> {
         let usage = probe.snapshot()?.since(&before);
         drop(session);
         let trouble = usage.trouble();
-        let QueueRun { work, step: done, series, histograms } = run;
+        let QueueRun { work, step: done, mut series, histograms } = run;
+        let server = self.servers.get(&slot.system).context("its server is not running")?;
+        series.extend(sizes(server, product, &options)?);
         let slice = Slice {
             outcome: if trouble.is_empty() { SliceOutcome::Good } else { SliceOutcome::Troubled },
             trouble,

@@ -47,11 +47,11 @@ impl OpenSlice {
 }
 
 /// Bits of a sequence number that count the events of a slice. The bits above count rounds, clients and blocks.
-const SLICE_BITS: u32 = 28;
+const SLICE_BITS: u32 = 27;
 /// Bits that count the rounds of a cell in a block.
 const ROUND_BITS: u32 = 15;
-/// Bits that hold a client count.
-const CLIENTS_BITS: u32 = 11;
+/// Bits that hold a client count minus one.
+const CLIENTS_BITS: u32 = 12;
 
 /// Sequence number at which events outside of blocks begin, above those of the last block.
 pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
@@ -60,13 +60,17 @@ pub(crate) const OUTSIDE_BLOCKS: u64 = 1023 << (SLICE_BITS + ROUND_BITS + CLIENT
 /// Otherwise its deletes would find nothing, and its updates would change nothing.
 fn first_sequence(cell: CellId, slot: Slot) -> u64 {
     let block = u64::from(slot.block) << (SLICE_BITS + ROUND_BITS + CLIENTS_BITS);
-    let clients = u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS);
-    block | clients | u64::from(slot.round) << SLICE_BITS
+    block | clients_bits(cell) | u64::from(slot.round) << SLICE_BITS
 }
 
 /// Sequence number at which the events for sizing the slices of a cell begin.
 fn sizing_sequence(cell: CellId) -> u64 {
-    OUTSIDE_BLOCKS | u64::from(cell.setup.clients) << (SLICE_BITS + ROUND_BITS)
+    OUTSIDE_BLOCKS | clients_bits(cell)
+}
+
+/// The client count of a cell at its place in a sequence number.
+fn clients_bits(cell: CellId) -> u64 {
+    u64::from(cell.setup.clients.saturating_sub(1)) << (SLICE_BITS + ROUND_BITS)
 }
 
 /// Length of a traced turn, milliseconds.
@@ -304,7 +308,7 @@ mod tests {
         let test = assay_workloads::all_tests()[0];
         let mut firsts = BTreeSet::from([OUTSIDE_BLOCKS]);
         for block in [0, 1, 999] {
-            for clients in [1, 2, 1024] {
+            for clients in [1, 2, 1024, 4096] {
                 for round in [0, 1, 20_000] {
                     let cell = CellId { test, setup: Setup { clients, tables: 1, rows: 1000 } };
                     let slot = Slot { system: 0, block, round, position: 0 };

@@ -1,0 +1,167 @@
+//! Checks the results of a server's statements against the loaded data.
+
+use std::sync::Arc;
+
+use assay_model::{Class, DataSet, Product, Schema, Setup, StatementMode, Test, counted};
+use assay_wire::{ConnectOptions, Connection};
+use assay_workloads::{Answer, Client, EventBuf, LoadedData, Operation, Program, is_ordered};
+
+use crate::content::{Content, content};
+use crate::error::{Error, Result};
+use crate::prepared::PreparedConnection;
+
+/// Events of each test that are checked.
+const EVENTS: u64 = 10;
+
+/// What is checked.
+#[derive(Debug, Clone, Copy)]
+pub struct Check<'a> {
+    /// Family of the server.
+    pub product: Product,
+    /// The tests. Those that write, and those on other tables than sysbench's, are left out.
+    pub tests: &'a [Test],
+    /// Tables and rows.
+    pub data: DataSet,
+    /// Seed of the data and of the events.
+    pub seed: u64,
+}
+
+/// The answers of a server to the events of a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestAnswers {
+    /// The test.
+    pub test: Test,
+    /// All its answers together.
+    pub answer: Answer,
+}
+
+/// Checks that the tables hold exactly what was loaded, row by row, and that the server answers the events of every
+/// test correctly, whether statements are prepared or sent as text.
+///
+/// `loaded` is that data. It may be used again.
+///
+/// # Errors
+/// [`Error::WrongContent`], [`Error::WrongAnswer`], [`Error::AnswersDiffer`], [`Error::UnknownAnswer`], and those of
+/// the connection.
+pub fn check_loaded(
+    options: &ConnectOptions,
+    check: &Check<'_>,
+    loaded: &mut LoadedData,
+) -> Result<()> {
+    let (rows, checksum) = loaded.content();
+    let expected = Content { rows, checksum: format!("{checksum:016x}") };
+    let found = content(options, check.product, check.data)?;
+    if found != expected {
+        let words = |it: &Content| {
+            let Content { rows, checksum } = it;
+            format!("{} with checksum {checksum}", counted(*rows, "row"))
+        };
+        return Err(Error::WrongContent { found: words(&found), expected: words(&expected) });
+    }
+    for test in reads(check) {
+        let mut asked = Asked::new(options, check, test)?;
+        for sequence in 0..EVENTS {
+            asked.event(sequence, &mut |sql, found| {
+                let (test, sql) = (test.name(), sql.to_owned());
+                match loaded.answer(&sql) {
+                    Some(expected) if expected == found => Ok(()),
+                    Some(expected) => Err(Error::WrongAnswer { test, sql, found, expected }),
+                    None => Err(Error::UnknownAnswer { test, sql }),
+                }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The answers to the events of every test, to be compared with those of another server that holds the same.
+///
+/// # Errors
+/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return a different number of rows than
+/// statements sent as text.
+pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
+    let answers_of = |test| {
+        let mut answer = Answer::default();
+        let mut asked = Asked::new(options, check, test)?;
+        for sequence in 0..EVENTS {
+            asked.event(sequence, &mut |_, found| {
+                answer.add(found);
+                Ok(())
+            })?;
+        }
+        Ok(TestAnswers { test, answer })
+    };
+    reads(check).map(answers_of).collect()
+}
+
+fn reads<'a>(check: &Check<'a>) -> impl Iterator<Item = Test> + use<'a> {
+    let is_read = |test: &Test| test.class == Class::Read && test.schema == Schema::Sbtest;
+    check.tests.iter().copied().filter(is_read)
+}
+
+/// The events of a test, sent both ways.
+struct Asked {
+    test: Test,
+    as_text: Client,
+    as_prepared: Client,
+    prepared: PreparedConnection,
+    control: Connection,
+    event: EventBuf,
+}
+
+impl Asked {
+    fn new(options: &ConnectOptions, check: &Check<'_>, test: Test) -> Result<Self> {
+        let DataSet { tables, rows } = check.data;
+        let setup = Setup { clients: 1, tables, rows };
+        let program = |mode| Arc::new(Program::new(check.product, test, setup, mode));
+        let prepared = program(StatementMode::Prepared);
+        let control =
+            Connection::connect(options).map_err(|source| Error::Connect { client: 0, source })?;
+        Ok(Self {
+            test,
+            as_text: Client::new(program(StatementMode::Text), check.seed, 0),
+            as_prepared: Client::new(Arc::clone(&prepared), check.seed, 0),
+            prepared: PreparedConnection::open(options, prepared, 0)?,
+            control,
+            event: EventBuf::default(),
+        })
+    }
+
+    /// Sends an event, prepared and as text, and hands each statement with its answer to `take`.
+    fn event(
+        &mut self,
+        sequence: u64,
+        take: &mut dyn FnMut(&str, Answer) -> Result<()>,
+    ) -> Result<()> {
+        let mut rows = Vec::new();
+        self.as_prepared.write_event(sequence, 0, &mut self.event);
+        self.prepared.begin_event();
+        for operation in self.event.operations() {
+            let number = operation.statement().unwrap_or_default();
+            let reply = self.prepared.send(operation);
+            let reply =
+                reply.map_err(|error| Error::query(self.prepared.sql(number).as_bytes(), error))?;
+            rows.push(reply.rows);
+        }
+        self.as_text.write_event(sequence, 0, &mut self.event);
+        for (operation, rows) in self.event.operations().zip(rows) {
+            let Operation::Query { sql, .. } = operation else { continue };
+            let sql = String::from_utf8_lossy(sql);
+            let result = self.control.query(&sql);
+            let result = result.map_err(|error| Error::query(sql.as_bytes(), error))?;
+            if result.columns.is_empty() {
+                continue;
+            }
+            let mut found = Answer::default();
+            for row in &result.rows {
+                found.add_row(row.iter().map(Option::as_deref), is_ordered(&sql));
+            }
+            if found.rows != rows {
+                let (test, sql) = (self.test.name(), sql.into_owned());
+                return Err(Error::AnswersDiffer { test, sql, prepared: rows, text: found.rows });
+            }
+            take(&sql, found)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! How clients treat errors and connections.
+
+use std::num::NonZeroU64;
+
+use assay_wire::Error as WireError;
+
+use crate::error::{Error, TOO_MANY_CONNECTIONS as FULL, sqlstate};
+
+/// Errors after which an event is started again, as sysbench does. MySQL and MariaDB: record changed, lock wait
+/// timeout, deadlock. Postgres: deadlock, serialization failure, and a unique key that a deleted and reinserted row
+/// violates.
+const USUAL: [u32; 6] = [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("23505")];
+
+/// The same for a user's events: a unique key that is violated is a mistake, on every server.
+const USUAL_OWN: [u32; 6] =
+    [1020, 1205, 1213, sqlstate("40P01"), sqlstate("40001"), sqlstate("55P03")];
+
+/// MySQL's codes for a lost connection, which the client library gives. The client connects again if the codes that are
+/// ignored have one of them.
+const LOST: [u32; 4] = [2006, 2011, 2013, 2055];
+
+/// Errors of a server that ends the connection or is about to: killed, or shutting down.
+const ENDING: [u32; 8] =
+    [1053, 1317, 1927, 3169, 4031, sqlstate("57P01"), sqlstate("57P02"), sqlstate("57P03")];
+
+/// How clients treat errors and connections; that of sysbench by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientPolicy {
+    /// Errors after which an event is started again.
+    pub ignored: Ignored,
+    /// Number of events after which a client connects anew; `None` for one connection for all events.
+    pub reconnect_every: Option<NonZeroU64>,
+    /// Whether [`crate::Session::interval_latencies`] can be read while the clients work.
+    pub shows_latencies: bool,
+}
+
+/// Errors after which an event is started again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Ignored {
+    /// Those that sysbench ignores by default.
+    #[default]
+    Usual,
+    /// All errors of servers, lost connections included.
+    All,
+    /// Those with these codes: MySQL's, or Postgres' states as numbers. 2006, 2011, 2013 and 2055 mean that the
+    /// connection is lost, on any server.
+    These(Vec<u32>),
+}
+
+/// What to do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Start the event again; the server's code.
+    Retry(u32),
+    /// Connect again, and start the event again.
+    Reconnect,
+    /// End the run.
+    Fail,
+}
+
+impl ClientPolicy {
+    /// What to do about an error of an event, which a user wrote or not.
+    pub(crate) fn remedy(&self, error: &WireError, is_own: bool) -> Remedy {
+        let reconnects = match &self.ignored {
+            Ignored::Usual => false,
+            Ignored::All => true,
+            Ignored::These(codes) => LOST.iter().any(|code| codes.contains(code)),
+        };
+        match error {
+            WireError::Server { code, .. } if reconnects && ENDING.contains(code) => {
+                Remedy::Reconnect
+            }
+            WireError::Server { code, .. } if self.ignores(*code, is_own) => Remedy::Retry(*code),
+            WireError::Connect { .. } | WireError::Io { .. } | WireError::Timeout { .. }
+                if reconnects =>
+            {
+                Remedy::Reconnect
+            }
+            _ => Remedy::Fail,
+        }
+    }
+
+    /// Whether a client that could not connect again tries once more: while the server starts, shuts down, or has too
+    /// many connections.
+    pub(crate) fn tries_again(&self, error: &Error) -> bool {
+        let (Error::Connect { source, .. } | Error::Prepare { source, .. }) = error else {
+            return false;
+        };
+        let is_full = source.server_code().is_some_and(|code| FULL.contains(&code));
+        is_full || self.remedy(source, false) == Remedy::Reconnect
+    }
+
+    fn ignores(&self, code: u32, is_own: bool) -> bool {
+        match &self.ignored {
+            Ignored::Usual if is_own => USUAL_OWN.contains(&code),
+            Ignored::Usual => USUAL.contains(&code),
+            Ignored::All => true,
+            Ignored::These(codes) => codes.contains(&code),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: u32) -> WireError {
+        WireError::Server { code, state: String::new(), message: String::new() }
+    }
+
+    fn lost() -> WireError {
+        let source = std::io::ErrorKind::ConnectionReset.into();
+        WireError::Io { address: String::new(), action: "receive from", source }
+    }
+
+    #[test]
+    fn deadlocks_are_retried_and_lost_connections_end_the_run() {
+        let usual = ClientPolicy::default();
+        assert_eq!(usual.remedy(&refused(1213), false), Remedy::Retry(1213));
+        let (unique, locked) = (sqlstate("23505"), sqlstate("55P03"));
+        assert_eq!(usual.remedy(&refused(unique), false), Remedy::Retry(unique));
+        assert_eq!(usual.remedy(&refused(unique), true), Remedy::Fail);
+        assert_eq!(usual.remedy(&refused(locked), true), Remedy::Retry(locked));
+        assert_eq!(usual.remedy(&refused(1062), false), Remedy::Fail);
+        assert_eq!(usual.remedy(&lost(), false), Remedy::Fail);
+    }
+
+    #[test]
+    fn a_list_replaces_the_usual_errors() {
+        let of = |codes: &[u32]| ClientPolicy {
+            ignored: Ignored::These(codes.to_vec()),
+            ..ClientPolicy::default()
+        };
+        assert_eq!(of(&[1062]).remedy(&refused(1062), false), Remedy::Retry(1062));
+        assert_eq!(of(&[1062]).remedy(&refused(1213), false), Remedy::Fail);
+        assert_eq!(of(&[1062]).remedy(&lost(), false), Remedy::Fail);
+        assert_eq!(of(&[2013]).remedy(&lost(), false), Remedy::Reconnect);
+        assert_eq!(of(&[2013]).remedy(&refused(1927), false), Remedy::Reconnect);
+        assert_eq!(of(&[1927]).remedy(&refused(1927), false), Remedy::Retry(1927));
+        let all = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
+        assert_eq!(all.remedy(&refused(1146), false), Remedy::Retry(1146));
+        assert_eq!(all.remedy(&lost(), false), Remedy::Reconnect);
+    }
+}

@@ -1,0 +1,325 @@
+//! sysbench's scripts on real servers: what they leave behind, errors, lost connections, and checked answers.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_load::{
+    Bound, Check, ClientPolicy, Error, Ignored, Session, Work, answers, check_loaded,
+};
+use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, Test};
+use assay_wire::{Address, ConnectOptions, Connection};
+use assay_workloads::{LoadedData, all_tests, oltp_tests};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::bed::{Bed, SEED, test};
+
+const SETUP: Setup = Setup { clients: 4, tables: 2, rows: 1000 };
+const SERVERS: [(Product, &str); 3] =
+    [(Product::MariaDb, "10.11"), (Product::MySql, "8.0"), (Product::Postgres, "16")];
+
+fn script(name: &str) -> Test {
+    let tests = oltp_tests(&OltpOptions::default());
+    tests.into_iter().find(|test| test.name() == name).unwrap()
+}
+
+fn open(bed: &Bed, product: Product, test: Test, policy: &ClientPolicy) -> Session {
+    let work =
+        Work { product, test, setup: SETUP, statements: StatementMode::Prepared, seed: SEED };
+    Session::open_with(&bed.options, &work, None, policy).unwrap()
+}
+
+/// Statements of an event: reads, writes, others.
+fn statements(script: &str) -> [u64; 3] {
+    match script {
+        "oltp_read_only" => [14, 0, 2],
+        "oltp_read_write" => [14, 4, 2],
+        "oltp_write_only" => [0, 4, 2],
+        "oltp_point_select" | "select_random_points" | "select_random_ranges" => [1, 0, 0],
+        _ => [0, 1, 0],
+    }
+}
+
+#[test]
+fn every_script_runs_on_every_product() {
+    for (product, version) in SERVERS {
+        let mut bed = Bed::of(product, version);
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        for test in oltp_tests(&OltpOptions::default()) {
+            let events = if test.name() == "bulk_insert" { 8 } else { 40 };
+            let mut session = open(&bed, product, test, &ClientPolicy::default());
+            let work = session.run(0, Bound::Events(events)).unwrap();
+            assert_eq!(work.events, events, "{product} {test}");
+            let [read, write, other] = statements(test.name()).map(|it| it * events);
+            if work.errors.is_empty() && test.name() != "oltp_delete" {
+                assert_eq!((work.read, work.write, work.other), (read, write, other), "{test}");
+            }
+        }
+        // Each of four clients sent two statements.
+        for client in 1..=4 {
+            let table = format!("bulk_sbtest{client}");
+            assert_eq!(bed.number(&format!("SELECT COUNT(*) FROM {table}")), 50_000);
+            assert_eq!(bed.number(&format!("SELECT MAX(k) FROM {table} WHERE id = k")), 50_000);
+        }
+    }
+}
+
+/// A table that somebody else made is not replaced.
+#[test]
+fn bulk_insert_replaces_only_its_own_tables() {
+    let mut bed = Bed::new();
+    bed.control.query("CREATE TABLE bulk_sbtest2 (precious INT)").unwrap();
+    let work = Work {
+        product: Product::MariaDb,
+        test: script("bulk_insert"),
+        setup: SETUP,
+        statements: StatementMode::Prepared,
+        seed: SEED,
+    };
+    let error = Session::open(&bed.options, &work, None).err().unwrap().to_string();
+    assert!(error.contains("`bulk_sbtest2` exists with other columns"), "{error}");
+    assert_eq!(bed.number("SELECT COUNT(*) FROM bulk_sbtest2"), 0);
+}
+
+#[test]
+fn clients_connect_again_if_they_were_asked_to() {
+    for (product, version) in SERVERS {
+        let bed = Bed::of(product, version);
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        let policy =
+            ClientPolicy { reconnect_every: NonZeroU64::new(5), ..ClientPolicy::default() };
+        let mut session = open(&bed, product, script("oltp_read_write"), &policy);
+        let mut monitor_report = |_: Duration, _| {};
+        let mut monitor = assay_load::RunMonitor {
+            grace: Duration::from_secs(30),
+            stop: Default::default(),
+            every: Duration::from_secs(60),
+            report: &mut monitor_report,
+        };
+        let done = session.run_monitored(0, Bound::Events(80), &mut monitor).unwrap();
+        // 20 events of each client, with a new connection before the 6th, the 11th and the 16th.
+        assert_eq!((done.work.events, done.reconnects), (80, 12), "{product}");
+        assert!(done.work.bytes_received > done.work.bytes_sent, "{product}");
+    }
+}
+
+/// Kills every connection of the clients, again and again.
+#[test]
+fn killed_connections_are_replaced_or_end_the_run() {
+    for (product, version) in SERVERS {
+        let mut bed = Bed::of(product, version);
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        for ignored in [Ignored::Usual, Ignored::These(vec![2013, 1213])] {
+            let is_lost = ignored == Ignored::Usual;
+            let policy = ClientPolicy { ignored, ..ClientPolicy::default() };
+            let mut session = open(&bed, product, script("oltp_read_only"), &policy);
+            let mut ids = session.connection_ids();
+            let run = std::thread::spawn(move || {
+                let mut report = |_: Duration, _| {};
+                let mut monitor = assay_load::RunMonitor {
+                    grace: Duration::from_secs(30),
+                    stop: Default::default(),
+                    every: Duration::from_secs(60),
+                    report: &mut report,
+                };
+                session.run_monitored(0, Bound::Time(Duration::from_secs(3)), &mut monitor)
+            });
+            std::thread::sleep(Duration::from_millis(500));
+            ids.truncate(3);
+            for id in ids {
+                let kill = match product {
+                    Product::Postgres => format!("SELECT pg_terminate_backend({id})"),
+                    Product::MariaDb | Product::MySql => format!("KILL {id}"),
+                };
+                // The first loss may end the run, and with it the other connections.
+                let killed = bed.control.query(&kill);
+                assert!(is_lost || killed.is_ok(), "{product}: {killed:?}");
+            }
+            let done = run.join().unwrap();
+            if is_lost {
+                let error = done.unwrap_err();
+                assert!(matches!(error, Error::Query { .. }), "{product}: {error}");
+                continue;
+            }
+            let done = done.unwrap();
+            assert_eq!(done.reconnects, 3, "{product}");
+            assert!(done.work.events > 100 && done.cut_off == 0, "{product}");
+        }
+    }
+}
+
+/// A MariaDB server outside of any supervisor, so that it can be ended and started again.
+struct Restartable {
+    arguments: Vec<String>,
+    environment: BTreeMap<String, String>,
+    child: Child,
+}
+
+impl Restartable {
+    /// Starts one as the running server was started, with a directory and a socket of its own.
+    fn like(bed_pid: i32, data: &Path, socket: &Path) -> Self {
+        let read = |name: &str| fs_err::read(format!("/proc/{bed_pid}/{name}")).unwrap();
+        let words = |bytes: Vec<u8>| -> Vec<String> {
+            let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+            words.map(|word| String::from_utf8(word.to_vec()).unwrap()).collect()
+        };
+        let mut arguments = words(read("cmdline"));
+        arguments.retain(|it| !it.starts_with("--socket") && !it.starts_with("--pid-file"));
+        for argument in &mut arguments {
+            if argument.starts_with("--datadir=") {
+                *argument = format!("--datadir={}", data.display());
+            }
+        }
+        arguments.push(format!("--socket={}", socket.display()));
+        let environment = words(read("environ")).into_iter();
+        let pairs = environment.filter_map(|it| {
+            it.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+        });
+        let environment = pairs.collect();
+        let child = start(&arguments, &environment, data);
+        Self { arguments, environment, child }
+    }
+
+    fn end(&mut self) {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM).unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn start_again(&mut self, data: &Path) {
+        self.child = start(&self.arguments, &self.environment, data);
+    }
+}
+
+impl Drop for Restartable {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn start(arguments: &[String], environment: &BTreeMap<String, String>, data: &Path) -> Child {
+    let log = fs_err::File::create(data.join("restarted.log")).unwrap().into_parts().0;
+    let mut command = Command::new(&arguments[0]);
+    command.args(&arguments[1..]).env_clear().envs(environment);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+}
+
+fn wait_until_ready(options: &ConnectOptions) -> Connection {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match Connection::connect(options) {
+            Ok(connection) => return connection,
+            Err(error) => assert!(Instant::now() < deadline, "{error}"),
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_run_survives_a_server_that_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, socket) = (folder.path().join("data"), folder.path().join("s"));
+    let template = assay_testkit::template(&assay_testkit::prefix("10.11"));
+    copy(&template, &data);
+    let like = assay_testkit::mariadb();
+    let mut server = Restartable::like(like.pid(), &data, &socket);
+    let mut options =
+        ConnectOptions { address: Address::Unix(socket), database: None, ..like.connect_options() };
+    wait_until_ready(&options).query("CREATE DATABASE test").unwrap();
+    options.database = Some("test".to_owned());
+    let tables = assay_load::Tables {
+        product: Product::MariaDb,
+        engine: assay_model::Engine::InnoDb,
+        id_key: assay_model::IdKey::Primary,
+        data: SETUP.data(),
+        seed: SEED,
+    };
+    assay_load::fill(&options, &tables, &mut |_| ()).unwrap();
+    let work = Work {
+        product: Product::MariaDb,
+        test: script("oltp_read_write"),
+        setup: SETUP,
+        statements: StatementMode::Prepared,
+        seed: SEED,
+    };
+    let policy = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
+    let mut session = Session::open_with(&options, &work, None, &policy).unwrap();
+    let run = std::thread::spawn(move || {
+        let mut counts = Vec::new();
+        let mut report = |_: Duration, done: assay_load::RunProgress| counts.push(done.events);
+        let mut monitor = assay_load::RunMonitor {
+            grace: Duration::from_secs(30),
+            stop: Default::default(),
+            every: Duration::from_millis(100),
+            report: &mut report,
+        };
+        let bound = Bound::Time(Duration::from_secs(8));
+        let done = session.run_monitored(0, bound, &mut monitor).unwrap();
+        (done, counts)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    server.end();
+    server.start_again(&data);
+    drop(wait_until_ready(&options));
+    let (done, counts) = run.join().unwrap();
+    assert!(done.reconnects >= 4 && done.cut_off == 0, "{done:?}");
+    let middle = counts[counts.len() / 2];
+    assert!(done.work.events > middle, "nothing after the restart: {counts:?}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs_err::create_dir(to).unwrap();
+    for entry in fs_err::read_dir(from).unwrap().flatten() {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        match path.is_dir() {
+            true => copy(&path, &target),
+            false => drop(fs_err::copy(&path, &target).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn answers_are_checked_and_one_wrong_row_is_found() {
+    let oltp = oltp_tests(&OltpOptions::default());
+    let tests: Vec<Test> = all_tests().iter().copied().chain(oltp).collect();
+    let check = |product| Check { product, tests: &tests, data: SETUP.data(), seed: SEED };
+    let mut all = Vec::new();
+    let mut loaded = LoadedData::new(SEED, SETUP.data());
+    for (product, version) in SERVERS {
+        let mut bed = Bed::of(product, version);
+        bed.load(SETUP.tables, SETUP.rows, SEED);
+        check_loaded(&bed.options, &check(product), &mut loaded).unwrap();
+        all.push(answers(&bed.options, &check(product)).unwrap());
+        bed.control.query("UPDATE sbtest2 SET k = k + 1 WHERE id = 777").unwrap();
+        let error = check_loaded(&bed.options, &check(product), &mut loaded).unwrap_err();
+        assert!(matches!(error, Error::WrongContent { .. }), "{product}: {error}");
+        let text = error.to_string();
+        assert!(text.contains("2,000 rows with checksum"), "{text}");
+    }
+    // Tests differ in what they ask; servers do not differ in what they answer.
+    assert!(all.windows(2).all(|two| two[0] == two[1]));
+    let reads = tests.iter().filter(|test| test.class == Class::Read).count();
+    assert_eq!(all[0].len(), reads);
+    assert!(all[0].iter().any(|it| it.test == test("scan") && it.answer.rows == 0));
+}
+
+/// Stands in for a server that reads a row wrongly by one way only: a view that hides rows unless all are summed up.
+#[test]
+fn a_wrong_answer_names_the_statement() {
+    let mut bed = Bed::new();
+    bed.load(1, 100, SEED);
+    bed.control.query("RENAME TABLE sbtest1 TO hidden").unwrap();
+    let view = "CREATE VIEW sbtest1 AS SELECT * FROM hidden WHERE id > 100 OR EXISTS \
+                (SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE '%CRC32%')";
+    bed.control.query(view).unwrap();
+    let tests = [script("oltp_point_select")];
+    let data = assay_model::DataSet { tables: 1, rows: 100 };
+    let check = Check { product: Product::MariaDb, tests: &tests, data, seed: SEED };
+    let error = check_loaded(&bed.options, &check, &mut LoadedData::new(SEED, data)).unwrap_err();
+    let Error::WrongAnswer { test, ref sql, .. } = error else { panic!("{error}") };
+    assert_eq!(test, "oltp_point_select");
+    assert!(sql.starts_with("SELECT c FROM sbtest1 WHERE id="), "{sql}");
+}

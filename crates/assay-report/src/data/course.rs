@@ -1,0 +1,59 @@
+//! What each system did in a cell, second by second.
+
+use assay_model::StudyRecord;
+use assay_verdict::{ActiveSecond, CellJudgement, Judgement, active_seconds};
+use serde::Serialize;
+
+use super::row::{LatencyRow, Number, system_name};
+
+/// The seconds of a cell of a system.
+#[derive(Serialize)]
+pub(crate) struct CourseRow<'a> {
+    test: &'a str,
+    clients: u32,
+    tables: u32,
+    rows: u32,
+    system: &'a str,
+    seconds: Vec<SecondRow>,
+}
+
+/// About a second of a system's own time.
+#[derive(Serialize)]
+struct SecondRow {
+    /// Its duration.
+    s: Number,
+    tps: Number,
+    qps: Number,
+    latency_us: Option<LatencyRow>,
+}
+
+/// The courses of all cells of a study with several client counts.
+pub(crate) fn courses<'a>(record: &'a StudyRecord, judgement: &Judgement) -> Vec<CourseRow<'a>> {
+    let first = record.study.setups.first();
+    let several =
+        record.study.setups.iter().any(|it| Some(it.clients) != first.map(|it| it.clients));
+    let cells = judgement.cells.iter().filter(|_| several);
+    cells.map(|judged| course(record, judged)).collect()
+}
+
+fn course<'a>(record: &'a StudyRecord, judged: &CellJudgement) -> CourseRow<'a> {
+    let setup = judged.cell.setup;
+    let seconds = active_seconds(record, judged.cell, judged.system);
+    CourseRow {
+        test: judged.cell.test.name(),
+        clients: setup.clients,
+        tables: setup.tables,
+        rows: setup.rows,
+        system: system_name(record, judged.system),
+        seconds: seconds.iter().map(second).collect(),
+    }
+}
+
+fn second(second: &ActiveSecond) -> SecondRow {
+    SecondRow {
+        s: second.seconds.into(),
+        tps: (second.events as f64 / second.seconds).into(),
+        qps: (second.queries as f64 / second.seconds).into(),
+        latency_us: second.latency.map(Into::into),
+    }
+}

@@ -1,0 +1,243 @@
+//! Tests over several client counts: throughput, scalability and response times, as tables and as curves.
+
+use assay_model::{CellId, DataSet, Estimate, Setup, Test};
+use assay_verdict::{ActiveSecond, CellJudgement, active_seconds};
+
+use super::drawing::{Chart, Values, chart};
+use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::study::JudgedStudy;
+use crate::number::{NONE, Rate, Ratio, figure};
+
+/// From this many client counts on, a terminal shows the tables too.
+const MANY: usize = 3;
+
+/// Everything by client count.
+pub(crate) struct Sweep<'a> {
+    /// The labels of the systems.
+    pub(crate) systems: Vec<String>,
+    /// A table for each quantity: a row for each test and system, a column for each client count.
+    pub(crate) tables: Vec<ShadedTable>,
+    /// The curves of each test.
+    pub(crate) tests: Vec<TestCurves<'a>>,
+    /// Whether there are many client counts.
+    pub(crate) is_wide: bool,
+}
+
+/// The curves of a test.
+pub(crate) struct TestCurves<'a> {
+    pub(crate) test: &'a str,
+    /// The data, if the study has several.
+    pub(crate) data: Option<String>,
+    /// Quantities by client count.
+    pub(crate) curves: Vec<Chart>,
+    /// Quantities second by second, for each client count.
+    pub(crate) seconds: Vec<Chart>,
+}
+
+/// A test on a data set, with the client counts at which it was measured.
+struct Swept {
+    test: Test,
+    data: DataSet,
+    clients: Vec<u32>,
+}
+
+impl Swept {
+    fn cell(&self, clients: u32) -> CellId {
+        let DataSet { tables, rows } = self.data;
+        CellId { test: self.test, setup: Setup { clients, tables, rows } }
+    }
+}
+
+/// Seconds that a chart needs at least: fewer show no trend.
+const SECONDS_MIN: usize = 3;
+
+impl<'a> Sweep<'a> {
+    /// The tables and curves; `None` if every test was measured with a single client count.
+    pub(crate) fn new(study: &JudgedStudy<'a>) -> Option<Self> {
+        let mut all = swept(study);
+        all.retain(|swept| swept.clients.len() > 1);
+        let mut clients: Vec<u32> = all.iter().flat_map(|swept| swept.clients.clone()).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        let systems: Vec<usize> = (0..study.record.systems.len()).collect();
+        (!all.is_empty()).then(|| Self {
+            systems: systems.iter().map(|&system| study.label(system).to_owned()).collect(),
+            tables: QUANTITIES.iter().map(|it| table(study, it, &all, &clients)).collect(),
+            tests: all.iter().map(|swept| curves(study, swept)).collect(),
+            is_wide: clients.len() >= MANY,
+        })
+    }
+
+    /// The tables for a terminal: throughput, scalability and one response time.
+    pub(crate) fn few_tables(&self) -> impl Iterator<Item = &ShadedTable> {
+        let is_shown = |(_, quantity): &(&ShadedTable, &Quantity)| quantity.is_short;
+        self.tables.iter().zip(&QUANTITIES).filter(is_shown).map(|(table, _)| table)
+    }
+}
+
+/// The tests of the study in order, each once for every data set.
+fn swept(study: &JudgedStudy) -> Vec<Swept> {
+    let mut all: Vec<Swept> = Vec::new();
+    for CellId { test, setup } in study.record.study.cells.iter().map(|planned| planned.id) {
+        match all.iter_mut().find(|it| it.test == test && it.data == setup.data()) {
+            Some(known) => known.clients.push(setup.clients),
+            None => all.push(Swept { test, data: setup.data(), clients: vec![setup.clients] }),
+        }
+    }
+    all.iter_mut().for_each(|swept| swept.clients.sort_unstable());
+    all
+}
+
+/// A quantity of a cell, given the cell with the fewest clients.
+struct Quantity {
+    title: &'static str,
+    note: &'static str,
+    is_short: bool,
+    text: fn(cell: &CellJudgement, fewest: &CellJudgement) -> String,
+}
+
+const QUANTITIES: [Quantity; 6] = [
+    Quantity {
+        title: "transactions per second",
+        note: "by client count, with half the width of the 95 % interval; a transaction is an event of the test",
+        is_short: true,
+        text: |cell, _| Rate(tps(cell)).to_string(),
+    },
+    Quantity {
+        title: "scalability",
+        note: "transactions per second divided by those of the same system with the fewest clients [95 % interval]",
+        is_short: true,
+        text: |cell, fewest| match cell.cell == fewest.cell {
+            true => "1".to_owned(),
+            false => Ratio(scalability(cell, fewest)).to_string(),
+        },
+    },
+    Quantity {
+        title: "mean response time, ms",
+        note: "over all events; has no interval",
+        is_short: false,
+        text: |cell, _| ms(cell.latency.map(|it| it.mean)),
+    },
+    Quantity {
+        title: "95th percentile of the response time, ms",
+        note: "over all events; has no interval",
+        is_short: true,
+        text: |cell, _| ms(cell.latency.map(|it| it.p95)),
+    },
+    Quantity {
+        title: "99th percentile of the response time, ms",
+        note: "over all events; has no interval",
+        is_short: false,
+        text: |cell, _| ms(cell.latency.map(|it| it.p99)),
+    },
+    Quantity {
+        title: "longest response time, ms",
+        note: "over all events; has no interval",
+        is_short: false,
+        text: |cell, _| ms(cell.latency.map(|it| it.max)),
+    },
+];
+
+/// Transactions per second, with the relative interval of the QPS: the two differ by a factor that is part of the test.
+fn tps(cell: &CellJudgement) -> Option<Estimate> {
+    let (tps, qps) = (cell.tps?, cell.qps?);
+    let factor = tps / qps.value;
+    Some(Estimate { value: tps, low: qps.low * factor, high: qps.high * factor })
+}
+
+/// The ratio of two rates. Their errors are taken to be independent.
+fn scalability(cell: &CellJudgement, fewest: &CellJudgement) -> Option<Estimate> {
+    let (qps, one) = (cell.qps?, fewest.qps?);
+    let value = cell.tps? / fewest.tps?;
+    if !qps.has_interval() || !one.has_interval() {
+        return Some(Estimate::without_interval(value));
+    }
+    let half = |estimate: Estimate| (estimate.high / estimate.low).ln() / 2.0;
+    let spread = half(qps).hypot(half(one)).exp();
+    Some(Estimate { value, low: value / spread, high: value * spread })
+}
+
+fn ms(us: Option<f64>) -> String {
+    figure(us.map(|us| us / 1000.0))
+}
+
+fn table(study: &JudgedStudy, quantity: &Quantity, all: &[Swept], clients: &[u32]) -> ShadedTable {
+    let several = all.iter().any(|swept| swept.data != all[0].data);
+    let rows = all.iter().flat_map(|swept| {
+        (0..study.record.systems.len()).map(move |system| {
+            let data = if several { format!(" on {}", swept.data) } else { String::new() };
+            let judged = |clients: u32| study.judgement.cell(swept.cell(clients), system);
+            let fewest = swept.clients.first().and_then(|clients| judged(*clients));
+            let text = |clients: &u32| {
+                let cell = judged(*clients).zip(fewest);
+                cell.map_or(NONE.to_owned(), |(cell, fewest)| (quantity.text)(cell, fewest))
+            };
+            ShadedRow {
+                name: format!("{}{data}, {}", swept.test, study.label(system)),
+                cells: clients
+                    .iter()
+                    .map(|clients| ShadedCell { text: text(clients), shade: Shade::None })
+                    .collect(),
+            }
+        })
+    });
+    ShadedTable {
+        title: quantity.title.to_owned(),
+        note: quantity.note.to_owned(),
+        corner: "test, system",
+        columns: clients.iter().map(u32::to_string).collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
+    let several = study.record.study.cells.iter().any(|it| it.id.setup.data() != swept.data);
+    let counts: Vec<String> = swept.clients.iter().map(u32::to_string).collect();
+    let by_clients = |title: &str, value: fn(&CellJudgement) -> Option<f64>| {
+        let values = values(study, |system| {
+            let cells = swept.clients.iter();
+            cells.map(|it| study.judgement.cell(swept.cell(*it), system).and_then(value)).collect()
+        });
+        let caption = |top| format!("0 to {}, by number of clients", figure(Some(top)));
+        chart(title, &values, caption).map(|chart| Chart { ticks: counts.clone(), ..chart })
+    };
+    TestCurves {
+        test: swept.test.name(),
+        data: several.then(|| swept.data.to_string()),
+        curves: [
+            by_clients("transactions/s", |cell| cell.tps),
+            by_clients("95th percentile, ms", |cell| Some(cell.latency?.p95 / 1000.0)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        seconds: swept.clients.iter().flat_map(|it| by_second(study, swept.cell(*it))).collect(),
+    }
+}
+
+/// The course of a cell: transactions and the longest response time, by second.
+fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
+    let courses: Vec<Vec<ActiveSecond>> = (0..study.record.systems.len())
+        .map(|system| active_seconds(study.record, cell, system))
+        .collect();
+    let seconds = courses.iter().map(Vec::len).max().unwrap_or(0);
+    if seconds < SECONDS_MIN {
+        return Vec::new();
+    }
+    let course = |title: &str, value: fn(&ActiveSecond) -> Option<f64>| {
+        let values = values(study, |system| {
+            courses.get(system).map_or(Vec::new(), |course| course.iter().map(value).collect())
+        });
+        let clients = assay_model::counted(cell.setup.clients, "client");
+        chart(title, &values, |top| format!("0 to {}; {clients}, {seconds} s", figure(Some(top))))
+    };
+    let charts = [
+        course("transactions/s", |second| Some(second.events as f64 / second.seconds)),
+        course("longest response time, ms", |second| Some(second.latency?.max / 1000.0)),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+fn values(study: &JudgedStudy, of: impl Fn(usize) -> Vec<Option<f64>>) -> Vec<Values> {
+    (0..study.record.systems.len()).map(|system| (system, of(system))).collect()
+}

@@ -1,0 +1,68 @@
+//! What the clients of a system did, second by second of its own time.
+
+use assay_model::{CellId, Slice, StudyRecord};
+
+use crate::account::{Latency, latency};
+use crate::sample::{Fitness, Sample};
+
+/// About a second of the time for which a cell of a system was measured: measured parts of turns, one after the other.
+/// The turns of other systems and the warm parts lie between them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ActiveSecond {
+    /// Its duration, seconds: that of whole slices, so not exactly 1.
+    pub seconds: f64,
+    /// Events that ended in it, of all clients.
+    pub events: u64,
+    /// Queries of these events.
+    pub queries: u64,
+    /// Latency of these events; `None` if none ended.
+    pub latency: Option<Latency>,
+}
+
+/// The seconds of a cell of a system, in order. Slices in machine trouble are left out. Each block has fresh instances.
+#[must_use]
+pub fn active_seconds(record: &StudyRecord, cell: CellId, system: usize) -> Vec<ActiveSecond> {
+    let is_wanted = |slice: &&Slice| {
+        (slice.cell, slice.system) == (cell, system) && Sample::of(slice).fitness == Fitness::Good
+    };
+    let mut slices: Vec<&Slice> = record.slices_that_count().filter(is_wanted).collect();
+    slices.sort_by_key(|slice| (slice.block, slice.round));
+    let mut seconds = Vec::new();
+    let mut rest = slices.as_slice();
+    while !rest.is_empty() {
+        let (second, after) = rest.split_at(length(rest));
+        seconds.extend(active_second(second));
+        rest = after;
+    }
+    seconds
+}
+
+/// How many slices make up the next second: the fewest that last at least a second, or all if the remaining ones last
+/// less than half a second.
+fn length(slices: &[&Slice]) -> usize {
+    let mut ns = 0;
+    let Some(last) = slices.iter().position(|slice| {
+        ns = slice.work.elapsed_ns.saturating_add(ns);
+        ns >= SECOND
+    }) else {
+        return slices.len();
+    };
+    let after = slices.iter().skip(last + 1).map(|slice| slice.work.elapsed_ns);
+    let after = after.fold(0, u64::saturating_add);
+    if after < SECOND / 2 { slices.len() } else { last + 1 }
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+fn active_second(slices: &[&Slice]) -> Option<ActiveSecond> {
+    // The numbers of a ledger may be large.
+    let total =
+        |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice)).fold(0, u64::saturating_add);
+    let ns = total(|slice| slice.work.elapsed_ns);
+    (ns > 0).then(|| ActiveSecond {
+        seconds: ns as f64 / SECOND as f64,
+        events: total(|slice| slice.work.events),
+        queries: total(|slice| slice.work.queries()),
+        latency: latency(slices.iter().copied()),
+    })
+}

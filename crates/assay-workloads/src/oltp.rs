@@ -1,0 +1,279 @@
+//! sysbench's scripts as tests: names, statements and order of statements are those of sysbench 1.1.
+
+use assay_model::{
+    Definition, Fill, Group, OltpOptions, PlanningFacts, Scratch, StartFrom, Step, Table, Test,
+};
+
+use crate::suite::{
+    below, between, changes_of_a_row, define, delete, group, insert_numbered, marks, point, read,
+    step, transaction, update_c, update_k, write,
+};
+
+/// Rows of a statement of `bulk_insert`: about as many as sysbench sends at once, which is 512 KiB.
+const BULK_ROWS: u32 = 25_000;
+
+/// The scripts with these options, reads first, in the order in which they run.
+#[must_use]
+pub fn oltp_tests(options: &OltpOptions) -> Vec<Test> {
+    let mut all = reads(options);
+    all.extend(writes(options));
+    // Options may leave a script without statements.
+    let sends = |it: &Definition| {
+        it.roles.iter().any(|role| role.script.steps.iter().any(|step| step.times > 0))
+    };
+    all.retain(sends);
+    for definition in &mut all {
+        for role in &mut definition.roles {
+            role.script.draw = options.distribution();
+        }
+        definition.start_from = StartFrom::Fresh;
+    }
+    all.into_iter().map(define).collect()
+}
+
+/// The names of the scripts, in the order in which they run.
+pub const OLTP_SCRIPTS: [&str; 11] = [
+    "oltp_point_select",
+    "oltp_read_only",
+    "select_random_points",
+    "select_random_ranges",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_write_only",
+    "oltp_read_write",
+    "oltp_delete",
+    "oltp_insert",
+    "bulk_insert",
+];
+
+/// Microbenchmarks whose events take about as long as those of a script with the usual options.
+const LIKE: [(&str, &str); 6] = [
+    ("oltp_update_index", "update-index"),
+    ("oltp_update_non_index", "update-nonindex"),
+    ("oltp_write_only", "write-only"),
+    ("oltp_read_write", "read-write_range=100"),
+    ("oltp_delete", "update-nonindex"),
+    ("oltp_insert", "update-nonindex"),
+];
+
+fn reads(options: &OltpOptions) -> Vec<Definition> {
+    let points = options.random_points;
+    let in_list = format!("SELECT id, k, c, pad FROM sbtest WHERE k IN ({})", marks(points));
+    // The first table, whatever number of tables there is.
+    let first = |sql: &str, fill: Vec<Fill>| Step { table: Table::None, ..step(sql, &fill) };
+    let ranges = options.number_of_ranges;
+    let any_range = vec!["k BETWEEN ? AND ?"; ranges as usize].join(" OR ");
+    let ends = [Fill::InPart(1), Fill::Plus(options.delta)].repeat(ranges as usize);
+    vec![
+        read("oltp_point_select", "select one row by id", reading(), vec![point()]),
+        read(
+            "oltp_read_only",
+            &format!("{}rows by id, ranges of {} ids", of_transaction(options), options.range_size),
+            reading(),
+            in_transaction(options, selects(options)),
+        ),
+        read(
+            "select_random_points",
+            &format!("select the rows of {points} values of k in the client's part of sbtest1"),
+            reading(),
+            vec![first(&in_list, vec![Fill::InPart(points)])],
+        ),
+        read(
+            "select_random_ranges",
+            &format!("COUNT over {ranges} ranges of k in the client's part of sbtest1"),
+            reading(),
+            vec![first(&format!("SELECT count(k) FROM sbtest WHERE {any_range}"), ends)],
+        ),
+    ]
+}
+
+fn writes(options: &OltpOptions) -> Vec<Definition> {
+    let OltpOptions { index_updates, non_index_updates, .. } = *options;
+    let changed = index_updates + non_index_updates + options.delete_inserts;
+    let repeated = |step: Step, times| Step { times, ..step };
+    let mut all = vec![
+        write(
+            "oltp_update_index",
+            &format!("{index_updates} × update the indexed column k of one row by id"),
+            index_updates,
+            [repeated(update_k(), index_updates)],
+        ),
+        write(
+            "oltp_update_non_index",
+            &format!("{non_index_updates} × update the unindexed column c of one row by id"),
+            non_index_updates,
+            [repeated(update_c(), non_index_updates)],
+        ),
+        write(
+            "oltp_write_only",
+            &format!(
+                "{}update rows, then delete rows and insert them again",
+                of_transaction(options)
+            ),
+            changed,
+            in_transaction(options, changes(options)),
+        ),
+        write(
+            "oltp_read_write",
+            &format!(
+                "{}reads of oltp_read_only, writes of oltp_write_only",
+                of_transaction(options)
+            ),
+            changed,
+            in_transaction(options, [selects(options), changes(options)].concat()),
+        ),
+        write("oltp_delete", "delete one row by id, if it is still there", 1, [delete()]),
+        write("oltp_insert", "insert one row, with an id from the server", 1, [insert_numbered()]),
+        bulk_insert(),
+    ];
+    for definition in &mut all {
+        definition.group = writing();
+        definition.planning.uses_up_rows = definition.name == "oltp_delete";
+        let like = LIKE.iter().find(|(name, _)| *name == definition.name);
+        definition.planning.as_fast_as = like.map(|(_, test)| (*test).to_owned());
+    }
+    all
+}
+
+/// Each client fills a table of its own. An event is a statement of many rows; in sysbench it is a row.
+fn bulk_insert() -> Definition {
+    let insert = Step {
+        table: Table::Scratch,
+        text: true,
+        ..step("INSERT INTO bulk_sbtest (id, k) VALUES ?", &[Fill::Rows(BULK_ROWS)])
+    };
+    let does = format!("insert {BULK_ROWS} rows in one statement, into the client's own table");
+    let mut bulk = write("bulk_insert", &does, BULK_ROWS, [insert]);
+    let column = |name: &str, sql: &str| (name.to_owned(), sql.to_owned());
+    for role in &mut bulk.roles {
+        role.script.scratch = Some(Scratch {
+            name: "bulk_sbtest".to_owned(),
+            columns: vec![
+                column("id", "INTEGER NOT NULL PRIMARY KEY"),
+                column("k", "INTEGER DEFAULT '0' NOT NULL"),
+            ],
+        });
+    }
+    Definition { planning: PlanningFacts { is_long: true, ..bulk.planning }, ..bulk }
+}
+
+/// The selects of a transaction. Selects with a count of zero are left out.
+fn selects(options: &OltpOptions) -> Vec<Step> {
+    let span = below(options.range_size);
+    let range = |columns, tail, times| Step { times, ..between(columns, "id", span, tail) };
+    let mut all = vec![Step { times: options.point_selects, ..point() }];
+    if options.range_selects {
+        all.push(range("c", "", options.simple_ranges));
+        all.push(range("SUM(k)", "", options.sum_ranges));
+        all.push(range("c", " ORDER BY c", options.order_ranges));
+        all.push(range("DISTINCT c", " ORDER BY c", options.distinct_ranges));
+    }
+    all.retain(|step| step.times > 0);
+    all
+}
+
+/// The changes of a transaction. All rows that are deleted and inserted again are in the same table.
+fn changes(options: &OltpOptions) -> Vec<Step> {
+    let mut all = vec![
+        Step { times: options.index_updates, ..update_k() },
+        Step { times: options.non_index_updates, ..update_c() },
+    ];
+    all.retain(|step| step.times > 0);
+    for number in 0..options.delete_inserts {
+        let [mut delete, insert] = changes_of_a_row();
+        if number > 0 {
+            delete.table = Table::Same;
+        }
+        all.extend([delete, insert]);
+    }
+    all
+}
+
+fn in_transaction(options: &OltpOptions, steps: Vec<Step>) -> Vec<Step> {
+    if options.skip_trx || steps.is_empty() { steps } else { transaction(steps) }
+}
+
+fn of_transaction(options: &OltpOptions) -> &'static str {
+    if options.skip_trx { "" } else { "transaction: " }
+}
+
+fn reading() -> Group {
+    group(0, "reads", "reads")
+}
+
+fn writing() -> Group {
+    group(1, "writes", "writes")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::{Class, Distribution};
+
+    use super::*;
+
+    #[test]
+    fn scripts_have_the_names_and_the_order_of_the_list() {
+        let tests = oltp_tests(&OltpOptions::default());
+        let names: Vec<_> = tests.iter().map(|test| test.name()).collect();
+        assert_eq!(names, OLTP_SCRIPTS);
+        let first_write = tests.iter().position(|test| test.class == Class::Write).unwrap();
+        assert!(tests[first_write..].iter().all(|test| test.class == Class::Write));
+        assert!(tests.iter().all(|test| test.roles[0].script.draw == Distribution::Uniform));
+    }
+
+    /// With sysbench's defaults, eight scripts do the work of a microbenchmark.
+    #[test]
+    fn statements_are_those_of_the_corresponding_microbenchmarks() {
+        let tests = oltp_tests(&OltpOptions::default());
+        for (script, test) in [
+            ("oltp_point_select", "point-query"),
+            ("oltp_read_only", "read-only_range=100"),
+            ("oltp_read_write", "read-write_range=100"),
+            ("oltp_write_only", "write-only"),
+            ("oltp_update_index", "update-index"),
+            ("oltp_update_non_index", "update-nonindex"),
+            ("oltp_delete", "delete"),
+            ("oltp_insert", "insert"),
+        ] {
+            let script = tests.iter().find(|it| it.name == script).unwrap();
+            let test = crate::test_by_name(test).unwrap();
+            assert_eq!(script.roles, test.roles, "{script}");
+        }
+    }
+
+    #[test]
+    fn options_change_the_statements() {
+        let options = OltpOptions {
+            skip_trx: true,
+            point_selects: 2,
+            range_selects: false,
+            index_updates: 0,
+            delete_inserts: 2,
+            ..OltpOptions::default()
+        };
+        let tests = oltp_tests(&options);
+        let steps = |name: &str| {
+            let test = tests.iter().find(|it| it.name == name).unwrap();
+            let steps = test.roles[0].script.steps.iter();
+            steps.map(|it| (it.sql[..6].to_owned(), it.times, it.table)).collect::<Vec<_>>()
+        };
+        let step = |sql: &str, times, table| (sql.to_owned(), times, table);
+        assert_eq!(steps("oltp_read_only"), [step("SELECT", 2, Table::Drawn)]);
+        assert_eq!(
+            steps("oltp_write_only"),
+            [
+                step("UPDATE", 1, Table::Drawn),
+                step("DELETE", 1, Table::Drawn),
+                step("INSERT", 1, Table::Same),
+                step("DELETE", 1, Table::Same),
+                step("INSERT", 1, Table::Same),
+            ]
+        );
+        let usual = oltp_tests(&OltpOptions::default());
+        let digest = |tests: &[Test], name: &str| {
+            tests.iter().find(|it| it.name == name).unwrap().digest.clone()
+        };
+        assert_ne!(digest(&tests, "oltp_read_only"), digest(&usual, "oltp_read_only"));
+        assert_eq!(digest(&tests, "oltp_delete"), digest(&usual, "oltp_delete"));
+    }
+}

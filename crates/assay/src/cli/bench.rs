@@ -1,0 +1,165 @@
+//! `assay bench`.
+
+use std::path::PathBuf;
+
+use assay_load::Ignored;
+use assay_wire::code_of_state;
+use clap::Args;
+
+use super::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
+use super::{OltpArgs, PsModeWord, ShapeArg};
+
+/// `assay bench`.
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// The server, as for `assay load`
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// The test: a microbenchmark, such as `point-query`, or a script of sysbench, such as `oltp_read_only`
+    #[arg(long, value_name = "TEST")]
+    pub(crate) test: String,
+
+    /// Run a test of your own workload: a workload file, TOML, or a pgbench script
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]
+    pub(crate) workload: Option<PathBuf>,
+
+    /// Number of concurrent clients
+    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
+    pub(crate) clients: u32,
+
+    /// Time to measure, such as `10` (seconds) or `1m`; events that do not end soon after that are cut off
+    #[arg(long, value_name = "TIME", default_value = "10", value_parser = parse_seconds)]
+    pub(crate) time: f64,
+
+    /// Time to warm up before measuring
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub(crate) warmup_time: Option<f64>,
+
+    /// End after this many events in total, or when the time is over
+    #[arg(long, value_name = "N", value_parser = parse_events, allow_negative_numbers = true)]
+    #[arg(conflicts_with = "rate")]
+    pub(crate) events: Option<u64>,
+
+    /// Start this many events per second, whether or not earlier ones are done (open loop); without it, clients send as
+    /// fast as they can. Events that cannot start soon after the end are reported as the backlog
+    #[arg(long, value_name = "N", value_parser = parse_rate, allow_negative_numbers = true)]
+    pub(crate) rate: Option<f64>,
+
+    /// Print a line on stderr at this interval, even with `--quiet`
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    pub(crate) report_interval: Option<f64>,
+
+    /// Number of tables [default: all that the server has]
+    #[arg(long, value_name = "N", value_parser = parse_tables, allow_negative_numbers = true)]
+    pub(crate) tables: Option<u32>,
+
+    /// Rows in each table; a table with fewer is an error [default: those of the smallest table]
+    #[arg(long, visible_alias = "table-size", value_name = "N")]
+    #[arg(value_parser = parse_rows)]
+    pub(crate) rows: Option<u32>,
+
+    /// Seed for the events
+    #[arg(long, visible_alias = "rand-seed", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_seed)]
+    pub(crate) seed: u64,
+
+    /// Errors after which an event is started again: codes such as `1213` or `40P01`, or `all`; with 2013, clients
+    /// reconnect after a lost connection [default: 1213,1020,1205 or, on Postgres, 40P01,40001,23505]
+    #[arg(long, visible_alias = "mysql-ignore-errors", value_name = "CODE,...")]
+    #[arg(value_parser = parse_ignored)]
+    pub(crate) ignore_errors: Option<Ignored>,
+
+    /// Reconnect each client after this many events; 0 means never [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_reconnect, allow_negative_numbers = true)]
+    pub(crate) reconnect: Option<u64>,
+
+    /// Percentile of the response time in the lines of `--report-interval`
+    #[arg(long, value_name = "P", default_value = "95", value_parser = parse_percentile)]
+    pub(crate) percentile: f64,
+
+    /// Check first that the tables hold exactly the rows that `assay load` sends with this seed and, if the test only
+    /// reads, that the server returns correct answers to ten of its events
+    #[arg(long, conflicts_with_all = ["workload", "rows"])]
+    pub(crate) check: bool,
+
+    /// Whether statements are prepared on the server (`auto`) or sent as text (`disable`)
+    #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
+    db_ps_mode: PsModeWord,
+
+    #[command(flatten)]
+    pub(crate) oltp: OltpArgs,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+
+    /// Print no progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Bench {
+    /// Whether nothing is to be prepared.
+    pub(crate) fn is_text(&self) -> bool {
+        self.db_ps_mode == PsModeWord::Disable
+    }
+}
+
+/// Reads the number of events after which a benchmark ends.
+fn parse_events(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(events) => Ok(events),
+        _ => Err("must be a whole number; 0 means no limit".to_owned()),
+    }
+}
+
+/// Reads the number of events per connection; 0 means no limit.
+fn parse_reconnect(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "must be a whole number; 0 means never".to_owned())
+}
+
+/// A percentile of the response time.
+fn parse_percentile(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(percentile) if (0.0..=100.0).contains(&percentile) => Ok(percentile),
+        _ => Err("must be between 0 and 100".to_owned()),
+    }
+}
+
+/// Codes of errors.
+fn parse_ignored(text: &str) -> Result<Ignored, String> {
+    if text == "all" {
+        return Ok(Ignored::All);
+    }
+    let code = |word: &str| match word.trim() {
+        state if state.len() == 5 => code_of_state(state),
+        number => number.parse::<u16>().ok().map(u32::from),
+    };
+    let codes: Option<Vec<u32>> = text.split(',').map(code).collect();
+    let codes = codes.ok_or(
+        "must be MySQL error codes, such as 1213, Postgres SQLSTATEs, such as 40P01, or `all`",
+    );
+    Ok(Ignored::These(codes?))
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
+        _ => Err("must be above 0 and at most 1,000,000,000 events per second".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_rate_is_reported_with_the_limits() {
+        assert_eq!([parse_rate("0.3"), parse_rate("1e9")], [Ok(0.3), Ok(1e9)]);
+        for rate in ["4294967295", "nan", "inf", "0", "-1", "x", ""] {
+            let error = parse_rate(rate).unwrap_err();
+            assert!(error.contains("above 0 and at most 1,000,000,000"), "{rate}: {error}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The options of sysbench's scripts, with sysbench's names.
+
+use std::ops::RangeInclusive;
+
+use assay_model::limits::oltp::{DELETE_INSERTS, DELTA, LISTED, RANGE, TIMES};
+use assay_model::limits::own::{PARETO_H, ZIPF_S};
+use assay_model::{OltpOptions, RandType, thousands};
+use assay_plan::parse_count;
+use clap::{Args, ValueEnum};
+
+/// The heading of these options in the help.
+const HEADING: &str = "Scripts of sysbench";
+
+/// Options of the scripts.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct OltpArgs {
+    /// Rows in a range [default: 100]
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &RANGE))]
+    range_size: Option<u32>,
+
+    /// Point selects per transaction [default: 10]
+    #[arg(long, value_name = "N", value_parser = times)]
+    point_selects: Option<u32>,
+
+    /// Whether transactions select ranges [default: on]
+    #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    range_selects: Option<bool>,
+
+    /// Simple range selects per transaction [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    simple_ranges: Option<u32>,
+
+    /// SUM range selects per transaction [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    sum_ranges: Option<u32>,
+
+    /// ORDER BY range selects per transaction [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    order_ranges: Option<u32>,
+
+    /// DISTINCT range selects per transaction [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    distinct_ranges: Option<u32>,
+
+    /// Updates of the indexed column per event [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    index_updates: Option<u32>,
+
+    /// Updates of an unindexed column per event [default: 1]
+    #[arg(long, value_name = "N", value_parser = times)]
+    non_index_updates: Option<u32>,
+
+    /// Rows deleted and inserted again per event [default: 1]
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &DELETE_INSERTS))]
+    delete_inserts: Option<u32>,
+
+    /// Leave out BEGIN and COMMIT
+    #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    skip_trx: Option<bool>,
+
+    /// Values in the list of `select_random_points` [default: 10]
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &LISTED))]
+    random_points: Option<u32>,
+
+    /// Ranges in a statement of `select_random_ranges` [default: 10]
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &LISTED))]
+    number_of_ranges: Option<u32>,
+
+    /// Difference between the ends of each range of `select_random_ranges` [default: 5]
+    #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &DELTA))]
+    delta: Option<u32>,
+
+    /// Random distribution of rows [default: uniform]
+    #[arg(long, value_enum, value_name = "NAME")]
+    rand_type: Option<RandTypeWord>,
+
+    /// Shape of the distribution `pareto` [default: 0.2]
+    #[arg(long, value_name = "H", value_parser = |text: &str| fraction(text, &PARETO_H))]
+    rand_pareto_h: Option<f64>,
+
+    /// Exponent of the distribution `zipfian` [default: 0.8]
+    #[arg(long, value_name = "S", value_parser = |text: &str| fraction(text, &ZIPF_S))]
+    rand_zipfian_exp: Option<f64>,
+}
+
+/// `--rand-type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RandTypeWord {
+    /// All ids are equally likely
+    Uniform,
+    /// Bell curve around the middle
+    Gaussian,
+    /// The default of sysbench 1.0: three quarters in the central hundredth, the rest in a bell
+    Special,
+    /// Low ids are more likely (Pareto)
+    Pareto,
+    /// Low ids are more likely: the probability falls as a power of the id
+    Zipfian,
+}
+
+fn times(text: &str) -> Result<u32, String> {
+    number(text, &TIMES)
+}
+
+fn number(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
+    let number = parse_count(text).map_err(|error| error.to_string())?;
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(format!("must be between {} and {}", thousands(*range.start()), thousands(*range.end())))
+}
+
+fn fraction(text: &str, range: &RangeInclusive<f64>) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("must be between {} and {}", range.start(), range.end()))
+}
+
+fn on_off(text: &str) -> Result<bool, String> {
+    match text {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err("must be `on` or `off`".to_owned()),
+    }
+}
+
+impl OltpArgs {
+    /// The options as tests take them.
+    pub(crate) fn options(&self) -> OltpOptions {
+        let usual = OltpOptions::default();
+        OltpOptions {
+            range_size: self.range_size.unwrap_or(usual.range_size),
+            point_selects: self.point_selects.unwrap_or(usual.point_selects),
+            range_selects: self.range_selects.unwrap_or(usual.range_selects),
+            simple_ranges: self.simple_ranges.unwrap_or(usual.simple_ranges),
+            sum_ranges: self.sum_ranges.unwrap_or(usual.sum_ranges),
+            order_ranges: self.order_ranges.unwrap_or(usual.order_ranges),
+            distinct_ranges: self.distinct_ranges.unwrap_or(usual.distinct_ranges),
+            index_updates: self.index_updates.unwrap_or(usual.index_updates),
+            non_index_updates: self.non_index_updates.unwrap_or(usual.non_index_updates),
+            delete_inserts: self.delete_inserts.unwrap_or(usual.delete_inserts),
+            skip_trx: self.skip_trx.unwrap_or(usual.skip_trx),
+            random_points: self.random_points.unwrap_or(usual.random_points),
+            number_of_ranges: self.number_of_ranges.unwrap_or(usual.number_of_ranges),
+            delta: self.delta.unwrap_or(usual.delta),
+            rand_type: self.rand_type.map_or(usual.rand_type, |word| match word {
+                RandTypeWord::Uniform => RandType::Uniform,
+                RandTypeWord::Gaussian => RandType::Gaussian,
+                RandTypeWord::Special => RandType::Special,
+                RandTypeWord::Pareto => RandType::Pareto,
+                RandTypeWord::Zipfian => RandType::Zipfian,
+            }),
+            rand_pareto_h: self.rand_pareto_h.unwrap_or(usual.rand_pareto_h),
+            rand_zipfian_exp: self.rand_zipfian_exp.unwrap_or(usual.rand_zipfian_exp),
+        }
+    }
+}
