@@ -5,18 +5,19 @@
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
-use std::process::Command;
-use std::time::{Duration, Instant};
+#[path = "common/mod.rs"]
+mod common;
+
+use std::time::Instant;
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
 use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
-use assay_wire::Address;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
-use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use common::{
+    CPU, DATABASE, confine_server, has_sysbench, median, run_session, run_sysbench, sysbench,
+};
 
-const DATABASE: &str = "sbtest";
 const DATA: DataSet = DataSet { tables: 1, rows: 500_000 };
 /// The data loaded, and sysbench's threads. The last data set is queried.
 const LOADS: [(DataSet, u32); 3] = [
@@ -25,22 +26,13 @@ const LOADS: [(DataSet, u32); 3] = [
     (DATA, 1),
 ];
 const LOAD_ROUNDS: usize = 3;
-const SECONDS: u64 = 3;
 const ROUNDS: usize = 5;
-const CPU: usize = 0;
-
-/// One run of one client.
-#[derive(Clone, Copy)]
-struct Measured {
-    queries_per_second: f64,
-    client_cpu_us_per_query: f64,
-}
 
 fn main() {
     if std::env::args().any(|arg| arg == assay_testkit::AS_SUPERVISOR) {
         return assay_testkit::supervise_if_asked();
     }
-    if Command::new("sysbench").arg("--version").output().is_err() {
+    if !has_sysbench() {
         println!("sysbench is not installed: nothing to compare with (`apt-get install sysbench`)");
         return;
     }
@@ -76,9 +68,9 @@ fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
     for round in 0..ROUNDS {
         let (ours, theirs) = if round % 2 == 0 {
             let ours = run_session(&mut session, round);
-            (ours, run_sysbench(options, clients, cpu.is_some()))
+            (ours, run_sysbench(options, DATA, clients, cpu.is_some()))
         } else {
-            let theirs = run_sysbench(options, clients, cpu.is_some());
+            let theirs = run_sysbench(options, DATA, clients, cpu.is_some());
             (run_session(&mut session, round), theirs)
         };
         let qps = ours.queries_per_second / theirs.queries_per_second;
@@ -92,12 +84,8 @@ fn compare_queries(options: &ConnectOptions, clients: u32, cpu: Option<usize>) {
         );
         ratios.push((qps, cpu));
     }
-    let median = |of: fn(&(f64, f64)) -> f64| {
-        let mut all: Vec<f64> = ratios.iter().map(of).collect();
-        all.sort_by(f64::total_cmp);
-        all[ROUNDS / 2]
-    };
-    let (qps, cpu) = (median(|r| r.0), median(|r| r.1));
+    let qps = median(ratios.iter().map(|(qps, _)| *qps));
+    let cpu = median(ratios.iter().map(|(_, cpu)| *cpu));
     println!("{clients} clients: median ratio: QPS {qps:.3}, client CPU per query {cpu:.3}");
 }
 
@@ -136,92 +124,4 @@ fn compare_loads(options: &ConnectOptions) {
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         println!("load {data} against {threads} threads: mean ratio {mean:.2}");
     }
-}
-
-/// sysbench, with the options that all its commands share.
-fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) -> Command {
-    let Address::Unix(socket) = &options.address else { panic!("the server has a unix socket") };
-    let mut command = Command::new("sysbench");
-    command
-        .arg(format!("--mysql-socket={}", socket.display()))
-        .arg(format!("--mysql-user={}", options.user))
-        .arg(format!("--mysql-password={}", options.password.as_deref().unwrap_or_default()))
-        .arg(format!("--mysql-db={DATABASE}"))
-        .arg(format!("--tables={}", data.tables))
-        .arg(format!("--table-size={}", data.rows))
-        .arg(format!("--threads={threads}"))
-        .arg("--rand-type=uniform");
-    command
-}
-
-fn run_session(session: &mut Session, round: usize) -> Measured {
-    let cpu_ns =
-        |session: &Session| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
-    let before = cpu_ns(session);
-    let start = 10_000 + round as u64 * 1_000_000;
-    let counters = session.run(start, Bound::Time(Duration::from_secs(SECONDS))).unwrap();
-    let queries = counters.queries() as f64;
-    Measured {
-        queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),
-        client_cpu_us_per_query: (cpu_ns(session) - before) as f64 / 1e3 / queries,
-    }
-}
-
-fn run_sysbench(options: &ConnectOptions, clients: u32, confined: bool) -> Measured {
-    let before = children_cpu_us();
-    let all_cpus = sched_getaffinity(None).unwrap();
-    if confined {
-        // A child inherits the CPUs of the thread that starts it.
-        confine(None);
-    }
-    let output = sysbench(options, DATA, clients)
-        .arg(format!("--time={SECONDS}"))
-        .args(["oltp_point_select", "run"])
-        .output();
-    sched_setaffinity(None, &all_cpus).unwrap();
-    let output = output.unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let line =
-        text.lines().find(|line| line.trim_start().starts_with("queries:")).unwrap_or_else(|| {
-            panic!("no result from sysbench: {text}{}", String::from_utf8_lossy(&output.stderr))
-        });
-    let numbers: Vec<f64> = line
-        .split(|c: char| !c.is_ascii_digit() && c != '.')
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    Measured {
-        queries_per_second: numbers[1],
-        client_cpu_us_per_query: (children_cpu_us() - before) / numbers[0],
-    }
-}
-
-/// CPU time of a thread of this process, nanoseconds.
-fn thread_cpu_ns(tid: i32) -> u64 {
-    let path = format!("/proc/self/task/{tid}/schedstat");
-    fs_err::read_to_string(path).unwrap().split(' ').next().unwrap().parse().unwrap()
-}
-
-/// CPU time of all children that ended, microseconds, in steps of 10 ms.
-fn children_cpu_us() -> f64 {
-    let stat = fs_err::read_to_string("/proc/self/stat").unwrap();
-    let after_name = stat.rsplit(')').next().unwrap();
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    // Fields 16 and 17 of the line, counted from the state, which is field 3.
-    let ticks: f64 = fields[13].parse::<f64>().unwrap() + fields[14].parse::<f64>().unwrap();
-    ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64
-}
-
-/// Puts every thread of the server on the client's CPU. On two CPUs, the benchmark would measure how fast an idle CPU
-/// wakes up.
-fn confine_server(pid: i32) {
-    for task in fs_err::read_dir(format!("/proc/{pid}/task")).unwrap() {
-        let tid: i32 = task.unwrap().file_name().to_string_lossy().parse().unwrap();
-        confine(Pid::from_raw(tid));
-    }
-}
-
-fn confine(thread: Option<Pid>) {
-    let mut cpus = CpuSet::new();
-    cpus.set(CPU);
-    sched_setaffinity(thread, &cpus).unwrap();
 }

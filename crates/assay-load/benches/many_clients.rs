@@ -1,0 +1,205 @@
+//! Prints what a query costs the client with 1 to 4,096 clients: point queries on MariaDB, in alternation with sysbench
+//! where it is installed, and with one client against a bare replay of the same packets.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its result")]
+#![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
+
+#[path = "common/mod.rs"]
+#[allow(dead_code, reason = "each bench uses a part")]
+mod common;
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use assay_load::{Bound, Session, Tables, Work, fill};
+use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
+use assay_wire::{Address, ConnectOptions, Connection};
+use assay_workloads::test_by_name;
+use common::{
+    CPU, DATABASE, Measured, confine, confine_server, has_sysbench, median, run_session,
+    run_sysbench, thread_cpu_ns,
+};
+
+const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
+const CLIENTS: [u32; 6] = [1, 16, 64, 256, 1024, 4096];
+const ROUNDS: usize = 5;
+const REPLAYED: Duration = Duration::from_secs(3);
+
+fn main() {
+    if std::env::args().any(|arg| arg == assay_testkit::AS_SUPERVISOR) {
+        return assay_testkit::supervise_if_asked();
+    }
+    let more = ["--max-connections=8400", "--back-log=4200"];
+    let server = assay_testkit::mariadb_version("10.11", &more);
+    let mut options = server.connect_options();
+    let mut control = Connection::connect(&options).unwrap();
+    control.query(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}")).unwrap();
+    options.database = Some(DATABASE.to_owned());
+    let tables = Tables {
+        product: Product::MariaDb,
+        engine: Engine::InnoDb,
+        id_key: IdKey::Primary,
+        data: DATA,
+        seed: 1,
+    };
+    fill(&options, &tables, &mut |_| ()).unwrap();
+    let has_sysbench = has_sysbench();
+    if !has_sysbench {
+        println!("sysbench is not installed: assay alone (`apt-get install sysbench`)");
+    }
+    println!("clients     q/s   us/query   QPS against sysbench   client CPU against sysbench");
+    let costs: Vec<(u32, f64)> =
+        CLIENTS.iter().map(|&it| (it, compare(&options, it, has_sysbench))).collect();
+    let of = |clients: u32| costs.iter().find(|(it, _)| *it == clients).unwrap().1;
+    println!("client CPU per query, 1,024 clients against 16: {:.2}", of(1024) / of(16));
+    println!("client CPU per query, 4,096 clients against 16: {:.2}", of(4096) / of(16));
+    // On one CPU: on two, the bench would measure how fast an idle CPU wakes up.
+    confine_server(server.pid());
+    compare_with_replay(&options);
+}
+
+fn open(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
+    let mut session = connect(options, clients, cpu);
+    session.run(0, Bound::Events(10_000)).unwrap();
+    session
+}
+
+/// Clients without any event yet.
+fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Session {
+    let work = Work {
+        product: Product::MariaDb,
+        test: test_by_name("point-query").unwrap(),
+        setup: Setup { clients, tables: DATA.tables, rows: DATA.rows },
+        statements: StatementMode::Prepared,
+        seed: 1,
+    };
+    Session::open(options, &work, cpu).unwrap()
+}
+
+/// Prints a line of medians and returns the client CPU per query, microseconds.
+fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
+    let mut session = open(options, clients, None);
+    let mut measured: Vec<(Measured, Option<Measured>)> = Vec::new();
+    for round in 0..ROUNDS {
+        let theirs = || has_sysbench.then(|| run_sysbench(options, DATA, clients, false));
+        measured.push(if round % 2 == 0 {
+            let ours = run_session(&mut session, round);
+            (ours, theirs())
+        } else {
+            let theirs = theirs();
+            (run_session(&mut session, round), theirs)
+        });
+    }
+    let of_ours = |of: fn(&Measured) -> f64| median(measured.iter().map(|(ours, _)| of(ours)));
+    let ratio = |of: fn(&Measured) -> f64| {
+        let ratios =
+            measured.iter().filter_map(|(ours, theirs)| Some(of(ours) / of(theirs.as_ref()?)));
+        has_sysbench.then(|| median(ratios)).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
+    };
+    let cost = of_ours(|it| it.client_cpu_us_per_query);
+    let (qps, cpu) = (ratio(|it| it.queries_per_second), ratio(|it| it.client_cpu_us_per_query));
+    println!(
+        "{clients:>7} {:>7.0} {cost:>10.2} {qps:>22} {cpu:>29}",
+        of_ours(|it| it.queries_per_second)
+    );
+    cost
+}
+
+/// Compares one client with a replay of the same packets by bare system calls.
+fn compare_with_replay(options: &ConnectOptions) {
+    let mut session = open(options, 1, Some(CPU));
+    let mut replay = Replay::record(options);
+    confine(None);
+    let mut ratios = Vec::new();
+    for round in 0..2 * ROUNDS {
+        let ours = run_session(&mut session, round);
+        let bare = replay.run();
+        ratios.push(ours.client_cpu_us_per_query / bare);
+    }
+    println!(
+        "client CPU per query, 1 client against a bare replay: {:.2}",
+        median(ratios.into_iter())
+    );
+}
+
+/// A logged-in connection, and the request and the length of its reply that it repeats.
+struct Replay {
+    stream: UnixStream,
+    request: Vec<u8>,
+    reply: usize,
+}
+
+/// The packets sent in one direction.
+type Passed = Arc<Mutex<Vec<Vec<u8>>>>;
+
+impl Replay {
+    /// Lets a client log in, prepare and execute through a proxy. Login without a password can be repeated.
+    fn record(options: &ConnectOptions) -> Self {
+        let Address::Unix(server) = &options.address else { panic!("the server has a socket") };
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let (sent, received) = (Passed::default(), Passed::default());
+        let upstream = UnixStream::connect(server).unwrap();
+        let tapped = [Arc::clone(&sent), Arc::clone(&received)];
+        let proxy = std::thread::spawn(move || {
+            let (client, _) = listener.accept().unwrap();
+            let [sent, received] = tapped;
+            let back = (upstream.try_clone().unwrap(), client.try_clone().unwrap());
+            let answers = std::thread::spawn(move || pass(back.0, back.1, &received));
+            pass(client, upstream, &sent);
+            answers.join().unwrap();
+        });
+        let through = ConnectOptions { address: Address::Unix(path), ..options.clone() };
+        let mut session = connect(&through, 1, None);
+        // Later executions are shorter: they leave out the types of parameters and the description of columns.
+        session.run(0, Bound::Events(1)).unwrap();
+        let count = sent.lock().unwrap().len();
+        let replies = received.lock().unwrap().len();
+        session.run(1, Bound::Events(1)).unwrap();
+        let request = sent.lock().unwrap()[count..].concat();
+        let reply = received.lock().unwrap()[replies..].concat().len();
+        let requests = sent.lock().unwrap()[..count].to_vec();
+        drop(session);
+        proxy.join().unwrap();
+        let mut stream = UnixStream::connect(server).unwrap();
+        let mut buffer = vec![0; 1 << 16];
+        for request in requests {
+            // A greeting or a reply comes before each request, in one piece.
+            assert!(stream.read(&mut buffer).unwrap() > 0);
+            stream.write_all(&request).unwrap();
+        }
+        assert!(stream.read(&mut buffer).unwrap() > 0);
+        Self { stream, request, reply }
+    }
+
+    /// Repeats the request for a while. Returns CPU time per query, microseconds.
+    fn run(&mut self) -> f64 {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get();
+        let before = thread_cpu_ns(tid);
+        let (start, mut queries) = (Instant::now(), 0_u32);
+        let mut buffer = vec![0; 1 << 16];
+        while start.elapsed() < REPLAYED {
+            self.stream.write_all(&self.request).unwrap();
+            let mut received = 0;
+            while received < self.reply {
+                received += self.stream.read(&mut buffer).unwrap();
+            }
+            queries += 1;
+        }
+        (thread_cpu_ns(tid) - before) as f64 / 1e3 / f64::from(queries)
+    }
+}
+
+fn pass(mut from: UnixStream, mut to: UnixStream, passed: &Mutex<Vec<Vec<u8>>>) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        passed.lock().unwrap().push(buffer[..count].to_vec());
+        if to.write_all(&buffer[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
