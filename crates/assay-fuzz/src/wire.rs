@@ -1,6 +1,6 @@
 //! Packets of a MySQL or MariaDB server.
 
-use assay_wire::mysql::{Login, Walker, codec};
+use assay_wire::mysql::{Login, Walker, binary, codec};
 use assay_wire::{ConnectOptions, Reply};
 
 /// Splits bytes into payloads, each with its header.
@@ -17,6 +17,7 @@ fn payloads(mut bytes: &[u8]) -> Vec<&[u8]> {
 
 /// Runs every parser of a single packet on each packet.
 pub(crate) fn packets(bytes: &[u8]) {
+    let mut types = Vec::new();
     for payload in payloads(bytes) {
         codec::parse_greeting(payload).ok();
         codec::parse_auth_switch(payload).ok();
@@ -28,6 +29,12 @@ pub(crate) fn packets(bytes: &[u8]) {
         codec::parse_column(payload).ok();
         for columns in [0, 1, 2, 7, usize::MAX] {
             codec::parse_row(payload, columns).ok();
+        }
+        if let Ok(column) = binary::parse_column_type(payload) {
+            types.push(column);
+        }
+        for columns in [&types[..], types.get(..1).unwrap_or_default()] {
+            binary::parse_binary_row(payload, columns).ok();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_model::{Class, DataSet, Product, Schema, Setup, StatementMode, Test, counted};
-use assay_wire::{ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection, ResultSet};
 use assay_workloads::{Answer, Client, EventBuf, LoadedData, Operation, Program, is_ordered};
 
 use crate::content::{Content, content};
@@ -77,8 +77,8 @@ pub fn check_loaded(
 /// The answers to the events of every test, to be compared with those of another server that holds the same.
 ///
 /// # Errors
-/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return a different number of rows than
-/// statements sent as text.
+/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return other values than statements sent
+/// as text.
 pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
     let answers_of = |test| {
         let mut answer = Answer::default();
@@ -133,18 +133,18 @@ impl Asked {
         sequence: u64,
         take: &mut dyn FnMut(&str, Answer) -> Result<()>,
     ) -> Result<()> {
-        let mut rows = Vec::new();
+        let mut results = Vec::new();
         self.as_prepared.write_event(sequence, 0, &mut self.event);
         self.prepared.begin_event();
         for operation in self.event.operations() {
             let number = operation.statement().unwrap_or_default();
-            let reply = self.prepared.send(operation);
-            let reply =
-                reply.map_err(|error| Error::query(self.prepared.sql(number).as_bytes(), error))?;
-            rows.push(reply.rows);
+            let result = self.prepared.query(operation);
+            let result = result
+                .map_err(|error| Error::query(self.prepared.sql(number).as_bytes(), error))?;
+            results.push(result);
         }
         self.as_text.write_event(sequence, 0, &mut self.event);
-        for (operation, rows) in self.event.operations().zip(rows) {
+        for (operation, prepared) in self.event.operations().zip(results) {
             let Operation::Query { sql, .. } = operation else { continue };
             let sql = String::from_utf8_lossy(sql);
             let result = self.control.query(&sql);
@@ -152,16 +152,21 @@ impl Asked {
             if result.columns.is_empty() {
                 continue;
             }
-            let mut found = Answer::default();
-            for row in &result.rows {
-                found.add_row(row.iter().map(Option::as_deref), is_ordered(&sql));
-            }
-            if found.rows != rows {
+            let [text, prepared] = [result, prepared].map(|it| answer(&it, is_ordered(&sql)));
+            if text != prepared {
                 let (test, sql) = (self.test.name(), sql.into_owned());
-                return Err(Error::AnswersDiffer { test, sql, prepared: rows, text: found.rows });
+                return Err(Error::AnswersDiffer { test, sql, prepared, text });
             }
-            take(&sql, found)?;
+            take(&sql, text)?;
         }
         Ok(())
     }
+}
+
+fn answer(result: &ResultSet, is_ordered: bool) -> Answer {
+    let mut answer = Answer::default();
+    for row in &result.rows {
+        answer.add_row(row.iter().map(Option::as_deref), is_ordered);
+    }
+    answer
 }

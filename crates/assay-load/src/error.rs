@@ -113,17 +113,19 @@ pub enum Error {
     /// A statement returned different numbers of rows prepared and as text.
     #[error(
         "wrong answer to {test}: `{}` returned {} as a prepared statement, but {} as text",
-        shortened(sql), counted(*prepared, "row"), counted(*text, "row")
+        shortened(sql),
+        in_words(prepared),
+        in_words(text)
     )]
     AnswersDiffer {
         /// The test.
         test: &'static str,
         /// The statement.
         sql: String,
-        /// Rows of the prepared statement.
-        prepared: u64,
-        /// Rows of the text.
-        text: u64,
+        /// What the prepared statement returned.
+        prepared: Answer,
+        /// What the text returned.
+        text: Answer,
     },
     /// The server has no such storage engine.
     #[error("the server has no storage engine `{}`", .0.word())]

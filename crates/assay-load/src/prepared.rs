@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use assay_wire::Error as WireError;
-use assay_wire::{ConnectOptions, Connection, Param, ParamType, Protocol, Reply, StatementId};
+use assay_wire::{
+    ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId,
+};
 use assay_workloads::{Argument, Arguments, Mode, Operation, Program, Statement};
 
 use crate::error::{Error, NO_SUCH_TABLE, Result};
@@ -120,6 +122,22 @@ impl PreparedConnection {
         let reply = self.wire.execute(handle, &params);
         self.params = recycle(params);
         reply
+    }
+
+    /// Sends one operation of a shipped test and keeps the rows that it returns.
+    pub(crate) fn query(&mut self, operation: Operation<'_>) -> Result<ResultSet, WireError> {
+        let text =
+            |sql| std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is no UTF-8"));
+        let (statement, arguments) = match operation {
+            Operation::Query { sql, .. } => return self.wire.query(text(sql)?),
+            Operation::Execute { statement, arguments } => (statement, arguments),
+            Operation::Sleep(_) => return Ok(ResultSet::default()),
+        };
+        let Some(handle) = self.handles[statement] else {
+            return self.wire.query(&self.program.statements()[statement].sql);
+        };
+        let params: Vec<_> = arguments.map(|argument| param(argument, &self.kept)).collect();
+        self.wire.query_prepared(handle, &params)
     }
 
     /// Sends a statement that is not prepared, and keeps what later statements need of its result.

@@ -153,6 +153,23 @@ impl Connection {
         }
     }
 
+    /// Executes a prepared statement and keeps the rows of its result, as text. On Postgres, the names of the columns
+    /// are not known and stay empty.
+    ///
+    /// # Errors
+    /// Those of [`Connection::execute`]; on MySQL, [`Error::Usage`] where a column holds floating-point numbers, dates
+    /// or times, after which the connection is lost.
+    pub fn query_prepared(
+        &mut self,
+        id: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<ResultSet, Error> {
+        match &mut self.session {
+            Session::MySql(session) => session.query_prepared(&mut self.channel, id, params),
+            Session::Postgres(session) => session.query_prepared(&mut self.channel, id, params),
+        }
+    }
+
     /// Runs one statement as text and counts its reply, at the cost of [`Connection::execute`].
     ///
     /// # Errors

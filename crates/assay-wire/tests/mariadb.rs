@@ -209,6 +209,34 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
 }
 
 #[test]
+fn prepared_statements_return_the_values_that_text_returns() {
+    let server = mariadb();
+    let mut control = server.connect();
+    let mut run = |sql: &str| control.query(sql).unwrap();
+    run(
+        "CREATE TABLE t (id INT UNSIGNED PRIMARY KEY, a TINYINT, b SMALLINT, c MEDIUMINT, d BIGINT, e DECIMAL(9, 2), \
+         f CHAR(5), g TEXT, h YEAR, i FLOAT)",
+    );
+    run(
+        "INSERT INTO t VALUES (4000000000, -1, -300, -70000, -5000000000, -1.50, 'a', REPEAT('b', 300), 1999, 1.5)",
+    );
+    run("INSERT INTO t (id) VALUES (7)");
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
+    for sql in ["id, a, b, c, d, e, f, g, h", "SUM(a), COUNT(*), MAX(e), MIN(f)", "DISTINCT f"] {
+        let sql = format!("SELECT {sql} FROM t WHERE id > ");
+        let prepared = hot.prepare(&format!("{sql} ?"), &[ParamType::Int]).unwrap();
+        for id in [0, 7, i64::from(u32::MAX)] {
+            let found = hot.query_prepared(prepared, &[Param::Int(id)]).unwrap();
+            assert_eq!(found, run(&format!("{sql} {id}")), "{sql} {id}");
+        }
+        assert!(hot.execute(prepared, &[Param::Int(0)]).unwrap().rows > 0);
+    }
+    let float = hot.prepare("SELECT i FROM t", &[]).unwrap();
+    assert!(matches!(hot.query_prepared(float, &[]), Err(Error::Usage(_))));
+    assert!(hot.query("SELECT 1").is_err(), "the rest of the reply was not read");
+}
+
+#[test]
 fn misuse_is_reported_and_harmless() {
     let server = mariadb();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();

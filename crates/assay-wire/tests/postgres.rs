@@ -97,6 +97,24 @@ fn statements_count_by_their_result() {
 }
 
 #[test]
+fn prepared_statements_return_the_values_that_text_returns() {
+    let server = postgres();
+    let mut control = server.connect();
+    control.query("CREATE TABLE t (id INT PRIMARY KEY, a NUMERIC, b CHAR(5), c FLOAT)").unwrap();
+    control.query("INSERT INTO t VALUES (-1, 1.50, 'a', 1.5), (2, NULL, '', NULL)").unwrap();
+    let mut hot = Connection::connect(&server.connect_options()).unwrap();
+    let sql = "SELECT *, id + 1 FROM t WHERE id > ";
+    let prepared = hot.prepare(&format!("{sql} $1"), &[ParamType::Int]).unwrap();
+    for id in [-2, 0, 9] {
+        let found = hot.query_prepared(prepared, &[Param::Int(id)]).unwrap();
+        assert_eq!(found.rows, control.query(&format!("{sql} {id}")).unwrap().rows, "{id}");
+    }
+    let divide = hot.prepare("SELECT 1 / $1", &[ParamType::Int]).unwrap();
+    assert_eq!(refused(&hot.query_prepared(divide, &[Param::Int(0)]).unwrap_err()), "22012");
+    assert_eq!(hot.execute(prepared, &[Param::Int(-2)]).unwrap().rows, 2);
+}
+
+#[test]
 fn messages_of_any_length_arrive_whole() {
     let server = postgres();
     let mut control = server.connect();

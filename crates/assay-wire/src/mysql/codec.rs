@@ -60,26 +60,26 @@ pub enum Head {
 }
 
 /// Takes values off the front of a slice.
-struct Cursor<'a>(&'a [u8]);
+pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], Error> {
+    pub(super) fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], Error> {
         let (head, tail) = self.0.split_at_checked(count).ok_or(Error::Protocol(what))?;
         self.0 = tail;
         Ok(head)
     }
 
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
+    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
         let (head, tail) = self.0.split_first_chunk().ok_or(Error::Protocol(what))?;
         self.0 = tail;
         Ok(*head)
     }
 
-    fn u8(&mut self, what: &'static str) -> Result<u8, Error> {
+    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, Error> {
         self.array(what).map(|[byte]| byte)
     }
 
-    fn u16(&mut self, what: &'static str) -> Result<u16, Error> {
+    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, Error> {
         self.array(what).map(u16::from_le_bytes)
     }
 
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A length-encoded string; `None` is SQL's NULL.
-    fn string(&mut self, what: &'static str) -> Result<Option<&'a [u8]>, Error> {
+    pub(super) fn string(&mut self, what: &'static str) -> Result<Option<&'a [u8]>, Error> {
         let Some(length) = self.integer(what)? else { return Ok(None) };
         let length = usize::try_from(length).map_err(|_| Error::Protocol(what))?;
         self.take(length, what).map(Some)

@@ -1,5 +1,6 @@
 //! The client protocol of MySQL and MariaDB.
 
+pub mod binary;
 pub mod codec;
 mod constants;
 mod execute;

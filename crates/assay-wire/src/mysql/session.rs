@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::constants::{CapabilityFlags, Command};
-
+use super::binary::{parse_binary_row, parse_column_type};
 use super::codec::{
     HEADER, Head, MAX_PAYLOAD, MORE_RESULTS, frame, header, is_eof, packets, parse_column,
     parse_eof, parse_error, parse_head, parse_header, parse_prepared, parse_row,
 };
+use super::constants::{CapabilityFlags, Command};
 use super::execute::Statement;
 use super::login::Login;
 use super::walk::Walker;
@@ -22,6 +22,13 @@ use crate::value::{Param, ParamType, Reply, ResultSet, ServerIdentity, Statement
 const GREETING_DUE: Duration = Duration::from_secs(1);
 /// A server that has not let a client in after so many packets never will.
 const MAX_LOGIN_STEPS: usize = 8;
+
+/// How rows are encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Text,
+    Binary,
+}
 
 /// A session that has been logged in.
 #[derive(Debug)]
@@ -141,7 +148,27 @@ impl Session {
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
         channel.begin_kept_reply(ReadBudget::reply())?;
         self.command(channel, Command::Query, sql.as_bytes())?;
-        let result = self.results(channel);
+        self.kept(channel, Protocol::Text)
+    }
+
+    pub(crate) fn query_prepared(
+        &mut self,
+        channel: &mut Channel,
+        id: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<ResultSet, Error> {
+        let statement = id.find_in(&mut self.statements)?;
+        let packet = statement.encode(params)?;
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        channel.stream.send(packet)?;
+        self.sequence = 1;
+        let result = self.kept(channel, Protocol::Binary)?;
+        id.find_in(&mut self.statements)?.executed();
+        Ok(result)
+    }
+
+    fn kept(&mut self, channel: &mut Channel, protocol: Protocol) -> Result<ResultSet, Error> {
+        let result = self.results(channel, protocol);
         if matches!(result, Ok(_) | Err(Error::Server { .. })) {
             channel.end_reply();
         }
@@ -149,10 +176,10 @@ impl Session {
     }
 
     /// Receives all results of a statement. Returns the first one that has rows.
-    fn results(&mut self, channel: &mut Channel) -> Result<ResultSet, Error> {
+    fn results(&mut self, channel: &mut Channel, protocol: Protocol) -> Result<ResultSet, Error> {
         let mut kept = ResultSet::default();
         loop {
-            let (result, has_more) = self.result(channel)?;
+            let (result, has_more) = self.result(channel, protocol)?;
             let affected = kept.affected.saturating_add(result.affected);
             if kept.columns.is_empty() {
                 kept = result;
@@ -165,8 +192,12 @@ impl Session {
     }
 
     /// One result, and whether another follows.
-    fn result(&mut self, channel: &mut Channel) -> Result<(ResultSet, bool), Error> {
-        let mut result = ResultSet::default();
+    fn result(
+        &mut self,
+        channel: &mut Channel,
+        protocol: Protocol,
+    ) -> Result<(ResultSet, bool), Error> {
+        let (mut result, mut types) = (ResultSet::default(), Vec::new());
         let columns = match parse_head(self.read(channel)?)? {
             Head::Done(done) => {
                 result.affected = done.affected;
@@ -176,7 +207,11 @@ impl Session {
             Head::Columns(columns) => columns,
         };
         for _ in 0..columns {
-            result.columns.push(parse_column(self.read(channel)?)?);
+            let packet = self.read(channel)?;
+            result.columns.push(parse_column(packet)?);
+            if protocol == Protocol::Binary {
+                types.push(parse_column_type(packet)?);
+            }
         }
         parse_eof(self.read(channel)?)?;
         loop {
@@ -188,7 +223,10 @@ impl Session {
             if packet.first() == Some(&0xff) {
                 return Err(parse_error(packet));
             }
-            let row = parse_row(packet, width)?;
+            let row = match protocol {
+                Protocol::Text => parse_row(packet, width)?,
+                Protocol::Binary => parse_binary_row(packet, &types)?,
+            };
             channel.keep_row(width)?;
             result.rows.push(row);
         }

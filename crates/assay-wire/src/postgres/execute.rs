@@ -13,8 +13,19 @@ const UNSPECIFIED: u32 = 0;
 /// The length that stands for NULL.
 const NULL: u32 = u32::MAX;
 
-/// One format for all columns of the result: binary.
-const BINARY_RESULT: [u8; 4] = [0, 1, 0, 1];
+/// The format of all columns of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Text,
+    Binary,
+}
+
+impl Format {
+    /// One format for all columns.
+    fn code(self) -> [u8; 4] {
+        [0, 1, 0, u8::from(self == Self::Binary)]
+    }
+}
 
 /// Execute the unnamed portal for all its rows, then answer.
 const EXECUTE_AND_SYNC: [u8; 15] = *b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
@@ -83,7 +94,7 @@ impl Statement {
     }
 
     /// The messages with these values. They keep their memory, so values of the same size allocate none.
-    pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> Result<&[u8], Error> {
+    pub(crate) fn encode(&mut self, params: &[Param<'_>], result: Format) -> Result<&[u8], Error> {
         if params.len() != self.types.len() {
             return Err(Error::Usage("another number of parameters than was prepared"));
         }
@@ -105,7 +116,7 @@ impl Statement {
             self.packet.extend_from_slice(&length.to_be_bytes());
             self.packet.extend_from_slice(value);
         }
-        self.packet.extend_from_slice(&BINARY_RESULT);
+        self.packet.extend_from_slice(&result.code());
         let length = i32::try_from(self.packet.len() - 1);
         let length = length.map_err(|_| Error::Usage("parameters of 2 GiB or more"))?;
         if let Some(place) = self.packet.get_mut(1..HEADER) {
@@ -121,19 +132,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_bound_as_text_and_results_come_binary() {
+    fn values_are_bound_as_text_and_results_have_the_format_asked_for() {
         let mut statement = Statement::new(7, &[ParamType::Int, ParamType::Text]).unwrap();
-        let packet = statement.encode(&[Param::Int(-12), Param::Text(b"ab")]).unwrap();
+        let params = [Param::Int(-12), Param::Text(b"ab")];
+        let packet = statement.encode(&params, Format::Binary).unwrap();
         let bind = b"B\0\0\0\x1d\0s7\0\0\0\0\x02\0\0\0\x03-12\0\0\0\x02ab\0\x01\0\x01".as_slice();
         assert_eq!(packet, [bind, &EXECUTE_AND_SYNC].concat());
-        let again = statement.encode(&[Param::Int(1), Param::Text(b"")]).unwrap();
+        let again = statement.encode(&[Param::Int(1), Param::Text(b"")], Format::Text).unwrap();
+        assert!(again.ends_with(&[&[0, 1, 0, 0], &EXECUTE_AND_SYNC[..]].concat()), "{again:?}");
         assert_eq!(again.get(..5), Some(&b"B\0\0\0\x19"[..]));
     }
 
     #[test]
     fn the_server_infers_types_and_null_has_no_bytes() {
         let mut statement = Statement::new(7, &[ParamType::Inferred; 3]).unwrap();
-        let packet = statement.encode(&[Param::Int(-1), Param::Null, Param::Text(b"a")]).unwrap();
+        let params = [Param::Int(-1), Param::Null, Param::Text(b"a")];
+        let packet = statement.encode(&params, Format::Binary).unwrap();
         let values = b"\0\x03\0\0\0\x02-1\xff\xff\xff\xff\0\0\0\x01a\0\x01\0\x01";
         assert!(packet.windows(values.len()).any(|part| part == values), "{packet:?}");
         let prepared = prepare(1, "S", &[ParamType::Inferred]).unwrap();
@@ -144,7 +158,7 @@ mod tests {
     fn parameters_that_do_not_fit_are_refused() {
         let mut statement = Statement::new(0, &[ParamType::Int]).unwrap();
         for params in [&[][..], &[Param::Text(b"1")], &[Param::Int(1), Param::Int(2)]] {
-            assert!(matches!(statement.encode(params), Err(Error::Usage(_))));
+            assert!(matches!(statement.encode(params, Format::Binary), Err(Error::Usage(_))));
         }
         assert!(prepare(0, "SELECT 1\0", &[]).is_err());
     }

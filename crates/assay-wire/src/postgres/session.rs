@@ -4,7 +4,7 @@ use super::codec::{
     HEADER, Values, kind, parse_backend, parse_columns, parse_complete, parse_error, parse_header,
     parse_parameter, parse_parameters, parse_row, put_message, put_text,
 };
-use super::execute::{Statement, prepare};
+use super::execute::{Format, Statement, prepare};
 use super::login::Login;
 use super::probe::is_mysql;
 use super::walk::Walker;
@@ -113,7 +113,7 @@ impl Session {
         id: StatementId,
         params: &[Param<'_>],
     ) -> Result<Reply, Error> {
-        let packet = id.find_in(&mut self.statements)?.encode(params)?;
+        let packet = id.find_in(&mut self.statements)?.encode(params, Format::Binary)?;
         channel.begin_reply()?;
         channel.stream.send(packet)?;
         channel.walk(Walker::new())
@@ -132,16 +132,29 @@ impl Session {
 
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
         let mut rows = Vec::new();
-        let mut result = self.rows(channel, sql, ReadBudget::reply(), &mut |values| {
-            let row = values.map(|value| value.map(|value| value.map(<[u8]>::to_vec)));
-            rows.push(row.collect::<Result<Vec<_>, _>>()?);
-            Ok(())
-        })?;
+        let take = &mut |values: Values<'_>| owned(values).map(|row| rows.push(row));
+        let mut result = self.rows(channel, sql, ReadBudget::reply(), take)?;
         if rows.iter().any(|row| row.len() != result.columns.len()) {
             return Err(Error::Protocol("a row of another width than its columns"));
         }
         result.rows = rows;
         Ok(result)
+    }
+
+    pub(crate) fn query_prepared(
+        &mut self,
+        channel: &mut Channel,
+        id: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<ResultSet, Error> {
+        let packet = id.find_in(&mut self.statements)?.encode(params, Format::Text)?;
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        channel.stream.send(packet)?;
+        let mut rows = Vec::new();
+        let take = &mut |values: Values<'_>| owned(values).map(|row| rows.push(row));
+        let outcome = self.reply(channel, take)?;
+        channel.end_reply();
+        Ok(ResultSet { rows, ..outcome? })
     }
 
     pub(crate) fn query_rows(
@@ -200,7 +213,7 @@ impl Session {
                 }
                 kind::ERROR => failure = Some(parse_error(&self.body)),
                 kind::READY => return Ok(failure.map_or(Ok(kept), Err)),
-                kind::ROW | kind::EMPTY => {}
+                kind::ROW | kind::EMPTY | kind::BOUND => {}
                 _ => return Err(Error::Protocol("a message that is no part of a reply")),
             }
         }
@@ -222,6 +235,11 @@ impl Session {
         channel.read_message(HEADER, length, &mut self.body)?;
         Ok(kind)
     }
+}
+
+/// The values of a row, to be kept.
+fn owned(values: Values<'_>) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    values.map(|value| value.map(|value| value.map(<[u8]>::to_vec))).collect()
 }
 
 /// Makes `out` the message that runs a statement as text.

@@ -1,0 +1,152 @@
+//! Rows of the binary protocol, in which the results of prepared statements come.
+
+use super::codec::Cursor;
+use crate::error::Error;
+
+/// The type of a column of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnType {
+    kind: u8,
+    is_unsigned: bool,
+}
+
+/// Numbers of types.
+mod kind {
+    pub(super) const TINY: u8 = 1;
+    pub(super) const SHORT: u8 = 2;
+    pub(super) const LONG: u8 = 3;
+    pub(super) const LONGLONG: u8 = 8;
+    pub(super) const INT24: u8 = 9;
+    pub(super) const YEAR: u8 = 13;
+    /// Types whose values are strings.
+    pub(super) const STRINGS: [u8; 13] =
+        [0, 15, 16, 242, 245, 246, 247, 249, 250, 251, 252, 253, 254];
+}
+
+/// The flag of a number without sign.
+const UNSIGNED: u16 = 32;
+
+/// Parses the description of a column. Returns its type.
+///
+/// # Errors
+/// [`Error::Protocol`] where the packet is malformed.
+pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
+    const WHAT: &str = "the description of a column";
+    let mut cursor = Cursor(payload);
+    // Catalog, schema, table, original table, name, original name.
+    for _ in 0..6 {
+        cursor.string(WHAT)?;
+    }
+    // The length of what follows, character set and display width.
+    cursor.take(1 + 2 + 4, WHAT)?;
+    let kind = cursor.u8(WHAT)?;
+    Ok(ColumnType { kind, is_unsigned: cursor.u16(WHAT)? & UNSIGNED != 0 })
+}
+
+/// Parses a row of the binary protocol into the values that the text protocol would have; `None` is NULL.
+///
+/// # Errors
+/// [`Error::Protocol`] where the row is malformed or has another number of columns, [`Error::Usage`] where a column
+/// holds floating-point numbers, dates or times: servers write these as text in different ways.
+pub fn parse_binary_row(
+    payload: &[u8],
+    columns: &[ColumnType],
+) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    const WHAT: &str = "a binary row";
+    let mut cursor = Cursor(payload);
+    if cursor.u8(WHAT)? != 0 {
+        return Err(Error::Protocol(WHAT));
+    }
+    let nulls = cursor.take((columns.len() + 2).div_ceil(8), WHAT)?;
+    let value = |(number, column): (usize, &ColumnType)| {
+        // The first two bits are not used.
+        let place = number + 2;
+        let bits = nulls.get(place / 8).copied().unwrap_or_default();
+        if bits & 1 << (place % 8) != 0 {
+            return Ok(None);
+        }
+        column.value(&mut cursor).map(Some)
+    };
+    let row = columns.iter().enumerate().map(value).collect::<Result<_, _>>()?;
+    if cursor.0.is_empty() { Ok(row) } else { Err(Error::Protocol(WHAT)) }
+}
+
+impl ColumnType {
+    fn value(self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Error> {
+        const WHAT: &str = "a binary value";
+        let number: i128 = match (self.kind, self.is_unsigned) {
+            (kind::TINY, true) => u8::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::TINY, false) => i8::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::SHORT | kind::YEAR, true) => u16::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::SHORT | kind::YEAR, false) => i16::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::LONG | kind::INT24, true) => u32::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::LONG | kind::INT24, false) => i32::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::LONGLONG, true) => u64::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind::LONGLONG, false) => i64::from_le_bytes(cursor.array(WHAT)?).into(),
+            (kind, _) if kind::STRINGS.contains(&kind) => {
+                let text = cursor.string(WHAT)?.ok_or(Error::Protocol(WHAT))?;
+                return Ok(text.to_vec());
+            }
+            _ => return Err(Error::Usage("a prepared statement with a column of another type")),
+        };
+        Ok(number.to_string().into_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(kind: u8, is_unsigned: bool) -> ColumnType {
+        ColumnType { kind, is_unsigned }
+    }
+
+    #[test]
+    fn the_type_of_a_column_follows_its_names() {
+        let names = b"\x03def\x02db\x01t\x01t\x01a\x01a";
+        let packet = [&names[..], b"\x0c\x3f\0\x0b\0\0\0\x08\x21\0\0\0\0"].concat();
+        assert_eq!(parse_column_type(&packet).unwrap(), column(kind::LONGLONG, true));
+        assert!(parse_column_type(&packet[..packet.len() - 4]).is_err());
+    }
+
+    #[test]
+    fn values_are_those_of_the_text_protocol() {
+        let columns = [
+            column(kind::LONG, false),
+            column(kind::LONGLONG, true),
+            column(254, false),
+            column(246, false),
+            column(kind::TINY, false),
+            column(kind::SHORT, true),
+            column(253, false),
+        ];
+        let row = [
+            // The third column is NULL.
+            &[0, 0b1_0000, 0][..],
+            &(-2_i32).to_le_bytes(),
+            &u64::MAX.to_le_bytes(),
+            b"\x0512.50",
+            &[0xff],
+            &65_535_u16.to_le_bytes(),
+            b"\0",
+        ]
+        .concat();
+        let values = parse_binary_row(&row, &columns).unwrap();
+        let text = |value: &str| Some(value.as_bytes().to_vec());
+        let expected = ["-2", "18446744073709551615", "", "12.50", "-1", "65535", ""].map(text);
+        assert_eq!(values[..2], expected[..2]);
+        assert_eq!(values[2], None);
+        assert_eq!(values[3..], expected[3..]);
+    }
+
+    #[test]
+    fn malformed_rows_and_other_types_are_errors() {
+        let numbers = [column(kind::LONG, false)];
+        assert!(parse_binary_row(&[0, 0, 1, 0, 0, 0], &numbers).is_ok());
+        for row in [&[][..], &[0], &[0, 0], &[0, 0, 1, 0, 0], &[0, 0, 1, 0, 0, 0, 0], &[1; 6]] {
+            assert!(matches!(parse_binary_row(row, &numbers), Err(Error::Protocol(_))), "{row:?}");
+        }
+        let date = parse_binary_row(&[0, 0, 0], &[column(12, false)]);
+        assert!(matches!(date, Err(Error::Usage(_))), "{date:?}");
+    }
+}
