@@ -11,7 +11,7 @@ use super::client::{Client, number};
 use crate::error::Result;
 use crate::tally::nanoseconds;
 
-/// Statements that each side of a client may be ahead of the other.
+/// Statements that each side of a client may be ahead of the other, apart from the one in progress.
 pub(super) const AHEAD: usize = 8;
 
 /// Deletes after which the lowest key is read again, so that no row escapes through a gap.

@@ -8,6 +8,7 @@ mod functional;
 mod oltp;
 mod postgres;
 mod queue;
+mod queue_acceptance;
 mod session;
 mod survey;
 

@@ -9,7 +9,10 @@ use assay_workloads::{QueueSizes, queue_steps};
 
 use crate::bed::{Bed, SEED};
 
-const SIZES: QueueSizes = QueueSizes {
+pub(crate) const PRODUCTS: [(Product, &str); 3] =
+    [(Product::MariaDb, "10.11"), (Product::MySql, "8.0"), (Product::Postgres, "16")];
+
+pub(crate) const SIZES: QueueSizes = QueueSizes {
     tables: QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false },
     rows: [5000, 3000, 505],
     query_s: 3,
@@ -22,7 +25,7 @@ const SIZES: QueueSizes = QueueSizes {
 /// Inserts of a step that runs with a rate of 100 for three seconds, in statements of 50 rows.
 const PACED: u64 = 300;
 
-fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> QueueWork {
+pub(crate) fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> QueueWork {
     let test = queue_steps(sizes).into_iter().find(|test| test.name() == name).unwrap();
     QueueWork {
         product,
@@ -34,7 +37,7 @@ fn work(product: Product, sizes: &QueueSizes, name: &str, clients: u32) -> Queue
     }
 }
 
-fn run(bed: &Bed, work: &QueueWork) -> QueueRun {
+pub(crate) fn run(bed: &Bed, work: &QueueWork) -> QueueRun {
     let engine = (work.product, work.engine);
     create_queue_tables(&bed.options, engine, &work.step, work.clients).unwrap();
     let mut last = QueueProgress::default();
@@ -61,7 +64,7 @@ fn sum_of(run: &QueueRun, kind: &str) -> u64 {
 
 #[test]
 fn every_step_leaves_as_many_rows_as_it_found() {
-    for (product, version) in [(Product::MariaDb, "10.11"), (Product::Postgres, "16")] {
+    for (product, version) in PRODUCTS {
         let is_mysql = product != Product::Postgres;
         let mut bed = Bed::of(product, version);
         let filled = step(&bed, product, "l.i0");

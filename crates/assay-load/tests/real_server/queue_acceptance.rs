@@ -1,0 +1,156 @@
+//! The Insert Benchmark as published, on a real server of each product: indexes, values, answers, pace and coupling.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_load::{Error, QueueProgress, QueueSession};
+use assay_model::Product;
+use assay_wire::Stop;
+use assay_workloads::QueueSizes;
+
+use crate::bed::Bed;
+use crate::queue::{PRODUCTS, SIZES, run, work};
+
+const SIZE: QueueSizes = QueueSizes { rows: [20_000, 5000, 500], ..SIZES };
+
+/// The columns of every index of `pi1`, sorted by the name of the index.
+fn indexes(bed: &mut Bed, product: Product) -> Vec<Vec<String>> {
+    bed.rows(match product {
+        Product::Postgres => {
+            "SELECT i.relname, string_agg(a.attname, ',' ORDER BY k.place) FROM pg_index x \
+             JOIN pg_class i ON i.oid = x.indexrelid \
+             CROSS JOIN LATERAL unnest(x.indkey) WITH ORDINALITY AS k(attnum, place) \
+             JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.attnum \
+             WHERE x.indrelid = 'pi1'::regclass AND NOT x.indisprimary GROUP BY 1 ORDER BY 1"
+        }
+        Product::MariaDb | Product::MySql => {
+            "SELECT INDEX_NAME, GROUP_CONCAT(COLUMN_NAME ORDER BY SEQ_IN_INDEX) \
+             FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
+             AND TABLE_NAME = 'pi1' AND INDEX_NAME <> 'PRIMARY' GROUP BY 1 ORDER BY 1"
+        }
+    })
+}
+
+#[test]
+fn indexes_values_and_answers_are_those_published() {
+    for (product, version) in PRODUCTS {
+        let mut bed = Bed::of(product, version);
+        run(&bed, &work(product, &SIZE, "l.i0", 1));
+        assert!(indexes(&mut bed, product).is_empty(), "{product}");
+        check_values(&mut bed, product);
+        run(&bed, &work(product, &SIZE, "l.x", 1));
+        let expected = [
+            ["pi1_marketsegment", "productid,customerid,price"],
+            ["pi1_pdc", "price,dateandtime,customerid"],
+            ["pi1_registersegment", "cashregisterid,customerid,price"],
+        ];
+        assert_eq!(indexes(&mut bed, product), expected, "{product}");
+        let queried = run(&bed, &work(product, &SIZE, "qr100", 1)).step.query;
+        let (count, rows) = (queried.statements as f64, queried.rows as f64);
+        // A query in 3000 asks for registers above the last one and finds nothing. A product has two rows in so small a
+        // table, so the last five products do not have ten.
+        let expected = 10.0 - 10.0 / 3000.0 - 20.0 / 30_000.0;
+        let error = (100.0 / 3000.0 / count).sqrt();
+        assert!((rows / count - expected).abs() < 5.0 * error, "{product}: {rows} / {count}");
+    }
+}
+
+fn check_values(bed: &mut Bed, product: Product) {
+    let bounds = [
+        ("transactionid", 1, 20_000),
+        ("cashregisterid", 0, 999),
+        ("customerid", 0, 99_999),
+        ("productid", 0, 9999),
+        ("price", 0, 499),
+        ("LENGTH(data)", 10, 20),
+    ];
+    for (column, least, most) in bounds {
+        let found = bed.rows(&format!("SELECT MIN({column}), MAX({column}) FROM pi1"));
+        let [low, high] = [0, 1].map(|at| found[0][at].parse::<i64>().unwrap());
+        assert!((least..=most).contains(&low) && (least..=most).contains(&high), "{column}");
+        // Each end comes up in 20,000 rows, except among 100,000 customers and, rarely, 10,000 products.
+        let slack = (most - least) / 1000;
+        assert!(low <= least + slack && high >= most - slack, "{product} {column}: {low} {high}");
+    }
+    let found = bed.rows("SELECT AVG(customerid), STDDEV_POP(customerid) FROM pi1");
+    let [mean, deviation] = [0, 1].map(|at| found[0][at].parse::<f64>().unwrap());
+    assert!((mean - 49_999.5).abs() < 4.0 * 28_867.5 / 20_000_f64.sqrt(), "{product}: {mean}");
+    assert!((deviation - 28_867.5).abs() < 300.0, "{product}: {deviation}");
+    let pattern = "'^a{7,13}[A-Za-z0-9+/=]{3,7}$'";
+    let matches = match product {
+        Product::Postgres => format!("data ~ {pattern}"),
+        Product::MariaDb => format!("data REGEXP BINARY {pattern}"),
+        Product::MySql => format!("REGEXP_LIKE(data, {pattern}, 'c')"),
+    };
+    let others = format!("SELECT COUNT(*) FROM pi1 WHERE NOT ({matches})");
+    assert_eq!(bed.number(&others), 0, "{product}");
+    let lengths = bed.rows("SELECT LENGTH(data), COUNT(*) FROM pi1 GROUP BY 1");
+    assert_eq!(lengths.len(), 11, "{product}: {lengths:?}");
+    for length in &lengths {
+        // 20,000 / 11 = 1818, standard deviation 41.
+        assert!((1640..2000).contains(&length[1].parse().unwrap()), "{product}: {lengths:?}");
+    }
+}
+
+#[test]
+fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
+    let bed = Bed::new();
+    let sizes = QueueSizes { query_s: 2, ..SIZE };
+    for name in ["l.i0", "l.x"] {
+        run(&bed, &work(Product::MariaDb, &sizes, name, 1));
+    }
+    for (name, statements_per_second) in [("qr100", 2), ("qp500", 10), ("qr1000", 20)] {
+        let paced = run(&bed, &work(Product::MariaDb, &sizes, name, 1));
+        let expected = (2 * statements_per_second, 2 * statements_per_second * 50);
+        let (inserts, deletes) = (&paced.step.insert, &paced.step.delete);
+        assert_eq!((inserts.statements, inserts.rows), expected, "{name}");
+        assert_eq!((deletes.statements, deletes.rows), expected, "{name}");
+        // The last burst may end the step at once.
+        let seconds = paced.work.elapsed_ns as f64 / 1e9;
+        assert!((1.0..4.0).contains(&seconds), "{name}: {seconds} s");
+    }
+}
+
+/// Runs `l.i1` until nothing is inserted or deleted any more, because another transaction holds a lock. Returns the
+/// statements by which inserts are ahead.
+fn ahead(bed: &Bed, product: Product) -> i64 {
+    let work = work(product, &QueueSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
+    let (options, stop) = (bed.options.clone(), Stop::default());
+    let progress = Arc::new(Mutex::new(QueueProgress::default()));
+    let (told, asked) = (Arc::clone(&progress), stop.clone());
+    let running = std::thread::spawn(move || {
+        let mut session = QueueSession::open(&options, &work).unwrap();
+        session.run(&asked, &mut |now| *told.lock().unwrap() = now)
+    });
+    let (mut last, mut calm) = ((0, 0), 0);
+    while calm < 5 {
+        std::thread::sleep(Duration::from_millis(200));
+        let now = *progress.lock().unwrap();
+        let now = (now.inserted, now.deleted);
+        calm = if now == last && now != (0, 0) { calm + 1 } else { 0 };
+        last = now;
+    }
+    stop.ask();
+    assert!(matches!(running.join().unwrap(), Err(Error::Stopped)));
+    last.0 as i64 / 50 - last.1 as i64 / 50
+}
+
+#[test]
+fn inserts_and_deletes_stay_within_eight_statements_of_each_other() {
+    for (product, version) in PRODUCTS {
+        let mut bed = Bed::of(product, version);
+        run(&bed, &work(product, &SIZE, "l.i0", 1));
+        // A row that deletes reach after some time. The deletion in progress has not been done.
+        bed.control.query("BEGIN").unwrap();
+        bed.control.query("SELECT * FROM pi1 WHERE transactionid = 1020 FOR UPDATE").unwrap();
+        assert_eq!(ahead(&bed, product), 8 + 1, "{product}");
+        bed.control.query("ROLLBACK").unwrap();
+        if product == Product::Postgres {
+            continue;
+        }
+        // The gap above the last row, where inserts go.
+        bed.control.query("BEGIN").unwrap();
+        bed.control.query("SELECT * FROM pi1 WHERE transactionid > 1000000000 FOR UPDATE").unwrap();
+        assert_eq!(ahead(&bed, product), -8 - 1, "{product}");
+    }
+}
