@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
 
 #[path = "common/mod.rs"]
+#[allow(dead_code, reason = "each bench uses a part")]
 mod common;
 
 use std::time::Instant;

@@ -1,6 +1,8 @@
 //! Prints what the Insert Benchmark costs the client, per inserted row and per query, against a client in Python with
-//! the same statements (mysqlclient and psycopg), in alternation on the same server. The seconds of l.i0 are compared
-//! too. Client and server may use all CPUs: an insert takes the server much longer than the client.
+//! the same statements (mysqlclient and psycopg), in alternation on the same server; for queries also against a replay
+//! of the same packets by bare system calls. The rows and queries per second are compared too. Inserts may use all
+//! CPUs, because an insert takes the server much longer than the client. Queries use one CPU: on two, the bench would
+//! measure how fast an idle CPU wakes up.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its result")]
 #![expect(clippy::unwrap_used, reason = "a bench fails by panicking")]
@@ -10,18 +12,22 @@
 mod common;
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use assay_load::{QueueSession, QueueWork, create_queue_tables};
 use assay_model::{Product, QueueTables, SystemSpec};
-use assay_wire::{Address, ConnectOptions, Stop};
-use assay_workloads::{QueueSizes, queue_steps};
-use common::{children_cpu_us, median};
+use assay_wire::{Address, ConnectOptions, Connection, Stop};
+use assay_workloads::{Ids, QueueQueryText, QueueSizes, QueueTable, queue_steps};
+use common::replay::Replay;
+use common::{children_cpu_us, confine, confine_server, median, output_of};
+use rustix::process::Pid;
 use rustix::time::{ClockId, clock_gettime};
 
 const ROWS: u64 = 200_000;
 const SECONDS: u32 = 5;
 const ROUNDS: usize = 3;
+/// Different queries whose packets are replayed.
+const REPLAYED: usize = 300;
 const SERVERS: [(Product, &str); 2] = [(Product::Postgres, "16"), (Product::MariaDb, "10.11")];
 /// Debian's Python, which has the modules of Debian's packages.
 const PYTHON: &str = "/usr/bin/python3";
@@ -57,21 +63,126 @@ fn main() {
             continue;
         }
         let server = assay_testkit::start(product, version, &[]);
-        let options = server.connect_options();
-        for (what, kind) in [("insert", "fill"), ("query", "query")] {
-            let costs: Vec<(Cost, Cost)> = (0..ROUNDS)
-                .map(|_| (ours(&options, product, kind), theirs(&options, product, name, kind)))
-                .collect();
-            let ours = median(costs.iter().map(|(ours, _)| ours.cpu_us));
-            let theirs = median(costs.iter().map(|(_, theirs)| theirs.cpu_us));
-            let ratio = median(costs.iter().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us));
-            let rate =
-                median(costs.iter().map(|(ours, theirs)| ours.per_second / theirs.per_second));
-            println!(
-                "{:<12}{what:<12}{ours:>10.2}{theirs:>12.2}{ratio:>8.3}{rate:>14.2}",
-                product.word()
-            );
+        let compared = Compared { options: server.connect_options(), product, name };
+        compared.inserts();
+        confine_server(server.pid());
+        compared.queries();
+    }
+}
+
+/// The clients of one server.
+struct Compared {
+    options: ConnectOptions,
+    product: Product,
+    /// Python's name for the product.
+    name: &'static str,
+}
+
+impl Compared {
+    fn inserts(&self) {
+        let round = |_| {
+            self.drop_table();
+            let ours = self.step("l.i0", false);
+            self.drop_table();
+            let work = work(self.product, "l.i0");
+            create_queue_tables(&self.options, (self.product, work.engine), &work.step, 1).unwrap();
+            (ours, self.python("fill", ROWS))
+        };
+        self.tell("insert", &(0..ROUNDS).map(round).collect::<Vec<_>>());
+    }
+
+    fn queries(&self) {
+        let mut over_floor = Vec::new();
+        let round = |_| {
+            self.drop_table();
+            self.step("l.i0", true);
+            self.step("l.x", true);
+            let ours = self.step("qr100", true);
+            let theirs = self.python("query", SECONDS.into());
+            over_floor.push(ours.cpu_us / self.floor_us());
+            (ours, theirs)
+        };
+        let costs: Vec<_> = (0..ROUNDS).map(round).collect();
+        self.tell("query", &costs);
+        let (product, ratio) = (self.product.word(), median(over_floor.into_iter()));
+        println!(
+            "{product}: a query costs {ratio:.2} times as much as a bare replay of its packets"
+        );
+    }
+
+    fn tell(&self, what: &str, costs: &[(Cost, Cost)]) {
+        let ours = median(costs.iter().map(|(ours, _)| ours.cpu_us));
+        let theirs = median(costs.iter().map(|(_, theirs)| theirs.cpu_us));
+        let ratio = median(costs.iter().map(|(ours, theirs)| ours.cpu_us / theirs.cpu_us));
+        let rate = median(costs.iter().map(|(ours, theirs)| ours.per_second / theirs.per_second));
+        let product = self.product.word();
+        println!("{product:<12}{what:<12}{ours:>10.2}{theirs:>12.2}{ratio:>8.3}{rate:>14.2}");
+    }
+
+    fn drop_table(&self) {
+        let mut control = Connection::connect(&self.options).unwrap();
+        control.query("DROP TABLE IF EXISTS pi1").unwrap();
+    }
+
+    /// A step of this client.
+    fn step(&self, name: &str, confined: bool) -> Cost {
+        let work = work(self.product, name);
+        create_queue_tables(&self.options, (self.product, work.engine), &work.step, 1).unwrap();
+        let mut session = QueueSession::open(&self.options, &work).unwrap();
+        if confined {
+            session.client_tids().into_iter().for_each(|tid| confine(Pid::from_raw(tid)));
         }
+        let (before, start) = (process_cpu_us(), Instant::now());
+        let run = session.run(&Stop::default(), &mut |_| ()).unwrap();
+        let (cpu_us, seconds) = (process_cpu_us() - before, start.elapsed().as_secs_f64());
+        let done = match run.step.query.statements {
+            0 => run.step.insert.rows,
+            queries => queries,
+        };
+        Cost { cpu_us: cpu_us / done as f64, per_second: done as f64 / seconds }
+    }
+
+    /// The same by Python, on the tables that this client has made: inserts into an empty one.
+    fn python(&self, kind: &str, amount: u64) -> Cost {
+        let options = &self.options;
+        let Address::Unix(socket) = &options.address else { panic!("the server has a socket") };
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/insert_benchmark.py");
+        let before = children_cpu_us();
+        let mut command = Command::new(PYTHON);
+        command
+            .args([script, kind, self.name])
+            .arg(socket)
+            .arg(options.database.as_deref().unwrap_or_default())
+            .arg(amount.to_string())
+            .arg(&options.user)
+            .args(options.password.as_deref());
+        let output = output_of(&mut command, kind == "query");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let (seconds, done) = text.trim().split_once(' ').unwrap();
+        let (seconds, done): (f64, f64) = (seconds.parse().unwrap(), done.parse().unwrap());
+        Cost { cpu_us: (children_cpu_us() - before) / done, per_second: done / seconds }
+    }
+
+    /// CPU time of a query whose packets are only sent and received, microseconds.
+    fn floor_us(&self) -> f64 {
+        let work = work(self.product, "qr100");
+        let table = QueueTable::new(self.product, 1);
+        let queries = work.step.queries.unwrap();
+        let texts = QueueQueryText::new(&table, work.step.tables.indexes, queries, (1, "", 0));
+        let begin = |through: &ConnectOptions| Connection::connect(through).unwrap();
+        let mut replay = Replay::record(&self.options, begin, REPLAYED, |connection, number| {
+            let mut text = Vec::new();
+            texts.write(number as u64, Ids::default(), &mut text);
+            connection.execute_text(&text).unwrap();
+        });
+        // This thread alone, and only meanwhile: threads that it starts inherit its CPUs.
+        let time = Duration::from_secs(SECONDS.into());
+        let replaying = std::thread::spawn(move || {
+            confine(None);
+            replay.run(time)
+        });
+        replaying.join().unwrap()
     }
 }
 
@@ -96,62 +207,6 @@ fn work(product: Product, name: &str) -> QueueWork {
         clients: 1,
         seed: 1,
     }
-}
-
-/// A step of this client. Rows are inserted into new tables, and queries are made once they have indexes.
-fn ours(options: &ConnectOptions, product: Product, kind: &str) -> Cost {
-    if kind == "query" {
-        let mut control = assay_wire::Connection::connect(options).unwrap();
-        control.query("DROP TABLE IF EXISTS pi1").unwrap();
-        step(options, product, "l.i0");
-        step(options, product, "l.x");
-        return step(options, product, "qr100");
-    }
-    let mut control = assay_wire::Connection::connect(options).unwrap();
-    control.query("DROP TABLE IF EXISTS pi1").unwrap();
-    step(options, product, "l.i0")
-}
-
-fn step(options: &ConnectOptions, product: Product, name: &str) -> Cost {
-    let work = work(product, name);
-    create_queue_tables(options, (product, work.engine), &work.step, 1).unwrap();
-    let mut session = QueueSession::open(options, &work).unwrap();
-    let (before, start) = (process_cpu_us(), Instant::now());
-    let run = session.run(&Stop::default(), &mut |_| ()).unwrap();
-    let (cpu_us, seconds) = (process_cpu_us() - before, start.elapsed().as_secs_f64());
-    let done = match run.step.query.statements {
-        0 => run.step.insert.rows,
-        queries => queries,
-    };
-    Cost { cpu_us: cpu_us / done as f64, per_second: done as f64 / seconds }
-}
-
-/// The same by Python, on the tables that this client has made: inserts into an empty one.
-fn theirs(options: &ConnectOptions, product: Product, name: &str, kind: &str) -> Cost {
-    if kind == "fill" {
-        let mut control = assay_wire::Connection::connect(options).unwrap();
-        control.query("DROP TABLE IF EXISTS pi1").unwrap();
-        let work = work(product, "l.i0");
-        create_queue_tables(options, (product, work.engine), &work.step, 1).unwrap();
-    }
-    let Address::Unix(socket) = &options.address else { panic!("the server has a socket") };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/insert_benchmark.py");
-    let amount = if kind == "fill" { ROWS } else { SECONDS.into() };
-    let before = children_cpu_us();
-    let output = Command::new(PYTHON)
-        .args([script, kind, name])
-        .arg(socket)
-        .arg(options.database.as_deref().unwrap_or_default())
-        .arg(amount.to_string())
-        .arg(&options.user)
-        .args(options.password.as_deref())
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let (seconds, done) = text.trim().split_once(' ').unwrap();
-    let (seconds, done): (f64, f64) = (seconds.parse().unwrap(), done.parse().unwrap());
-    Cost { cpu_us: (children_cpu_us() - before) / done, per_second: done / seconds }
 }
 
 /// CPU time of this process, microseconds. The server is another process.

@@ -8,18 +8,16 @@
 #[allow(dead_code, reason = "each bench uses a part")]
 mod common;
 
-use std::io::{Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assay_load::{Bound, Session, Tables, Work, fill};
 use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
-use assay_wire::{Address, ConnectOptions, Connection};
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
+use common::replay::Replay;
 use common::{
     CPU, DATABASE, Measured, confine, confine_server, has_sysbench, median, run_session,
-    run_sysbench, thread_cpu_ns,
+    run_sysbench,
 };
 
 const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
@@ -110,96 +108,24 @@ fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
 /// Compares one client with a replay of the same packets by bare system calls.
 fn compare_with_replay(options: &ConnectOptions) {
     let mut session = open(options, 1, Some(CPU));
-    let mut replay = Replay::record(options);
+    // Later executions are shorter: they leave out the types of parameters and the description of columns.
+    let begin = |through: &ConnectOptions| {
+        let mut session = connect(through, 1, None);
+        session.run(0, Bound::Events(1)).unwrap();
+        session
+    };
+    let mut replay = Replay::record(options, begin, 1, |session, _| {
+        session.run(1, Bound::Events(1)).unwrap();
+    });
     confine(None);
     let mut ratios = Vec::new();
     for round in 0..2 * ROUNDS {
         let ours = run_session(&mut session, round);
-        let bare = replay.run();
+        let bare = replay.run(REPLAYED);
         ratios.push(ours.client_cpu_us_per_query / bare);
     }
     println!(
         "client CPU per query, 1 client against a bare replay: {:.2}",
         median(ratios.into_iter())
     );
-}
-
-/// A logged-in connection, and the request and the length of its reply that it repeats.
-struct Replay {
-    stream: UnixStream,
-    request: Vec<u8>,
-    reply: usize,
-}
-
-/// The packets sent in one direction.
-type Passed = Arc<Mutex<Vec<Vec<u8>>>>;
-
-impl Replay {
-    /// Lets a client log in, prepare and execute through a proxy. Login without a password can be repeated.
-    fn record(options: &ConnectOptions) -> Self {
-        let Address::Unix(server) = &options.address else { panic!("the server has a socket") };
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("s");
-        let listener = UnixListener::bind(&path).unwrap();
-        let (sent, received) = (Passed::default(), Passed::default());
-        let upstream = UnixStream::connect(server).unwrap();
-        let tapped = [Arc::clone(&sent), Arc::clone(&received)];
-        let proxy = std::thread::spawn(move || {
-            let (client, _) = listener.accept().unwrap();
-            let [sent, received] = tapped;
-            let back = (upstream.try_clone().unwrap(), client.try_clone().unwrap());
-            let answers = std::thread::spawn(move || pass(back.0, back.1, &received));
-            pass(client, upstream, &sent);
-            answers.join().unwrap();
-        });
-        let through = ConnectOptions { address: Address::Unix(path), ..options.clone() };
-        let mut session = connect(&through, 1, None);
-        // Later executions are shorter: they leave out the types of parameters and the description of columns.
-        session.run(0, Bound::Events(1)).unwrap();
-        let count = sent.lock().unwrap().len();
-        let replies = received.lock().unwrap().len();
-        session.run(1, Bound::Events(1)).unwrap();
-        let request = sent.lock().unwrap()[count..].concat();
-        let reply = received.lock().unwrap()[replies..].concat().len();
-        let requests = sent.lock().unwrap()[..count].to_vec();
-        drop(session);
-        proxy.join().unwrap();
-        let mut stream = UnixStream::connect(server).unwrap();
-        let mut buffer = vec![0; 1 << 16];
-        for request in requests {
-            // A greeting or a reply comes before each request, in one piece.
-            assert!(stream.read(&mut buffer).unwrap() > 0);
-            stream.write_all(&request).unwrap();
-        }
-        assert!(stream.read(&mut buffer).unwrap() > 0);
-        Self { stream, request, reply }
-    }
-
-    /// Repeats the request for a while. Returns CPU time per query, microseconds.
-    fn run(&mut self) -> f64 {
-        let tid = rustix::thread::gettid().as_raw_nonzero().get();
-        let before = thread_cpu_ns(tid);
-        let (start, mut queries) = (Instant::now(), 0_u32);
-        let mut buffer = vec![0; 1 << 16];
-        while start.elapsed() < REPLAYED {
-            self.stream.write_all(&self.request).unwrap();
-            let mut received = 0;
-            while received < self.reply {
-                received += self.stream.read(&mut buffer).unwrap();
-            }
-            queries += 1;
-        }
-        (thread_cpu_ns(tid) - before) as f64 / 1e3 / f64::from(queries)
-    }
-}
-
-fn pass(mut from: UnixStream, mut to: UnixStream, passed: &Mutex<Vec<Vec<u8>>>) {
-    let mut buffer = vec![0; 1 << 16];
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        passed.lock().unwrap().push(buffer[..count].to_vec());
-        if to.write_all(&buffer[..count]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(std::net::Shutdown::Both);
 }

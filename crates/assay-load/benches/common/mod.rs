@@ -1,6 +1,8 @@
 //! Runs of assay's clients and of sysbench, with what they cost.
 
-use std::process::Command;
+pub(crate) mod replay;
+
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use assay_load::{Bound, Session};
@@ -56,17 +58,9 @@ pub(crate) fn run_sysbench(
     confined: bool,
 ) -> Measured {
     let before = children_cpu_us();
-    let all_cpus = sched_getaffinity(None).unwrap();
-    if confined {
-        // A child inherits the CPUs of the thread that starts it.
-        confine(None);
-    }
-    let output = sysbench(options, data, clients)
-        .arg(format!("--time={SECONDS}"))
-        .args(["oltp_point_select", "run"])
-        .output();
-    sched_setaffinity(None, &all_cpus).unwrap();
-    let output = output.unwrap();
+    let mut command = sysbench(options, data, clients);
+    command.arg(format!("--time={SECONDS}")).args(["oltp_point_select", "run"]);
+    let output = output_of(&mut command, confined);
     let text = String::from_utf8_lossy(&output.stdout);
     let line =
         text.lines().find(|line| line.trim_start().starts_with("queries:")).unwrap_or_else(|| {
@@ -81,6 +75,18 @@ pub(crate) fn run_sysbench(
         queries_per_second: numbers[1],
         client_cpu_us_per_query: (children_cpu_us() - before) / numbers[0],
     }
+}
+
+/// Runs a command to its end, on one CPU if it is confined.
+pub(crate) fn output_of(command: &mut Command, confined: bool) -> Output {
+    let all_cpus = sched_getaffinity(None).unwrap();
+    if confined {
+        // A child inherits the CPUs of the thread that starts it.
+        confine(None);
+    }
+    let output = command.output();
+    sched_setaffinity(None, &all_cpus).unwrap();
+    output.unwrap()
 }
 
 /// Whether there is a sysbench.
