@@ -37,7 +37,8 @@ pub use outline::outline;
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;
 pub use queue::{
-    Ids, Pace, QueueQueryText, QueueRows, QueueSizes, QueueTable, RandomText, queue_steps,
+    Ids, Pace, QueueQueryText, QueueRows, QueueSizes, QueueStatement, QueueTable, RandomText,
+    queue_statements, queue_steps,
 };
 pub use rows::{Batch, InsertBatches, Row};
 pub use schema::{cache_queries, create_index, create_table};

@@ -1,12 +1,14 @@
 //! The Insert Benchmark: its tables, statements, values and pace.
 
 mod pace;
+mod planned;
 mod query;
 mod rows;
 mod schema;
 mod steps;
 
 pub use pace::Pace;
+pub use planned::{QueueStatement, queue_statements};
 pub use query::{Ids, QueueQueryText};
 pub use rows::{QueueRows, RandomText};
 pub use schema::QueueTable;

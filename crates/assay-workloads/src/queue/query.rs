@@ -42,8 +42,8 @@ impl QueueQueryText {
         let key = mix(mix_word(mix_word(seed, "queue queries"), step), client.into());
         let prepares = queries.is_prepared && table.product() == Product::Postgres;
         let kinds = match queries.kind {
-            QueueQuery::Range => (0..indexes as usize).map(|index| range(table, index)).collect(),
-            QueueQuery::Point => vec![point(table)],
+            QueueQuery::Range => Kind::ranges(table, indexes),
+            QueueQuery::Point => vec![Kind::point(table)],
         };
         let mut prepare = Vec::new();
         let kinds = kinds.into_iter().map(|kind: Kind| {
@@ -87,17 +87,31 @@ impl QueueQueryText {
 }
 
 /// A kind of query, as text around its values.
-struct Kind {
+pub(super) struct Kind {
     name: &'static str,
-    before: String,
-    after: &'static str,
-    /// Exclusive upper bound of its values, unless they are keys.
-    below: u64,
+    pub(super) before: String,
+    pub(super) after: &'static str,
+    /// Exclusive upper bound of its values; 0 if they are keys.
+    pub(super) below: u64,
     /// Number of its values.
-    values: u32,
+    pub(super) values: u32,
 }
 
 impl Kind {
+    /// The queries that read the first `indexes` secondary indexes.
+    pub(super) fn ranges(table: &QueueTable, indexes: u32) -> Vec<Self> {
+        (0..indexes as usize).map(|index| range(table, index)).collect()
+    }
+
+    /// The query for rows by their keys.
+    pub(super) fn point(table: &QueueTable) -> Self {
+        let before = format!(
+            "SELECT transactionid, productid, data FROM {} WHERE transactionid IN (",
+            table.name()
+        );
+        Self { name: "point", before, after: ")", below: 0, values: ROWS_PER_QUERY }
+    }
+
     fn prepare(&self) -> String {
         let of = |write: &dyn Fn(u32) -> String| {
             (1..=self.values).map(write).collect::<Vec<_>>().join(", ")
@@ -142,14 +156,6 @@ fn range(table: &QueueTable, index: usize) -> Kind {
     };
     let before = format!("SELECT {columns} FROM {name}{forced} WHERE ({compared}");
     Kind { name: kind, before, after, below, values: 1 }
-}
-
-fn point(table: &QueueTable) -> Kind {
-    let before = format!(
-        "SELECT transactionid, productid, data FROM {} WHERE transactionid IN (",
-        table.name()
-    );
-    Kind { name: "point", before, after: ")", below: 0, values: ROWS_PER_QUERY }
 }
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ impl QueueTable {
         &self.name
     }
 
-    pub(super) fn product(&self) -> Product {
+    /// The family of its server.
+    #[must_use]
+    pub fn product(&self) -> Product {
         self.product
     }
 

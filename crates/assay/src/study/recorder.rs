@@ -9,7 +9,7 @@ use assay_model::{
     Attachment, Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host, Instance, Run,
     Series, Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
-use assay_servers::audit::{Audited, Facts};
+use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
 use jiff::Timestamp;
 
@@ -180,6 +180,17 @@ impl<'a> Recorder<'a> {
             facts.settings.extend([data_fact(data, start_from, rows, checksum)]);
         }
         self.facts.insert((data, system), facts);
+        self.audit(system, data)
+    }
+
+    /// Adds plans to what the audit compares of a system.
+    pub(crate) fn plans(&mut self, system: usize, data: DataSet, plans: Vec<Plan>) -> Result<()> {
+        let facts = self.facts.entry((data, system)).or_default();
+        facts.plans = plans;
+        self.audit(system, data)
+    }
+
+    fn audit(&mut self, system: usize, data: DataSet) -> Result<()> {
         // Findings are of what differs; what was equal is asked for later, too.
         let mut settings = self.facts_of(system).settings;
         settings.retain(|name, _| !may_be_secret(name));

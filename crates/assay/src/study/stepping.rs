@@ -12,11 +12,12 @@ use assay_probe::{Probe, ProbeConfig, device_used};
 use assay_study::Outcome;
 use assay_verdict::Sample;
 use assay_wire::Connection;
+use assay_workloads::QueueTable;
 
 use super::executor::StudyExecutor;
 use super::sizes::sizes;
 use crate::progress::seconds;
-use crate::systems::{Slot, failed_slice, unmeasured};
+use crate::systems::{Slot, explain_queue, failed_slice, unmeasured};
 
 /// Longest wait for purge and page writing before the query steps.
 const MAINTAIN_LIMIT: Duration = Duration::from_secs(1200);
@@ -150,7 +151,25 @@ impl StudyExecutor<'_, '_> {
             let limit = seconds(MAINTAIN_LIMIT);
             self.env.progress.note(&format!("{name} has not become idle within {limit}"));
         }
+        self.explain_queues(system, planned, &mut control)?;
         self.wait(least.saturating_sub(began.elapsed()))
+    }
+
+    /// Asks for the plans of the statements that are sent from now on, for the audit. Before, the tables did not exist.
+    fn explain_queues(
+        &mut self,
+        system: usize,
+        planned: &PlannedCell,
+        control: &mut Connection,
+    ) -> Result<()> {
+        let participant = self.participants.get(system).context("no such system")?;
+        let table = QueueTable::new(participant.system.spec.product, 1);
+        let lowest = control.query(&table.lowest())?;
+        let lowest = lowest.first_string().and_then(|key| key.parse().ok()).unwrap_or(0);
+        let cells = &self.recorder.study().cells;
+        let steps: Vec<_> = cells.iter().filter_map(|cell| cell.id.test.queue()).collect();
+        let plans = explain_queue(control, &table, steps, lowest)?;
+        self.recorder.plans(system, planned.id.setup.data(), plans)
     }
 }
 

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_load::{Session, Work};
-use assay_model::{DataSet, Product, Setup, StartFrom, StatementMode, System, Test};
+use assay_model::{DataSet, Product, QueueStep, Setup, StartFrom, StatementMode, System, Test};
 use assay_servers::audit::{Facts, Plan};
 use assay_wire::Connection;
 use assay_workloads::sql::{Syntax, is_control, only_reads};
-use assay_workloads::{Client, EventBuf, Operation, Program};
+use assay_workloads::{
+    Client, EventBuf, Operation, Program, QueueStatement, QueueTable, queue_statements,
+};
 
 use super::instance::Instance;
 
@@ -154,6 +156,22 @@ fn explain(
         }
     }
     Ok(())
+}
+
+/// The plans of the statements that clients of these steps send to a table, whose lowest key is `lowest`.
+pub(crate) fn explain_queue<'a>(
+    control: &mut Connection,
+    table: &QueueTable,
+    steps: impl IntoIterator<Item = &'a QueueStep>,
+    lowest: u64,
+) -> Result<Vec<Plan>> {
+    let mut plans = Vec::new();
+    for QueueStatement { purpose, shape, sql } in queue_statements(table, steps, lowest) {
+        if let Some(plan) = assay_servers::explain(control, table.product(), &sql)? {
+            plans.push(Plan { test: purpose.to_owned(), statement: shape, plan });
+        }
+    }
+    Ok(plans)
 }
 
 /// A statement with one mark for each list of parameters, in MySQL's form for every product.

@@ -16,7 +16,7 @@ pub(crate) use self::clients::{
 };
 pub(crate) use self::environment::{Environment, environment, machine_facts, on_disk};
 pub(crate) use self::fetching::{agree, fetch, provisioner};
-pub(crate) use self::inspect::{Questions, data_fact, facts};
+pub(crate) use self::inspect::{Questions, data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::participant::{
     Participant, attach, get as participants, intent, leave_root_for, most_clients,
