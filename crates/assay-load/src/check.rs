@@ -77,8 +77,8 @@ pub fn check_loaded(
 /// The answers to the events of every test, to be compared with those of another server that holds the same.
 ///
 /// # Errors
-/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return other values than statements sent
-/// as text.
+/// Those of the connection, and [`Error::AnswersDiffer`] if prepared statements return other values than statements
+/// sent as text.
 pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAnswers>> {
     let answers_of = |test| {
         let mut answer = Answer::default();

@@ -3,7 +3,7 @@
 use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
 use assay_model::{
     CellId, CpuPlacement, Experiment, Partitions, PlannedCell, Preset, QueueTables, Setup, Study,
-    Test, WORKLOAD_VERSION,
+    Test,
 };
 use assay_workloads::{QueueSizes, queue_steps};
 
@@ -11,9 +11,9 @@ use crate::error::Error;
 use crate::fits::{MachineFacts, check_machine};
 use crate::limits::{BLOCKS, CLIENTS, FEWER_SYSTEMS, SYSTEMS, at_most, in_range};
 use crate::participants::{Plan, systems};
-use crate::request::{InsertBench, Request, THRESHOLD};
+use crate::request::{InsertBench, Request};
 use crate::size::Footprint;
-use crate::study_file::write_study;
+use crate::study::study_of;
 
 /// The amount of work of a preset: X, Y and Z, and the duration of the query steps, seconds.
 struct Amount {
@@ -134,24 +134,13 @@ pub(crate) fn plan(
     let repeats = in_range("--repeats", bench.repeats.unwrap_or(1), &BLOCKS)?;
     let once_s: f64 = cells.iter().map(expected_s).sum();
     let study = Study {
-        id: String::new(),
-        started_ms: 0,
-        preset: request.preset,
-        set: request.set,
-        seed: request.seed,
-        threshold: request.threshold.unwrap_or(THRESHOLD),
         budget_s: once_s * systems.len() as f64 * f64::from(repeats),
         blocks: repeats,
         rounds: 2,
         cells,
         setups: vec![setup],
         experiment: Experiment::Stepwise,
-        id_key: request.id_key,
-        statements: request.statements,
-        gate: None,
-        recipe: write_study(request),
-        workload_version: WORKLOAD_VERSION,
-        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..study_of(request)
     };
     Ok(Plan { systems, source: request.source.clone(), study })
 }

@@ -22,6 +22,7 @@ mod request;
 mod reserved;
 mod sequence;
 mod size;
+mod study;
 mod study_file;
 mod sysbench;
 mod system_name;

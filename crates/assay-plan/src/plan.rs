@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PlannedCell,
-    Setup, Study, Suite, SystemSpec, Test, WORKLOAD_VERSION,
+    Setup, Study, Suite, SystemSpec, Test,
 };
 
 use crate::config_file::asked;
@@ -16,9 +16,9 @@ use crate::insert_bench;
 use crate::limits::{CELLS, CLIENTS, FEWER_SYSTEMS, ROWS, SYSTEMS, TABLES, at_most, in_range};
 use crate::outlook::blocks_within;
 use crate::participants::{Plan, PlannedSystem, systems};
-use crate::request::{Request, SystemRequest, THRESHOLD};
+use crate::request::{Request, SystemRequest};
 use crate::size::Footprint;
-use crate::study_file::write_study;
+use crate::study::study_of;
 use crate::tests_glob::select_of;
 use crate::url::parse_url;
 
@@ -94,24 +94,14 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     let fitting = || blocks_within(budget_s, &cells, systems.len());
     let blocks = request.blocks.unwrap_or_else(|| effort.blocks.min(fitting()));
     let study = Study {
-        id: String::new(),
-        started_ms: 0,
-        preset: request.preset,
-        set: request.set,
-        seed: request.seed,
-        threshold: request.threshold.unwrap_or(THRESHOLD),
         budget_s,
         blocks,
         rounds: effort.rounds,
         cells,
         setups,
         experiment: effort.experiment,
-        id_key: request.id_key,
-        statements: request.statements,
         gate: limits.transpose()?,
-        recipe: write_study(request),
-        workload_version: WORKLOAD_VERSION,
-        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..study_of(request)
     };
     Ok(Plan { systems, source: request.source.clone(), study })
 }

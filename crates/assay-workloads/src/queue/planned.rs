@@ -16,8 +16,8 @@ pub struct QueueStatement {
     pub sql: String,
 }
 
-/// Every statement that clients of these steps send to a table while its number of rows is constant, except the inserts.
-/// `lowest` is the lowest key in the table.
+/// Every query and deletion that clients of these steps send to a table, once each. `lowest` is the lowest key in the
+/// table.
 #[must_use]
 pub fn queue_statements<'a>(
     table: &QueueTable,

@@ -1,0 +1,30 @@
+//! What every kind of study takes from its request.
+
+use assay_model::{Experiment, Study, WORKLOAD_VERSION};
+
+use crate::request::{Request, THRESHOLD};
+use crate::study_file::write_study;
+
+/// A study without cells, with everything that follows from the request alone.
+pub(crate) fn study_of(request: &Request) -> Study {
+    Study {
+        id: String::new(),
+        started_ms: 0,
+        preset: request.preset,
+        set: request.set,
+        seed: request.seed,
+        threshold: request.threshold.unwrap_or(THRESHOLD),
+        budget_s: 0.0,
+        blocks: 0,
+        rounds: 0,
+        cells: Vec::new(),
+        setups: Vec::new(),
+        experiment: Experiment::Interleaved,
+        id_key: request.id_key,
+        statements: request.statements,
+        gate: None,
+        recipe: write_study(request),
+        workload_version: WORKLOAD_VERSION,
+        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
