@@ -54,7 +54,13 @@ fn every_script_runs_on_every_product() {
             assert_eq!(work.events, events, "{product} {test}");
             let [read, write, other] = statements(test.name()).map(|it| it * events);
             if work.errors.is_empty() && test.name() != "oltp_delete" {
-                assert_eq!((work.read, work.write, work.other), (read, write, other), "{test}");
+                let sent = (work.read, work.write + work.other);
+                assert_eq!(sent, (read, write + other), "{product} {test}");
+                // An update finds nothing if another client is just replacing its row, so it counts as no write.
+                assert!(
+                    (write * 9 / 10..=write).contains(&work.write),
+                    "{product} {test}: {work:?}"
+                );
             }
         }
         // Each of four clients sent two statements.
