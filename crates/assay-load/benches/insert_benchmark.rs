@@ -1,6 +1,6 @@
 //! Prints what the Insert Benchmark costs the client, per inserted row and per query, against a client in Python with
 //! the same statements (mysqlclient and psycopg), in alternation on the same server; for queries also against a replay
-//! of the same packets by bare system calls. The rows and queries per second are compared too. Inserts may use all
+//! of such packets by bare system calls. The rows and queries per second are compared too. Inserts may use all
 //! CPUs, because an insert takes the server much longer than the client. Queries use one CPU: on two, the bench would
 //! measure how fast an idle CPU wakes up.
 
@@ -176,7 +176,7 @@ impl Compared {
             texts.write(number as u64, Ids::default(), &mut text);
             connection.execute_text(&text).unwrap();
         });
-        // This thread alone, and only meanwhile: threads that it starts inherit its CPUs.
+        // A thread of its own is confined, because threads that this one starts later inherit its CPUs.
         let time = Duration::from_secs(SECONDS.into());
         let replaying = std::thread::spawn(move || {
             confine(None);

@@ -108,7 +108,7 @@ fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
 /// Compares one client with a replay of the same packets by bare system calls.
 fn compare_with_replay(options: &ConnectOptions) {
     let mut session = open(options, 1, Some(CPU));
-    // Later executions are shorter: they leave out the types of parameters and the description of columns.
+    // Later executions are shorter: they leave out the types of parameters.
     let begin = |through: &ConnectOptions| {
         let mut session = connect(through, 1, None);
         session.run(0, Bound::Events(1)).unwrap();

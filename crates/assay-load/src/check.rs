@@ -133,18 +133,18 @@ impl Asked {
         sequence: u64,
         take: &mut dyn FnMut(&str, Answer) -> Result<()>,
     ) -> Result<()> {
-        let mut results = Vec::new();
+        let mut answers = Vec::new();
         self.as_prepared.write_event(sequence, 0, &mut self.event);
         self.prepared.begin_event();
         for operation in self.event.operations() {
             let number = operation.statement().unwrap_or_default();
             let result = self.prepared.query(operation);
-            let result = result
-                .map_err(|error| Error::query(self.prepared.sql(number).as_bytes(), error))?;
-            results.push(result);
+            let sql = self.prepared.sql(number);
+            let result = result.map_err(|error| Error::query(sql.as_bytes(), error))?;
+            answers.push(answer(&result, is_ordered(sql)));
         }
         self.as_text.write_event(sequence, 0, &mut self.event);
-        for (operation, prepared) in self.event.operations().zip(results) {
+        for (operation, prepared) in self.event.operations().zip(answers) {
             let Operation::Query { sql, .. } = operation else { continue };
             let sql = String::from_utf8_lossy(sql);
             let result = self.control.query(&sql);
@@ -152,7 +152,7 @@ impl Asked {
             if result.columns.is_empty() {
                 continue;
             }
-            let [text, prepared] = [result, prepared].map(|it| answer(&it, is_ordered(&sql)));
+            let text = answer(&result, is_ordered(&sql));
             if text != prepared {
                 let (test, sql) = (self.test.name(), sql.into_owned());
                 return Err(Error::AnswersDiffer { test, sql, prepared, text });

@@ -110,7 +110,7 @@ pub enum Error {
         /// The statement.
         sql: String,
     },
-    /// A statement returned different numbers of rows prepared and as text.
+    /// A prepared statement and the same statement sent as text returned different results.
     #[error(
         "wrong answer to {test}: `{}` returned {} as a prepared statement, but {} as text",
         shortened(sql),

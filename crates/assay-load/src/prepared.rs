@@ -126,8 +126,9 @@ impl PreparedConnection {
 
     /// Sends one operation of a shipped test and keeps the rows that it returns.
     pub(crate) fn query(&mut self, operation: Operation<'_>) -> Result<ResultSet, WireError> {
-        let text =
-            |sql| std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is no UTF-8"));
+        let text = |sql| {
+            std::str::from_utf8(sql).map_err(|_| WireError::Usage("a text that is not UTF-8"))
+        };
         let (statement, arguments) = match operation {
             Operation::Query { sql, .. } => return self.wire.query(text(sql)?),
             Operation::Execute { statement, arguments } => (statement, arguments),
@@ -159,7 +160,7 @@ impl PreparedConnection {
         }
         let sql = std::str::from_utf8(&self.text);
         let result =
-            self.wire.query(sql.map_err(|_| WireError::Usage("a text that is no UTF-8"))?)?;
+            self.wire.query(sql.map_err(|_| WireError::Usage("a text that is not UTF-8"))?)?;
         let reply = Reply {
             result_set: !result.columns.is_empty(),
             rows: result.rows.len() as u64,

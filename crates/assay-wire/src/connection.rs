@@ -153,12 +153,12 @@ impl Connection {
         }
     }
 
-    /// Executes a prepared statement and keeps the rows of its result, as text. On Postgres, the names of the columns
-    /// are not known and stay empty.
+    /// Executes a prepared statement and keeps the rows of its result, as text. On Postgres, the result has no names of
+    /// columns.
     ///
     /// # Errors
-    /// Those of [`Connection::execute`]; on MySQL, [`Error::Usage`] where a column holds floating-point numbers, dates
-    /// or times, after which the connection is lost.
+    /// Those of [`Connection::execute`]; on MySQL, [`Error::Unsupported`] where a column holds anything but whole
+    /// numbers, decimals and strings.
     pub fn query_prepared(
         &mut self,
         id: StatementId,

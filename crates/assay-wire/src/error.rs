@@ -60,6 +60,9 @@ pub enum Error {
     /// Bytes that the protocol does not allow here.
     #[error("malformed reply: {0}")]
     Protocol(&'static str),
+    /// Values in a form that this client does not read.
+    #[error("cannot read {0}")]
+    Unsupported(&'static str),
     /// A login method that this client does not have, or not over this kind of connection.
     #[error("cannot log in with `{plugin}`: {reason}")]
     Auth {

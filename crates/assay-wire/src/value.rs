@@ -84,7 +84,7 @@ impl Reply {
 /// The result of a statement, with all its rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResultSet {
-    /// Names of the columns, empty where there was no result set.
+    /// Names of the columns. Empty where there was no result set, and for prepared statements of Postgres.
     pub columns: Vec<String>,
     /// Rows of one value per column, in the server's text format; `None` is NULL.
     pub rows: Vec<Vec<Option<Vec<u8>>>>,

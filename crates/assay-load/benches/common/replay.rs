@@ -79,7 +79,9 @@ impl Replay {
             self.stream.write_all(request).unwrap();
             let mut received = 0;
             while received < *reply {
-                received += self.stream.read(&mut buffer).unwrap();
+                let count = self.stream.read(&mut buffer).unwrap();
+                assert!(count > 0, "the server closed the connection");
+                received += count;
             }
             count += 1;
         }

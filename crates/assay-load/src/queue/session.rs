@@ -115,7 +115,8 @@ impl QueueSession {
         };
         let paced = step.deletes || step.per_second.is_some();
         let (insert, numbers) = sync_channel(AHEAD);
-        // An insert is sent before the deletion of the same number, so inserts get one further ahead than this.
+        // The generator sends an insert before the deletion of the same number, so inserts can get one statement
+        // further ahead than the capacity of this channel.
         let (delete, keys) = sync_channel(AHEAD - 1);
         let rows = QueueRows::new(&table, seed, name, number, Arc::clone(text));
         // A table that all clients share gets its indexes once.

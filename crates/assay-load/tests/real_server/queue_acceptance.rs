@@ -47,8 +47,8 @@ fn indexes_values_and_answers_are_those_published() {
         assert_eq!(indexes(&mut bed, product), expected, "{product}");
         let queried = run(&bed, &work(product, &SIZE, "qr100", 1)).step.query;
         let (count, rows) = (queried.statements as f64, queried.rows as f64);
-        // A query in 3000 asks for registers above the last one and finds nothing. A product has two rows in so small a
-        // table, so the last five products do not have ten.
+        // A query in 3000 asks for registers above the last one and finds nothing. A product has two rows on average in
+        // so small a table, so a query that starts at one of the last four products finds 8, 6, 4 or 2 rows.
         let expected = 10.0 - 10.0 / 3000.0 - 20.0 / 30_000.0;
         let error = (100.0 / 3000.0 / count).sqrt();
         assert!((rows / count - expected).abs() < 5.0 * error, "{product}: {rows} / {count}");
@@ -68,7 +68,7 @@ fn check_values(bed: &mut Bed, product: Product) {
         let found = bed.rows(&format!("SELECT MIN({column}), MAX({column}) FROM pi1"));
         let [low, high] = [0, 1].map(|at| found[0][at].parse::<i64>().unwrap());
         assert!((least..=most).contains(&low) && (least..=most).contains(&high), "{column}");
-        // Each end comes up in 20,000 rows, except among 100,000 customers and, rarely, 10,000 products.
+        // 20,000 rows need not have the very lowest and the very highest of many values.
         let slack = (most - least) / 1000;
         assert!(low <= least + slack && high >= most - slack, "{product} {column}: {low} {high}");
     }
@@ -105,15 +105,14 @@ fn a_paced_step_sends_whole_statements_and_lasts_its_time() {
         let (inserts, deletes) = (&paced.step.insert, &paced.step.delete);
         assert_eq!((inserts.statements, inserts.rows), expected, "{name}");
         assert_eq!((deletes.statements, deletes.rows), expected, "{name}");
-        // The last burst may end the step at once.
         let seconds = paced.work.elapsed_ns as f64 / 1e9;
-        assert!((1.0..4.0).contains(&seconds), "{name}: {seconds} s");
+        assert!((1.9..10.0).contains(&seconds), "{name}: {seconds} s");
     }
 }
 
-/// Runs `l.i1` until nothing is inserted or deleted any more, because another transaction holds a lock. Returns the
-/// statements by which inserts are ahead.
-fn ahead(bed: &Bed, product: Product) -> i64 {
+/// Runs `l.i1` until another transaction's lock stops it. Returns the statements by which inserts are ahead then, once
+/// that is `expected` or does not change any more.
+fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
     let work = work(product, &QueueSizes { rows: [20_000, 10_000, 500], ..SIZE }, "l.i1", 1);
     let (options, stop) = (bed.options.clone(), Stop::default());
     let progress = Arc::new(Mutex::new(QueueProgress::default()));
@@ -122,17 +121,19 @@ fn ahead(bed: &Bed, product: Product) -> i64 {
         let mut session = QueueSession::open(&options, &work).unwrap();
         session.run(&asked, &mut |now| *told.lock().unwrap() = now)
     });
-    let (mut last, mut calm) = ((0, 0), 0);
-    while calm < 5 {
+    let (mut last, mut calm, mut ahead) = ((0, 0), 0, 0);
+    // A busy machine may stop both sides for a while, but not for ever.
+    while calm < if ahead == expected { 5 } else { 50 } && !running.is_finished() {
         std::thread::sleep(Duration::from_millis(200));
         let now = *progress.lock().unwrap();
         let now = (now.inserted, now.deleted);
-        calm = if now == last && now != (0, 0) { calm + 1 } else { 0 };
+        calm = if now == last { calm + 1 } else { 0 };
+        ahead = now.0 as i64 / 50 - now.1 as i64 / 50;
         last = now;
     }
     stop.ask();
     assert!(matches!(running.join().unwrap(), Err(Error::Stopped)));
-    last.0 as i64 / 50 - last.1 as i64 / 50
+    ahead
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn inserts_and_deletes_stay_within_eight_statements_of_each_other() {
         // A row that deletes reach after some time. The deletion in progress has not been done.
         bed.control.query("BEGIN").unwrap();
         bed.control.query("SELECT * FROM pi1 WHERE transactionid = 1020 FOR UPDATE").unwrap();
-        assert_eq!(ahead(&bed, product), 8 + 1, "{product}");
+        assert_eq!(ahead(&bed, product, 9), 8 + 1, "{product}");
         bed.control.query("ROLLBACK").unwrap();
         if product == Product::Postgres {
             continue;
@@ -151,6 +152,6 @@ fn inserts_and_deletes_stay_within_eight_statements_of_each_other() {
         // The gap above the last row, where inserts go.
         bed.control.query("BEGIN").unwrap();
         bed.control.query("SELECT * FROM pi1 WHERE transactionid > 1000000000 FOR UPDATE").unwrap();
-        assert_eq!(ahead(&bed, product), -8 - 1, "{product}");
+        assert_eq!(ahead(&bed, product, -9), -8 - 1, "{product}");
     }
 }

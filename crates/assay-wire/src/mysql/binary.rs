@@ -19,9 +19,12 @@ mod kind {
     pub(super) const INT24: u8 = 9;
     pub(super) const YEAR: u8 = 13;
     /// Types whose values are strings.
-    pub(super) const STRINGS: [u8; 13] =
-        [0, 15, 16, 242, 245, 246, 247, 249, 250, 251, 252, 253, 254];
+    pub(super) const STRINGS: [u8; 14] =
+        [0, 15, 16, 242, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254];
 }
+
+const OTHER: &str =
+    "a prepared statement's column of floating-point numbers, dates, times or geometry";
 
 /// The flag of a number without sign.
 const UNSIGNED: u16 = 32;
@@ -43,11 +46,12 @@ pub fn parse_column_type(payload: &[u8]) -> Result<ColumnType, Error> {
     Ok(ColumnType { kind, is_unsigned: cursor.u16(WHAT)? & UNSIGNED != 0 })
 }
 
-/// Parses a row of the binary protocol into the values that the text protocol would have; `None` is NULL.
+/// Parses a row of the binary protocol into the values that the text protocol would have, but without leading zeros;
+/// `None` is NULL.
 ///
 /// # Errors
-/// [`Error::Protocol`] where the row is malformed or has another number of columns, [`Error::Usage`] where a column
-/// holds floating-point numbers, dates or times: servers write these as text in different ways.
+/// [`Error::Protocol`] where the row is malformed or has another number of columns, [`Error::Unsupported`] where a
+/// column holds anything but whole numbers, decimals and strings, such as dates.
 pub fn parse_binary_row(
     payload: &[u8],
     columns: &[ColumnType],
@@ -87,7 +91,7 @@ impl ColumnType {
                 let text = cursor.string(WHAT)?.ok_or(Error::Protocol(WHAT))?;
                 return Ok(text.to_vec());
             }
-            _ => return Err(Error::Usage("a prepared statement with a column of another type")),
+            _ => return Err(Error::Unsupported(OTHER)),
         };
         Ok(number.to_string().into_bytes())
     }
@@ -147,6 +151,6 @@ mod tests {
             assert!(matches!(parse_binary_row(row, &numbers), Err(Error::Protocol(_))), "{row:?}");
         }
         let date = parse_binary_row(&[0, 0, 0], &[column(12, false)]);
-        assert!(matches!(date, Err(Error::Usage(_))), "{date:?}");
+        assert!(matches!(date, Err(Error::Unsupported(_))), "{date:?}");
     }
 }

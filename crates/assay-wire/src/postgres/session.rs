@@ -132,13 +132,11 @@ impl Session {
 
     pub(crate) fn query(&mut self, channel: &mut Channel, sql: &str) -> Result<ResultSet, Error> {
         let mut rows = Vec::new();
-        let take = &mut |values: Values<'_>| owned(values).map(|row| rows.push(row));
-        let mut result = self.rows(channel, sql, ReadBudget::reply(), take)?;
+        let result = self.rows(channel, sql, ReadBudget::reply(), &mut keep_in(&mut rows))?;
         if rows.iter().any(|row| row.len() != result.columns.len()) {
             return Err(Error::Protocol("a row of another width than its columns"));
         }
-        result.rows = rows;
-        Ok(result)
+        Ok(ResultSet { rows, ..result })
     }
 
     pub(crate) fn query_prepared(
@@ -151,8 +149,7 @@ impl Session {
         channel.begin_kept_reply(ReadBudget::reply())?;
         channel.stream.send(packet)?;
         let mut rows = Vec::new();
-        let take = &mut |values: Values<'_>| owned(values).map(|row| rows.push(row));
-        let outcome = self.reply(channel, take)?;
+        let outcome = self.reply(channel, &mut keep_in(&mut rows))?;
         channel.end_reply();
         Ok(ResultSet { rows, ..outcome? })
     }
@@ -237,9 +234,15 @@ impl Session {
     }
 }
 
-/// The values of a row, to be kept.
-fn owned(values: Values<'_>) -> Result<Vec<Option<Vec<u8>>>, Error> {
-    values.map(|value| value.map(|value| value.map(<[u8]>::to_vec))).collect()
+/// Keeps the rows that it is given.
+fn keep_in(
+    rows: &mut Vec<Vec<Option<Vec<u8>>>>,
+) -> impl FnMut(Values<'_>) -> Result<(), Error> + '_ {
+    |values| {
+        let row = values.map(|value| value.map(|value| value.map(<[u8]>::to_vec)));
+        rows.push(row.collect::<Result<_, _>>()?);
+        Ok(())
+    }
 }
 
 /// Makes `out` the message that runs a statement as text.

@@ -8,7 +8,7 @@ use super::schema::QueueTable;
 /// A statement, for a comparison of its plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueStatement {
-    /// What clients do with it: `range queries`, `point queries` or `deletes`.
+    /// The kind of work that it belongs to: `range queries`, `point queries` or `deletes`.
     pub purpose: &'static str,
     /// Its text with `?` in place of its values.
     pub shape: String,
@@ -16,8 +16,8 @@ pub struct QueueStatement {
     pub sql: String,
 }
 
-/// Every query and deletion that clients of these steps send to a table, once each. `lowest` is the lowest key in the
-/// table.
+/// The deletions of these steps, the queries for the lowest key, and the range and point queries, once each. `lowest`
+/// is the lowest key in the table.
 #[must_use]
 pub fn queue_statements<'a>(
     table: &QueueTable,

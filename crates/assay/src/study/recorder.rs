@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host, Instance, Run,
-    Series, Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
+    Attachment, AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, EventKind, Host,
+    Instance, Run, Series, Slice, SliceId, Study, StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{Audited, Facts, Plan};
 use assay_study::TurnLength;
@@ -183,9 +183,14 @@ impl<'a> Recorder<'a> {
         self.audit(system, data)
     }
 
+    /// Whether the plans of a system that holds these data are known.
+    pub(crate) fn has_plans(&self, system: usize, data: DataSet) -> bool {
+        self.facts.get(&(data, system)).is_some_and(|facts| !facts.plans.is_empty())
+    }
+
     /// Adds plans to what the audit compares of a system.
     pub(crate) fn plans(&mut self, system: usize, data: DataSet, plans: Vec<Plan>) -> Result<()> {
-        let facts = self.facts.entry((data, system)).or_default();
+        let facts = self.facts.get_mut(&(data, system)).context("its settings are not known")?;
         facts.plans = plans;
         self.audit(system, data)
     }
@@ -203,7 +208,14 @@ impl<'a> Recorder<'a> {
         let audited: Vec<_> = (systems.iter().zip(&facts))
             .map(|(system, facts)| Audited { spec: &system.spec, facts })
             .collect();
-        let findings = assay_servers::audit::compare(&audited);
+        let mut findings = assay_servers::audit::compare(&audited);
+        if facts.iter().any(|facts| facts.plans.is_empty()) {
+            // After a resume, plans are known later than settings. Until then, the earlier ones stand.
+            let is_new = |it: &&AuditFinding| findings.iter().all(|new| new.setting != it.setting);
+            let of_plans = self.record.audit.iter().filter(|it| it.setting.starts_with("plan."));
+            let kept: Vec<_> = of_plans.filter(is_new).cloned().collect();
+            findings.extend(kept);
+        }
         self.ledger.set_audit(&self.record.study.id, &findings)?;
         self.record.audit = findings;
         Ok(())

@@ -9,6 +9,7 @@ use assay_model::{
     SliceOutcome,
 };
 use assay_probe::{Probe, ProbeConfig, device_used};
+use assay_servers::audit::Plan;
 use assay_study::Outcome;
 use assay_verdict::Sample;
 use assay_wire::Connection;
@@ -22,6 +23,9 @@ use crate::systems::{Slot, explain_queue, failed_slice, unmeasured};
 /// Longest wait for purge and page writing before the query steps.
 const MAINTAIN_LIMIT: Duration = Duration::from_secs(1200);
 
+/// The longest silence of a server that explains statements.
+const EXPLAIN_LIMIT: Duration = Duration::from_secs(300);
+
 /// Between two lines of progress.
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
@@ -30,6 +34,8 @@ struct Measured {
     slice: Slice,
     series: Vec<Series>,
     attachments: Vec<Attachment>,
+    /// Plans of the statements from this step on, where they were asked for.
+    plans: Vec<Plan>,
 }
 
 impl StudyExecutor<'_, '_> {
@@ -44,7 +50,11 @@ impl StudyExecutor<'_, '_> {
             slice: failed_slice(planned.id, slot, format!("{error:#}")),
             series: Vec::new(),
             attachments: Vec::new(),
+            plans: Vec::new(),
         });
+        if !measured.plans.is_empty() {
+            self.recorder.plans(slot.system, planned.id.setup.data(), measured.plans)?;
+        }
         let samples = vec![Sample::of(&measured.slice)];
         if is_recorded {
             let id = measured.slice.id();
@@ -80,9 +90,12 @@ impl StudyExecutor<'_, '_> {
         let clients = planned.id.setup.clients;
         let options = self.server(slot.system)?.connect_options();
         create_queue_tables(&options, (product, engine), &step, clients)?;
-        if let Preparation::Maintain { least_s } = step.before {
-            self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?;
-        }
+        let plans = match step.before {
+            Preparation::Maintain { least_s } => {
+                self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?
+            }
+            Preparation::Create | Preparation::CreateIndexed | Preparation::Nothing => Vec::new(),
+        };
         let seed = self.recorder.study().seed;
         let work = QueueWork { product, engine, name: test.name(), step, clients, seed };
         let mut session = QueueSession::open(&options, &work)?;
@@ -131,16 +144,17 @@ impl StudyExecutor<'_, '_> {
             media_type: "application/octet-stream".to_owned(),
             bytes,
         });
-        Ok(Measured { slice, series, attachments: attachments.collect() })
+        Ok(Measured { slice, series, attachments: attachments.collect(), plans })
     }
 
-    /// Statistics and writing of pages, at least for this time.
+    /// Statistics and writing of pages, at least for this time. Returns plans for the audit: at its start, the tables
+    /// did not exist.
     fn maintain_queues(
         &mut self,
         system: usize,
         planned: &PlannedCell,
         least: Duration,
-    ) -> Result<()> {
+    ) -> Result<Vec<Plan>> {
         let began = Clock::now();
         let name = self.name(system);
         self.env.progress.begin(&format!("{name}: maintaining before {}", planned.id.test));
@@ -151,25 +165,28 @@ impl StudyExecutor<'_, '_> {
             let limit = seconds(MAINTAIN_LIMIT);
             self.env.progress.note(&format!("{name} has not become idle within {limit}"));
         }
-        self.explain_queues(system, planned, &mut control)?;
-        self.wait(least.saturating_sub(began.elapsed()))
+        let data = planned.id.setup.data();
+        let plans = match self.recorder.has_plans(system, data) {
+            true => Vec::new(),
+            false => self.explain_queues(system, &mut control).unwrap_or_else(|error| {
+                self.env.progress.note(&format!("the audit lacks the plans of {name}: {error:#}"));
+                Vec::new()
+            }),
+        };
+        self.wait(least.saturating_sub(began.elapsed()))?;
+        Ok(plans)
     }
 
-    /// Asks for the plans of the statements that are sent from now on, for the audit. Before, the tables did not exist.
-    fn explain_queues(
-        &mut self,
-        system: usize,
-        planned: &PlannedCell,
-        control: &mut Connection,
-    ) -> Result<()> {
+    fn explain_queues(&self, system: usize, control: &mut Connection) -> Result<Vec<Plan>> {
         let participant = self.participants.get(system).context("no such system")?;
         let table = QueueTable::new(participant.system.spec.product, 1);
+        // This query is slow where many deleted rows lie at the low end.
+        control.set_timeout(EXPLAIN_LIMIT)?;
         let lowest = control.query(&table.lowest())?;
         let lowest = lowest.first_string().and_then(|key| key.parse().ok()).unwrap_or(0);
         let cells = &self.recorder.study().cells;
-        let steps: Vec<_> = cells.iter().filter_map(|cell| cell.id.test.queue()).collect();
-        let plans = explain_queue(control, &table, steps, lowest)?;
-        self.recorder.plans(system, planned.id.setup.data(), plans)
+        let steps = cells.iter().filter_map(|cell| cell.id.test.queue());
+        explain_queue(control, &table, steps, lowest)
     }
 }
 

@@ -158,7 +158,7 @@ fn explain(
     Ok(())
 }
 
-/// The plans of the statements that clients of these steps send to a table, whose lowest key is `lowest`.
+/// The plans of [`queue_statements`].
 pub(crate) fn explain_queue<'a>(
     control: &mut Connection,
     table: &QueueTable,
