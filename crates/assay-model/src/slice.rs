@@ -288,9 +288,17 @@ impl Slice {
     #[must_use]
     pub fn background_rate(&self) -> Option<(f64, f64)> {
         let per_second = self.cell.test.queue()?.per_second?;
-        let seconds = self.work.elapsed_ns as f64 / 1e9;
         let target = f64::from(per_second) * f64::from(self.cell.setup.clients);
-        (seconds > 0.0).then(|| (self.inserted_rows() as f64 / seconds, target))
+        (self.work.elapsed_ns > 0).then(|| (self.inserted_rows() as f64 / self.rate_s(), target))
+    }
+
+    /// The seconds by which its inserted and deleted rows are divided. With a background rate, these are whole seconds,
+    /// as in the author's reports: the last burst, like any other, may take up to a second without being late.
+    #[must_use]
+    pub fn rate_s(&self) -> f64 {
+        let seconds = self.work.elapsed_ns as f64 / 1e9;
+        let is_paced = self.cell.test.queue().is_some_and(|step| step.per_second.is_some());
+        if is_paced { seconds.floor().max(1.0) } else { seconds }
     }
 
     /// Whether it is a step that did not keep its background rate, so that its queries had less to compete with.

@@ -7,9 +7,9 @@ use assay_model::{LowestQueries, Slice, Statements};
 pub struct StepSummary {
     /// Mean duration, seconds.
     pub seconds: f64,
-    /// Rows inserted per second.
+    /// Rows inserted per second; in a step with a background rate, per whole second ([`Slice::rate_s`]).
     pub ips: f64,
-    /// Rows deleted per second.
+    /// Rows deleted per second, like the inserted ones.
     pub dps: f64,
     /// Queries per second.
     pub qps: f64,
@@ -69,10 +69,11 @@ pub(crate) fn summary(slices: &[&Slice]) -> Option<StepSummary> {
         summary.lowest.longest_ns = summary.lowest.longest_ns.max(step.lowest.longest_ns);
         indexes_ns += step.indexes_ns.unwrap_or(0);
     }
-    let rate = |units: u64| if seconds > 0.0 { units as f64 / seconds } else { 0.0 };
-    summary.ips = rate(summary.insert.rows);
-    summary.dps = rate(summary.delete.rows);
-    summary.qps = rate(summary.query.statements);
+    let rate_s = all.iter().map(|(slice, _)| slice.rate_s()).sum();
+    let rate = |units: u64, seconds: f64| if seconds > 0.0 { units as f64 / seconds } else { 0.0 };
+    summary.ips = rate(summary.insert.rows, rate_s);
+    summary.dps = rate(summary.delete.rows, rate_s);
+    summary.qps = rate(summary.query.statements, seconds);
     summary.indexes_s = (indexes_ns > 0).then(|| indexes_ns as f64 / 1e9 / count);
     Some(summary)
 }
@@ -83,9 +84,12 @@ pub(crate) fn missed(slice: &Slice) -> String {
     let broke = slice.step.as_ref().and_then(|step| step.broke);
     let since = broke.map_or_else(String::new, |broke| {
         let seconds = |us: u64| us as f64 / 1e6;
+        let since = format!(" from second {} on", broke.second);
+        if broke.insert_us == 0 && broke.delete_us == 0 {
+            return since;
+        }
         format!(
-            " from second {} on, in which an insert took up to {:.2} s and a delete up to {:.2} s",
-            broke.second,
+            "{since}, in which an insert took up to {:.2} s and a delete up to {:.2} s",
             seconds(broke.insert_us),
             seconds(broke.delete_us)
         )

@@ -14,7 +14,8 @@ pub(super) fn broke(
     (first, target): (f64, f64),
 ) -> Option<Broke> {
     let rows: f64 = inserts.iter().map(|(rows, _)| f64::from(*rows)).sum();
-    if rows >= SLA * target * elapsed.as_secs_f64() {
+    // Whole seconds, as in `Slice::rate_s`.
+    if rows >= SLA * target * elapsed.as_secs().max(1) as f64 {
         return None;
     }
     let mut so_far = 0.0;
@@ -55,7 +56,8 @@ mod tests {
         // Nothing is behind before the stall.
         let broken = broke([&inserts, &[]], Duration::from_secs(22), RATE).unwrap();
         assert_eq!(broken.second, 4);
-        let all = Duration::from_secs_f64(18.5);
+        let all = Duration::from_secs_f64(19.9);
         assert_eq!(broke([&inserts, &[]], all, RATE), None);
+        assert!(broke([&inserts, &[]], Duration::from_secs(20), RATE).is_some());
     }
 }

@@ -196,6 +196,10 @@ fn pauses(record: &StudyRecord) -> Vec<[Option<String>; 2]> {
 
 /// The data, and whether it was the same on all systems.
 fn data(study: &JudgedStudy) -> Vec<String> {
+    // The steps of the Insert Benchmark fill their tables themselves.
+    if study.record.study.experiment == Experiment::Stepwise {
+        return Vec::new();
+    }
     let content = &study.record.data;
     let key = |content: &DataContent| (content.data, content.start_from);
     let is_first = |(index, one): &(usize, &DataContent)| {

@@ -95,7 +95,7 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     };
     let reached = |percent: f64| counts.and_then(|counts| reached_in(counts, percent));
     Some([
-        ratio(inserts, seconds),
+        ratio(inserts, slice.rate_s()),
         ratio(step.query.statements as f64, seconds),
         of_device(|it| it.reads, seconds),
         mb(of_device(|it| it.read_kb, seconds)),

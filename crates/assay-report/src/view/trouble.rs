@@ -1,6 +1,6 @@
 //! Machine trouble in words: its kinds, how much of each, and what to do about it.
 
-use assay_model::{SliceOutcome, StudyRecord};
+use assay_model::{Experiment, SliceOutcome, StudyRecord};
 use assay_verdict::{CellJudgement, Judgement, TroubledBy};
 
 use crate::number::{share, thousands};
@@ -69,7 +69,9 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     let of =
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
-    let fate = if judgement.cells.iter().any(|cell| cell.is_disturbed) {
+    let fate = if record.study.experiment == Experiment::Stepwise {
+        "judged all the same, because a step takes minutes"
+    } else if judgement.cells.iter().any(|cell| cell.is_disturbed) {
         "judged only where too few undisturbed slices remain"
     } else {
         "not judged, rounds repeated within limits"
@@ -85,7 +87,9 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
 /// The trouble of one system in one test; `None` if there was none.
 pub(crate) fn of_cell(cell: &CellJudgement) -> Option<String> {
     let kinds = named(cell.troubled_by)?;
-    let (all, fate) = if cell.is_disturbed {
+    let (all, fate) = if cell.cell.test.queue().is_some() {
+        (cell.slices, "judged all the same")
+    } else if cell.is_disturbed {
         (cell.slices.max(cell.troubled), "judged because too few undisturbed slices remain")
     } else {
         (cell.slices + cell.troubled, "not judged")
