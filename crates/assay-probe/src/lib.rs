@@ -4,6 +4,7 @@
 //! privilege beyond being the server's user, and costs one `pread` per idle thread.
 
 mod census;
+mod device;
 mod disk;
 mod file;
 mod host;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use assay_model::Hint;
 
 pub use census::{Busy, Census};
+pub use device::DeviceStatistics;
 pub use host::{available_memory_kb, cpus_allowed, free_disk_kb, host};
 pub use probe::{Probe, ProbeConfig, Snapshot, Usage, WatchedServer, device_used};
 pub use trouble::{Accounting, Interval};

@@ -6,6 +6,7 @@ use assay_model::DeviceCounters;
 use rustix::time::{ClockId, clock_getres};
 
 use crate::Error;
+use crate::device::{DeviceStatistics, parse_device};
 use crate::disk::block_device;
 use crate::file::{Buffer, KernelFile, field, numbers};
 use crate::trouble::Accounting;
@@ -90,12 +91,15 @@ impl Machine {
                 Some(())
             })?;
         }
-        reading.device = self.read_device(buffer)?;
+        reading.device = self.read_device(buffer)?.map(|it| it.counters);
         Ok(reading)
     }
 
     /// Counters of the device that holds the data, if it is known.
-    pub(crate) fn read_device(&self, buffer: &mut Buffer) -> Result<Option<DeviceCounters>, Error> {
+    pub(crate) fn read_device(
+        &self,
+        buffer: &mut Buffer,
+    ) -> Result<Option<DeviceStatistics>, Error> {
         let device = self.device.as_ref();
         Ok(device.map(|it| it.read(buffer, "device counters", parse_device)).transpose()?.flatten())
     }
@@ -116,17 +120,6 @@ fn parse_cpu_line(text: &[u8]) -> Option<CpuTicks> {
     Some(CpuTicks { busy: user + nice + system + irq + softirq, steal })
 }
 
-/// Reads, merged, sectors, time, and the same for writes; sectors of 512 bytes whatever the device.
-fn parse_device(text: &[u8]) -> Option<DeviceCounters> {
-    let mut fields = numbers(text);
-    Some(DeviceCounters {
-        reads: fields.next()??,
-        read_kb: fields.nth(1)?? / 2,
-        writes: fields.nth(1)??,
-        write_kb: fields.nth(1)?? / 2,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,12 +129,5 @@ mod tests {
         let text = b"cpu  1 2 4 8 16 32 64 128 256 512\ncpu0 9 9 9 9 9 9 9 9 9 9\n";
         assert_eq!(parse_cpu_line(text), Some(CpuTicks { busy: 103, steal: 128 }));
         assert_eq!(parse_cpu_line(b"cpu  1 2 4\n"), None);
-    }
-
-    #[test]
-    fn device_counters_are_in_kib() {
-        let device = DeviceCounters { reads: 10, read_kb: 100, writes: 40, write_kb: 300 };
-        assert_eq!(parse_device(b"   10 1 200 3 40 5 600 7 0 8 9\n"), Some(device));
-        assert_eq!(parse_device(b"1 2 3"), None);
     }
 }

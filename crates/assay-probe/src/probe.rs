@@ -8,6 +8,7 @@ use assay_model::{
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Error;
+use crate::device::DeviceStatistics;
 use crate::file::Buffer;
 use crate::machine::{Machine, Reading};
 use crate::task::{Seen, Task, add, difference};
@@ -160,6 +161,14 @@ impl Probe {
     /// # Errors
     /// The kernel's file cannot be read or understood.
     pub fn device(&mut self) -> Result<Option<DeviceCounters>, Error> {
+        Ok(self.device_statistics()?.map(|it| it.counters))
+    }
+
+    /// All counters of the block device that holds the data, if it is known.
+    ///
+    /// # Errors
+    /// Those of [`Probe::device`].
+    pub fn device_statistics(&mut self) -> Result<Option<DeviceStatistics>, Error> {
         self.machine.read_device(&mut self.buffer)
     }
 }

@@ -171,13 +171,13 @@ fn basis(study: &JudgedStudy) -> String {
     let effect = effect.map_or_else(String::new, |words| format!("; {words}"));
     let how = match record.study.experiment {
         Experiment::Interleaved => {
-            format!("in {}{}", counted(blocks, "block"), of_servers(&record.systems))
+            format!(" in {}{}", counted(blocks, "block"), of_servers(&record.systems))
         }
-        Experiment::Sequential => "one system after the other, each test once".to_owned(),
-        Experiment::Stepwise => "the systems in alternation, step by step".to_owned(),
+        Experiment::Sequential => ", one system after the other, each test once".to_owned(),
+        Experiment::Stepwise => ", the systems in alternation, step by step".to_owned(),
     };
     format!(
-        "{} {how}, {}; changes below {} are ignored{effect}{false_alarms}",
+        "{}{how}, {}; changes below {} are ignored{effect}{false_alarms}",
         counted(slices, "slice"),
         duration(record.elapsed_s()),
         share(threshold(&record.study)),

@@ -5,6 +5,7 @@ use assay_verdict::{CellJudgement, StepSummary};
 
 use super::seconds::{StepCharts, charts};
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::step_bars::{self, StepBars};
 use super::step_metrics;
 use super::study::JudgedStudy;
 use crate::number::NONE;
@@ -19,6 +20,8 @@ pub(crate) struct InsertBench<'a> {
     pub(crate) longest: Vec<ShadedTable>,
     /// Response times of each step, by kind of statement.
     pub(crate) responses: Vec<ShadedTable>,
+    /// The average rates of each step.
+    pub(crate) bars: Vec<StepBars>,
     /// What the hardware did in each step.
     pub(crate) metrics: Vec<ShadedTable>,
     /// Charts of each step; none if its series were not read.
@@ -52,6 +55,7 @@ impl<'a> InsertBench<'a> {
             summaries,
             longest: KINDS.iter().filter_map(|kind| longest(kind, &steps, &names)).collect(),
             responses: steps.iter().flat_map(|step| responses(step, &names)).collect(),
+            bars: steps.iter().flat_map(|step| bars_of(step, &names)).collect(),
             metrics: step_metrics::tables(study),
             charts: charts(study),
             systems: names,
@@ -166,6 +170,24 @@ fn relative(steps: &[Step], names: &[String], base: usize) -> ShadedTable {
         names,
         steps.iter().map(column).collect(),
     )
+}
+
+/// The average rates of a step: queries and inserts, or inserts or indexed rows alone.
+fn bars_of(step: &Step, names: &[String]) -> Vec<StepBars> {
+    let of = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
+        let rated = |cell: &&CellJudgement| {
+            Some((cell.system, names.get(cell.system)?.clone(), rate(cell)?))
+        };
+        let rates = step.cells.iter().filter_map(rated).collect();
+        step_bars::bars(format!("{}, {unit}", step.name), rates)
+    };
+    let inserts = |cell: &CellJudgement| cell.step.as_ref().map(|step| step.ips);
+    let bars = match (step.has_queries, step.name) {
+        (true, _) => [of("queries/s", &rate), of("inserted rows/s", &inserts)],
+        (false, "l.x") => [of("indexed rows/s", &rate), None],
+        (false, _) => [of("inserted rows/s", &rate), None],
+    };
+    bars.into_iter().flatten().collect()
 }
 
 /// The background rates of the query steps, with the target in the last row.

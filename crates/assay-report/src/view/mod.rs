@@ -18,6 +18,7 @@ pub(crate) mod groups;
 pub(crate) mod insert_bench;
 pub(crate) mod seconds;
 pub(crate) mod shaded;
+mod step_bars;
 mod step_metrics;
 pub(crate) mod steps;
 pub(crate) mod study;

@@ -1,6 +1,6 @@
 //! The metrics of each step of the Insert Benchmark: what the hardware did, per second and per operation.
 
-use assay_model::{Series, Slice, SliceOutcome};
+use assay_model::{CellId, Series, Slice, SliceOutcome};
 
 use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
@@ -35,34 +35,102 @@ const NOTE: &str = "inserts and queries per second; reads and writes of the devi
                     operation; size of the database and of the data directory (GB) and of the server's memory at the \
                     end; longest response time; rates that half and 99 % of the seconds reach, client 1";
 
-/// A table for each step that was measured, with a row for each system: its first repeat.
+/// What `iostat` calls the averages of the device.
+const DEVICE_COLUMNS: [&str; 12] = [
+    "r/s", "rMB/s", "rrqm/s", "r_await", "rareq-sz", "w/s", "wMB/s", "wrqm/s", "w_await",
+    "wareq-sz", "aqu-sz", "%util",
+];
+
+const DEVICE_NOTE: &str = "means over the step, named as iostat does: requests, MB and merged requests per second; \
+                           time (ms) and size (KB) of a request; requests in progress; percent of the time with any";
+
+/// Two tables for each step that was measured, with a row for each system: its first repeat.
 pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
+    let cpus = f64::from(study.record.host().cpus.max(1));
     let cells = study.record.study.cells.iter().map(|planned| planned.id);
-    let tables = cells.map(|cell| {
-        let rows: Vec<ShadedRow> = (0..study.record.systems.len())
-            .filter_map(|system| {
-                let slices = study.record.slices.iter();
-                let is_wanted = |it: &&Slice| {
-                    (it.system, it.cell) == (system, cell)
-                        && !matches!(it.outcome, SliceOutcome::Failed(_))
-                };
-                let slice = slices.filter(is_wanted).min_by_key(|it| (it.block, it.round))?;
-                let series = study.record.series.iter().filter(|(of, _)| *of == slice.id());
-                let series: Vec<&Series> = series.map(|(_, series)| series).collect();
-                let cpus = f64::from(study.record.host().cpus.max(1));
-                let cells = metrics(slice, &series, cpus)?.map(shown).to_vec();
-                Some(ShadedRow { name: study.label(system).to_owned(), cells })
-            })
-            .collect();
-        ShadedTable {
-            title: format!("{}: metrics", cell.test.name()),
-            note: NOTE.to_owned(),
-            corner: "system",
-            columns: COLUMNS.map(str::to_owned).to_vec(),
-            rows,
-        }
+    let tables = cells.flat_map(|cell| {
+        let name = cell.test.name();
+        let all = Rows::of(study, cell);
+        [
+            all.table(format!("{name}: metrics"), NOTE, &COLUMNS, |slice, series| {
+                metrics(slice, series, cpus).map(|it| it.to_vec())
+            }),
+            all.table(format!("{name}: device"), DEVICE_NOTE, &DEVICE_COLUMNS, |slice, series| {
+                device(slice, series).map(|it| it.to_vec())
+            }),
+        ]
     });
     tables.filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// The first slice of each system in a step, with its series.
+struct Rows<'a>(Vec<(&'a str, &'a Slice, Vec<&'a Series>)>);
+
+impl<'a> Rows<'a> {
+    fn of(study: &'a JudgedStudy<'a>, cell: CellId) -> Self {
+        let of_system = |system| {
+            let slices = study.record.slices.iter();
+            let is_wanted = |it: &&Slice| {
+                (it.system, it.cell) == (system, cell)
+                    && !matches!(it.outcome, SliceOutcome::Failed(_))
+            };
+            let slice = slices.filter(is_wanted).min_by_key(|it| (it.block, it.round))?;
+            let series = study.record.series.iter().filter(|(of, _)| *of == slice.id());
+            Some((study.label(system), slice, series.map(|(_, series)| series).collect()))
+        };
+        Self((0..study.record.systems.len()).filter_map(of_system).collect())
+    }
+
+    /// A table of what `values` makes of each slice and its series.
+    fn table(
+        &self,
+        title: String,
+        note: &str,
+        columns: &[&str],
+        values: impl Fn(&Slice, &[&Series]) -> Option<Vec<Option<f64>>>,
+    ) -> ShadedTable {
+        let row = |(name, slice, series): &(&str, &Slice, Vec<&Series>)| {
+            let cells = values(slice, series)?.into_iter().map(shown).collect();
+            Some(ShadedRow { name: (*name).to_owned(), cells })
+        };
+        ShadedTable {
+            title,
+            note: note.to_owned(),
+            corner: "system",
+            columns: columns.iter().map(|it| (*it).to_owned()).collect(),
+            rows: self.0.iter().filter_map(row).collect(),
+        }
+    }
+}
+
+/// The averages of the device, in the order of [`DEVICE_COLUMNS`]; `None` if its counters are not known.
+fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLUMNS.len()]> {
+    let counters = slice.host?.device?;
+    let seconds = slice.work.elapsed_ns as f64 / 1e9;
+    let count = |name: &str| {
+        let series = series.iter().find(|series| series.name == name)?;
+        series.counts.first().map(|count| *count as f64)
+    };
+    count("device-busy-ms")?;
+    let ratio = |amount: f64, by: f64| (by > 0.0).then(|| amount / by);
+    let side = |requests: u64, kb: u64, merges: &str, ms: &str| {
+        let (requests, kb) = (requests as f64, kb as f64);
+        [
+            ratio(requests, seconds),
+            ratio(kb / 1024.0, seconds),
+            count(merges).and_then(|merges| ratio(merges, seconds)),
+            count(ms).and_then(|ms| ratio(ms, requests)),
+            ratio(kb, requests),
+        ]
+    };
+    let [r, rmb, rrqm, r_await, rareq] =
+        side(counters.reads, counters.read_kb, "device-read-merges", "device-read-ms");
+    let [w, wmb, wrqm, w_await, wareq] =
+        side(counters.writes, counters.write_kb, "device-write-merges", "device-write-ms");
+    let of_time = |name: &str| count(name).and_then(|ms| ratio(ms / 1000.0, seconds));
+    let util = of_time("device-busy-ms").map(|part| 100.0 * part.min(1.0));
+    let queue = of_time("device-queue-ms");
+    Some([r, rmb, rrqm, r_await, rareq, w, wmb, wrqm, w_await, wareq, queue, util])
 }
 
 fn shown(value: Option<f64>) -> ShadedCell {

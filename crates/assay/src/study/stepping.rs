@@ -8,7 +8,7 @@ use assay_model::{
     Attachment, CpuPlacement, HostCounters, PlannedCell, Preparation, QueueStep, Series, Slice,
     SliceOutcome,
 };
-use assay_probe::{Probe, ProbeConfig, device_used};
+use assay_probe::{DeviceStatistics, Probe, ProbeConfig};
 use assay_servers::audit::Plan;
 use assay_study::Outcome;
 use assay_verdict::Sample;
@@ -107,7 +107,7 @@ impl StudyExecutor<'_, '_> {
         let config = ProbeConfig { client_tids: session.client_tids(), server: watched };
         let mut probe = Probe::new(config)?;
         let before = probe.snapshot()?;
-        let device = probe.device()?;
+        let device = probe.device_statistics()?;
         let begun = unmeasured(planned.id, slot);
         let mut told = Clock::now();
         let stop = self.env.interrupt.stop();
@@ -122,13 +122,15 @@ impl StudyExecutor<'_, '_> {
                 ));
             }
         })?;
-        let used = device_used(probe.device()?, device);
+        let used = probe.device_statistics()?.zip(device);
+        let used = used.map(|(later, earlier)| later.since(&earlier));
         let usage = probe.snapshot()?.since(&before);
         drop(session);
         let trouble = usage.trouble();
         let QueueRun { work, step: done, mut series, histograms } = run;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
         series.extend(sizes(server, product, &options)?);
+        series.extend(used.iter().flat_map(device_series));
         let slice = Slice {
             outcome: if trouble.is_empty() { SliceOutcome::Good } else { SliceOutcome::Troubled },
             trouble,
@@ -136,7 +138,7 @@ impl StudyExecutor<'_, '_> {
             step: Some(Box::new(done)),
             client: Some(usage.client),
             server: usage.server,
-            host: Some(HostCounters { device: used, ..usage.host }),
+            host: Some(HostCounters { device: used.map(|it| it.counters), ..usage.host }),
             ..begun
         };
         let attachments = histograms.into_iter().map(|(kind, bytes)| Attachment {
@@ -188,6 +190,19 @@ impl StudyExecutor<'_, '_> {
         let steps = cells.iter().filter_map(|cell| cell.id.test.queue());
         explain_queue(control, &table, steps, lowest)
     }
+}
+
+/// What the device did in the step besides what a slice has: a series of one count each.
+fn device_series(used: &DeviceStatistics) -> [Series; 6] {
+    [
+        ("device-read-merges", used.read_merges),
+        ("device-read-ms", used.read_ms),
+        ("device-write-merges", used.write_merges),
+        ("device-write-ms", used.write_ms),
+        ("device-busy-ms", used.busy_ms),
+        ("device-queue-ms", used.queue_ms),
+    ]
+    .map(|(name, count)| Series { name: name.to_owned(), step_ms: 1000, counts: vec![count] })
 }
 
 /// Progress of a step: how much is done, time left, and the rate against its target.

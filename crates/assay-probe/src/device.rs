@@ -1,0 +1,82 @@
+//! What the kernel counts of a block device.
+
+use assay_model::DeviceCounters;
+
+use crate::file::numbers;
+
+/// All counters of a block device, or their increase over a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceStatistics {
+    /// Reads and writes, and their sizes.
+    pub counters: DeviceCounters,
+    /// Reads that the kernel joined with others before they were sent.
+    pub read_merges: u64,
+    /// Time that all reads took together, milliseconds.
+    pub read_ms: u64,
+    /// Writes that the kernel joined with others.
+    pub write_merges: u64,
+    /// Time that all writes took together, milliseconds.
+    pub write_ms: u64,
+    /// Time in which at least one request was in progress, milliseconds.
+    pub busy_ms: u64,
+    /// The same, multiplied by the number of requests in progress, milliseconds.
+    pub queue_ms: u64,
+}
+
+impl DeviceStatistics {
+    /// The increase since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let (now, then) = (&self.counters, &earlier.counters);
+        Self {
+            counters: DeviceCounters {
+                reads: now.reads.saturating_sub(then.reads),
+                read_kb: now.read_kb.saturating_sub(then.read_kb),
+                writes: now.writes.saturating_sub(then.writes),
+                write_kb: now.write_kb.saturating_sub(then.write_kb),
+            },
+            read_merges: self.read_merges.saturating_sub(earlier.read_merges),
+            read_ms: self.read_ms.saturating_sub(earlier.read_ms),
+            write_merges: self.write_merges.saturating_sub(earlier.write_merges),
+            write_ms: self.write_ms.saturating_sub(earlier.write_ms),
+            busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
+            queue_ms: self.queue_ms.saturating_sub(earlier.queue_ms),
+        }
+    }
+}
+
+/// Parses the file `stat` of a block device. Sectors have 512 bytes whatever the device.
+pub(crate) fn parse_device(text: &[u8]) -> Option<DeviceStatistics> {
+    let mut fields = numbers(text);
+    let mut next = || fields.next().flatten();
+    let (reads, read_merges, read_kb, read_ms) = (next()?, next()?, next()? / 2, next()?);
+    let (writes, write_merges, write_kb, write_ms) = (next()?, next()?, next()? / 2, next()?);
+    let (_in_progress, busy_ms, queue_ms) = (next()?, next()?, next()?);
+    let counters = DeviceCounters { reads, read_kb, writes, write_kb };
+    Some(DeviceStatistics {
+        counters,
+        read_merges,
+        read_ms,
+        write_merges,
+        write_ms,
+        busy_ms,
+        queue_ms,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_counters_are_in_kib() {
+        let found = parse_device(b"   10 1 200 3 40 5 600 7 0 8 9 11 12\n").unwrap();
+        let counters = DeviceCounters { reads: 10, read_kb: 100, writes: 40, write_kb: 300 };
+        assert_eq!(found.counters, counters);
+        assert_eq!((found.read_merges, found.read_ms), (1, 3));
+        assert_eq!((found.write_merges, found.write_ms), (5, 7));
+        assert_eq!((found.busy_ms, found.queue_ms), (8, 9));
+        assert_eq!(found.since(&found), DeviceStatistics::default());
+        assert_eq!(parse_device(b"1 2 3"), None);
+    }
+}

@@ -1,0 +1,45 @@
+//! The average rates of a step of the Insert Benchmark as bars, a bar for each system.
+
+/// The rates of one step.
+pub(crate) struct StepBars {
+    /// The step, and the unit of the rate.
+    pub(crate) title: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// The rate of a system.
+pub(crate) struct Bar {
+    /// Number of the system, from 0.
+    pub(crate) system: usize,
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Length, in percent of the longest.
+    pub(crate) percent: String,
+}
+
+/// The bars of these rates, given with number and name of the system; `None` without any rate above 0.
+pub(super) fn bars(title: String, rates: Vec<(usize, String, f64)>) -> Option<StepBars> {
+    let most = rates.iter().map(|(_, _, rate)| *rate).fold(0.0, f64::max);
+    let bar = |(system, name, rate): (usize, String, f64)| Bar {
+        system,
+        name,
+        text: format!("{rate:.0}"),
+        percent: format!("{:.1}", 100.0 * rate / most),
+    };
+    (most > 0.0 && most.is_finite())
+        .then(|| StepBars { title, bars: rates.into_iter().map(bar).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_bar_is_that_of_the_highest_rate() {
+        let rates = [(0, 100.0), (2, 25.0)].map(|(at, rate)| (at, format!("s{at}"), rate));
+        let found = bars("qr100, queries/s".to_owned(), rates.to_vec()).unwrap();
+        let told: Vec<_> = found.bars.iter().map(|it| (it.system, it.percent.as_str())).collect();
+        assert_eq!(told, [(0, "100.0"), (2, "25.0")]);
+        assert!(bars(String::new(), Vec::new()).is_none());
+    }
+}
