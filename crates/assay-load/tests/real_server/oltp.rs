@@ -72,7 +72,7 @@ fn every_script_runs_on_every_product() {
     }
 }
 
-/// A table that somebody else made is not replaced.
+/// `bulk_insert` refuses to replace a table that has other columns than its own.
 #[test]
 fn bulk_insert_replaces_only_its_own_tables() {
     let mut bed = Bed::new();
