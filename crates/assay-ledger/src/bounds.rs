@@ -14,7 +14,7 @@ use assay_model::limits::{
 use assay_model::{
     Attachment, Block, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Instance,
     Noise, PlannedCell, Quantiles, Schema, Scratch, Series, Setup, Slice, Study, StudyEvent,
-    StudySummary, System,
+    StudySummary, System, TableForm,
 };
 
 use self::range::{distribution, within};
@@ -90,6 +90,8 @@ impl Bounded for Study {
         within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
         some("cells", self.cells.len(), CELLS)?;
         some("setups", self.setups.len(), CELLS)?;
+        TableForm::check_options(&self.table_form.create_table_options)
+            .map_err(|why| format!("`create_table_options` {why}"))?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
         self.setups.iter().try_for_each(Setup::check)
     }

@@ -5,13 +5,14 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
     include_str!("../migrations/0004_evidence.sql"),
     include_str!("../migrations/0005_turns.sql"),
     include_str!("../migrations/0006_steps.sql"),
+    include_str!("../migrations/0007_form.sql"),
 ];
 
 /// The newest schema version.

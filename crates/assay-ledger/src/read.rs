@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_model::{
     AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, Instance, PlannedCell, Slice,
-    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, WorkCounters,
+    SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, TableForm, WorkCounters,
 };
 use rusqlite::Connection;
 
@@ -133,7 +133,8 @@ fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
 pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bool), Problem> {
     let sql =
         "SELECT id, started_ms, preset, test_set, seed, threshold, budget_s, blocks, rounds, setups,
-            workload_version, assay_version, experiment, id_key, statements, gate, recipe, finished
+            workload_version, assay_version, experiment, id_key, table_form, statements,
+            gate, recipe, finished
          FROM study WHERE id = ?";
     let mut found = rows(connection, sql, [id], |row| {
         let fields = Fields::new("study", "id", row);
@@ -152,6 +153,10 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             setups: fields.json("setups")?,
             experiment: fields.word("experiment")?,
             id_key: fields.word("id_key")?,
+            table_form: match fields.has("table_form")? {
+                true => fields.json("table_form")?,
+                false => TableForm::default(),
+            },
             statements: fields.word("statements")?,
             gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
             recipe: fields.get("recipe")?,

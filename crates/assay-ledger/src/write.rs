@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
     AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
-    SliceId, SliceOutcome, Study, StudyEvent, System,
+    SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -162,8 +162,9 @@ fn create_study(
 fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
     connection.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
-            rounds, setups, workload_version, assay_version, experiment, id_key, statements, gate, recipe)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rounds, setups, workload_version, assay_version, experiment, id_key, table_form,
+            statements, gate, recipe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             study.started_ms,
@@ -179,6 +180,9 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
             study.assay_version,
             word(&study.experiment)?,
             word(&study.id_key)?,
+            (study.table_form != TableForm::default())
+                .then(|| json(&study.table_form))
+                .transpose()?,
             word(&study.statements)?,
             study.gate.as_ref().map(json).transpose()?,
             study.recipe,

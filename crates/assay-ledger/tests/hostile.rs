@@ -71,6 +71,10 @@ fn invalid_numbers_are_named() {
                (SELECT group_concat('1.0') FROM cell))"#,
             "`study`, row `sample`: a margin is 1, not between 0 and 1",
         ),
+        (
+            r#"study SET table_form = '{"create_table_options":"; DROP DATABASE x"}'"#,
+            "`study`, row `sample`: `create_table_options` must be part of one statement",
+        ),
         ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
         ("slice SET written_ms = 9000000000000000000", "`run`, row "),
         ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),
@@ -108,7 +112,7 @@ fn invalid_numbers_are_named() {
         ("slice SET host_busy_ns = 1, host_other_ns = -1", "`slice`, row 1: `host_other_ns` is -1"),
         ("host SET cpus = -1", "`host`, row 1: `cpus` is -1, out of range"),
         ("host SET run = run + 1000", "`host`, row 1: is missing"),
-        ("run SET study = 'other'", "`slice`, row 1: `run` is 1, not one of the study"),
+        ("run SET study = 'other'", "`slice`, row 1: `run` is 2, not one of the study"),
     ] {
         // Only the first slice is changed: slices must not become equal.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };

@@ -12,7 +12,7 @@ mod common;
 use std::time::Instant;
 
 use assay_load::{Bound, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
+use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::{
@@ -109,6 +109,7 @@ fn compare_loads(options: &ConnectOptions) {
                 product: Product::MariaDb,
                 engine: Engine::InnoDb,
                 id_key: IdKey::Primary,
+                form: TableForm::default(),
                 data,
                 seed: 1,
             };

@@ -11,7 +11,7 @@ mod common;
 use std::time::Duration;
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode};
+use assay_model::{DataSet, Engine, IdKey, Product, Setup, StatementMode, TableForm};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::replay::Replay;
@@ -39,6 +39,7 @@ fn main() {
         product: Product::MariaDb,
         engine: Engine::InnoDb,
         id_key: IdKey::Primary,
+        form: TableForm::default(),
         data: DATA,
         seed: 1,
     };

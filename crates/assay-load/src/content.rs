@@ -1,6 +1,6 @@
 //! The content of a server's tables: rows and a checksum.
 
-use assay_model::{DataSet, IdKey, Product};
+use assay_model::{DataSet, IdKey, Product, TableForm};
 use assay_wire::Error as WireError;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, ContentQuery, cache_queries, content_query, row_checksum};
@@ -74,6 +74,7 @@ pub fn fill_cache(
     options: &ConnectOptions,
     product: Product,
     key: IdKey,
+    form: &TableForm,
     data: DataSet,
 ) -> Result<()> {
     let options = for_rows(options, data.rows.into());
@@ -81,7 +82,7 @@ pub fn fill_cache(
         Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
     let schema =
         control.schema().map_err(|cause| Error::query(b"SELECT current_schema()", cause))?;
-    for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, table)) {
+    for sql in (1..=data.tables).flat_map(|table| cache_queries(product, key, form, table)) {
         let found = match sql.starts_with("SELECT") {
             true => control.query_tables(schema.as_ref(), &sql),
             false => control.query(&sql),

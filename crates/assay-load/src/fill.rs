@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-use assay_model::{DataSet, Engine, IdKey, Product, counted, thousands};
+use assay_model::{DataSet, Engine, IdKey, Product, TableForm, counted, thousands};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Batch, InsertBatches, create_index, create_table};
 
@@ -17,7 +17,7 @@ use crate::survey::{Survey, survey};
 const AHEAD: usize = 2;
 
 /// The tables to load: the same values give the same rows on every server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tables {
     /// Family of the server.
     pub product: Product,
@@ -25,6 +25,8 @@ pub struct Tables {
     pub engine: Engine,
     /// Key of the column `id`.
     pub id_key: IdKey,
+    /// How they are created beside that.
+    pub form: TableForm,
     /// How many tables and rows.
     pub data: DataSet,
     /// Seed of all rows.
@@ -109,8 +111,8 @@ pub fn fill_over(
 ) -> Result<LoadReport> {
     let start = Instant::now();
     let options = for_whole_tables(options);
-    let Tables { product, engine, id_key, data, .. } = *tables;
-    let create = |table| create_table(product, engine, id_key, table);
+    let Tables { product, engine, id_key, ref form, data, .. } = *tables;
+    let create = |table| create_table(product, engine, id_key, form, table);
     there.replace(&options, &(1..=data.tables).map(create).collect::<Vec<_>>())?;
     let connect =
         |client| Connection::connect(&options).map_err(|source| Error::Connect { client, source });
@@ -140,12 +142,13 @@ fn load_table(
     reports: &Reports<Part>,
 ) -> Result<()> {
     let Tables { data, seed, .. } = *tables;
-    with_statements_ahead(InsertBatches::new(seed, table, data.rows), |sql, batch| {
+    let batches = InsertBatches::new(seed, table, data.rows, !tables.form.auto_inc);
+    with_statements_ahead(batches, |sql, batch| {
         let before = connection.bytes_sent();
         send(connection, sql)?;
         reports.send(Part { batch, bytes: connection.bytes_sent() - before })
     })?;
-    send(connection, create_index(table).as_bytes())
+    create_index(&tables.form, table).map_or(Ok(()), |sql| send(connection, sql.as_bytes()))
 }
 
 fn send(connection: &mut Connection, sql: &[u8]) -> Result<()> {

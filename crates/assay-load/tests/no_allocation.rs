@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_load::{Bound, Session, Tables, Work, fill};
-use assay_model::{Engine, IdKey, Product, Setup, StatementMode, TestSet};
+use assay_model::{Engine, IdKey, Product, Setup, StatementMode, TableForm, TestSet};
 use assay_workloads::tests_of;
 
 struct Counting;
@@ -47,6 +47,7 @@ fn more_events_take_no_more_allocations() {
         product,
         engine: Engine::InnoDb,
         id_key: IdKey::Primary,
+        form: TableForm::default(),
         data: setup.data(),
         seed: 1,
     };

@@ -53,6 +53,80 @@ impl IdKey {
     }
 }
 
+/// How sysbench's tables are created, beside their engine and the key of `id`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableForm {
+    /// Whether the server numbers the rows; otherwise the client does.
+    pub auto_inc: bool,
+    /// Whether there is an index on `k`.
+    pub create_secondary: bool,
+    /// What follows the columns and the engine in `CREATE TABLE`.
+    pub create_table_options: String,
+    /// The variant of Postgres.
+    pub pgsql_variant: PgsqlVariant,
+}
+
+/// sysbench's variants of Postgres.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PgsqlVariant {
+    /// Postgres itself.
+    #[default]
+    None,
+    /// Amazon Redshift.
+    Redshift,
+}
+
+/// Longest text after the columns in `CREATE TABLE`, bytes.
+const TABLE_OPTIONS_BYTES: usize = 1000;
+
+impl Default for TableForm {
+    fn default() -> Self {
+        Self {
+            auto_inc: true,
+            create_secondary: true,
+            create_table_options: String::new(),
+            pgsql_variant: PgsqlVariant::None,
+        }
+    }
+}
+
+impl TableForm {
+    /// Whether the text may follow the columns in `CREATE TABLE`.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub fn check_options(text: &str) -> Result<(), &'static str> {
+        if text.len() > TABLE_OPTIONS_BYTES {
+            return Err("must have at most 1,000 bytes");
+        }
+        if text.contains(';') || text.chars().any(char::is_control) {
+            return Err("must be part of one statement, without `;` and control characters");
+        }
+        Ok(())
+    }
+
+    /// What differs from the usual form, for reports; `None` if nothing does.
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if !self.auto_inc {
+            parts.push("ids from the client".to_owned());
+        }
+        if !self.create_secondary {
+            parts.push("no index on k".to_owned());
+        }
+        if !self.create_table_options.is_empty() {
+            parts.push(format!("created with `{}`", self.create_table_options));
+        }
+        if self.pgsql_variant == PgsqlVariant::Redshift {
+            parts.push("for Redshift".to_owned());
+        }
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
 /// The way in which statements are sent that the published tests prepare.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -31,7 +31,7 @@ mod test;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use counted::{counted, thousands};
-pub use data::{DataContent, DataSet, IdKey, StatementMode, may_equal};
+pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use distribution::Distribution;
 pub use estimate::{Estimate, Verdict};
 pub use event::{BusyProcess, EventKind, MachineFact};

@@ -85,6 +85,9 @@ pub enum Fill {
     InPart(u32),
     /// The text of this many rows `(n, n)`, where n counts the rows of the client from 1. Only where text is sent.
     Rows(u32),
+    /// An id that no row has: negative, different each time, and in no order. Clients remove the rows with negative ids
+    /// when they connect.
+    Unused,
 }
 
 impl Step {
@@ -104,7 +107,7 @@ impl Fill {
     pub fn count(self) -> u32 {
         match self {
             Self::Drawn(count) | Self::InPart(count) | Self::Hot(count) => count,
-            Self::Again | Self::Plus(_) | Self::Digits(_) | Self::Rows(_) => 1,
+            Self::Again | Self::Plus(_) | Self::Digits(_) | Self::Rows(_) | Self::Unused => 1,
         }
     }
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellId, DataContent, DataSet, EventKind, Examination, Gate, IdKey, OwnData, Preset,
-    Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TestSet,
+    Series, Setup, Slice, SliceId, SliceOutcome, StartFrom, StatementMode, SystemSpec, TableForm,
+    TestSet,
 };
 
 /// The CPUs that clients and server may use, chosen per study and shown in the report.
@@ -185,6 +186,8 @@ pub struct Study {
     pub experiment: Experiment,
     /// The key of the column `id` in all tables.
     pub id_key: IdKey,
+    /// How sysbench's tables are created beside that.
+    pub table_form: TableForm,
     /// The way in which statements are sent.
     pub statements: StatementMode,
     /// The limits that its systems must keep within; `None` if the study is no gate.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Distribution;
+use crate::{Distribution, PgsqlVariant, TableForm};
 
 /// A collection of tests that assay ships.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl Suite {
 
 /// The options of sysbench's scripts, with sysbench's names and defaults. A script ignores options that do not
 /// apply to it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct OltpOptions {
     /// Values in a range.
@@ -51,6 +51,14 @@ pub struct OltpOptions {
     pub non_index_updates: u32,
     /// Rows deleted and inserted again in an event.
     pub delete_inserts: u32,
+    /// Whether the server numbers the rows.
+    pub auto_inc: bool,
+    /// Whether the tables have an index on `k`.
+    pub create_secondary: bool,
+    /// What follows the columns in `CREATE TABLE`.
+    pub create_table_options: String,
+    /// The variant of Postgres.
+    pub pgsql_variant: PgsqlVariant,
     /// Whether events leave out `BEGIN` and `COMMIT`.
     pub skip_trx: bool,
     /// Values in the list of `select_random_points`.
@@ -97,6 +105,10 @@ impl Default for OltpOptions {
             index_updates: 1,
             non_index_updates: 1,
             delete_inserts: 1,
+            auto_inc: true,
+            create_secondary: true,
+            create_table_options: String::new(),
+            pgsql_variant: PgsqlVariant::None,
             skip_trx: false,
             random_points: 10,
             number_of_ranges: 10,
@@ -109,6 +121,26 @@ impl Default for OltpOptions {
 }
 
 impl OltpOptions {
+    /// How the tables are created.
+    #[must_use]
+    pub fn table_form(&self) -> TableForm {
+        TableForm {
+            auto_inc: self.auto_inc,
+            create_secondary: self.create_secondary && self.pgsql_variant == PgsqlVariant::None,
+            create_table_options: self.create_table_options.clone(),
+            pgsql_variant: self.pgsql_variant,
+        }
+    }
+
+    /// Rows that an event deletes and inserts again: none on Redshift, as in sysbench.
+    #[must_use]
+    pub fn rows_replaced(&self) -> u32 {
+        match self.pgsql_variant {
+            PgsqlVariant::None => self.delete_inserts,
+            PgsqlVariant::Redshift => 0,
+        }
+    }
+
     /// The random distribution of rows.
     #[must_use]
     pub fn distribution(&self) -> Distribution {

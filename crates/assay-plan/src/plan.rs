@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PlannedCell,
-    Setup, Study, Suite, SystemSpec, Test,
+    CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PgsqlVariant,
+    PlannedCell, Product, Setup, Study, Suite, SystemSpec, Test,
 };
 
 use crate::config_file::asked;
@@ -50,6 +50,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
     }
     check_suite(request, &effort)?;
     let systems = systems(request, effort.twin)?;
+    check_form(request, &systems)?;
     let tests = select_of(suite, &request.tests)?;
     let setups = setups(request, &effort)?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
@@ -119,6 +120,22 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
         return Ok(());
     };
     Err(Error::Conflict(conflict))
+}
+
+/// Refuses a text in `CREATE TABLE` that not all systems can understand.
+fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
+    let is_postgres = |it: &PlannedSystem| it.spec.product == Product::Postgres;
+    let (text, variant) = (&request.oltp.create_table_options, request.oltp.pgsql_variant);
+    if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
+        return Err(Error::Conflict(
+            "`--create-table-options` is one text for all systems, but Postgres has other table options than MySQL and \
+             MariaDB",
+        ));
+    }
+    if variant == PgsqlVariant::Redshift && !systems.iter().all(is_postgres) {
+        return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));
+    }
+    Ok(())
 }
 
 /// The system in words that may be kept and shown: a URL without its password.

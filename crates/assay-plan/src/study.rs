@@ -21,6 +21,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         setups: Vec::new(),
         experiment: Experiment::Interleaved,
         id_key: request.id_key,
+        table_form: request.oltp.table_form(),
         statements: request.statements,
         gate: None,
         recipe: write_study(request),

@@ -70,6 +70,7 @@ fn study(study: &StudyFacts) -> String {
     if study.id_key != IdKey::default() {
         parts.push("a secondary index on id instead of the primary key".to_owned());
     }
+    parts.extend(study.table_form.as_ref().map(|form| format!("tables with {form}")));
     parts.push(match study.statements {
         StatementMode::Prepared => "prepared statements".to_owned(),
         StatementMode::Text => "statements as text".to_owned(),

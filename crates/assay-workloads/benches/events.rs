@@ -41,7 +41,7 @@ fn main() {
     }
     let rows = 200_000;
     let per_row = best(u64::from(rows), || {
-        let (mut batches, mut statement) = (InsertBatches::new(1, 1, rows), Vec::new());
+        let (mut batches, mut statement) = (InsertBatches::new(1, 1, rows, false), Vec::new());
         while batches.next_into(&mut statement).rows > 0 {
             black_box(&statement);
         }

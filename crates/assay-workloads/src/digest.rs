@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assay_model::{
     Definition, Engine, IdKey, OwnData, OwnRows, Pacing, PerProduct, Product, QueueStep, Role,
-    Schema, Setup, StatementMode, Unit,
+    Schema, Setup, StatementMode, TableForm, Unit,
 };
 use sha2::{Digest, Sha256};
 
@@ -66,7 +66,10 @@ fn add_data(schema: &Schema, all: &mut Sha256) {
     match schema {
         Schema::Sbtest => {
             for product in [Product::MySql, Product::Postgres] {
-                let tables = create_table(product, Engine::InnoDb, IdKey::Primary, 1);
+                let tables = {
+                    let form = TableForm::default();
+                    create_table(product, Engine::InnoDb, IdKey::Primary, &form, 1)
+                };
                 all.update(tables.join("\n"));
             }
             for id in 1..=EXAMPLES {

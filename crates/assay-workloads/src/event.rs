@@ -24,6 +24,8 @@ pub struct EventBuf {
     before: Vec<Value>,
     /// Rows that all events so far have added to the client's own table.
     rows_added: u64,
+    /// Unused ids that all events so far have taken.
+    ids_taken: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -185,6 +187,13 @@ impl EventBuf {
         start..self.bytes.len()
     }
 
+    /// Takes the next id that no row has, as client `client` of `clients`.
+    fn unused_id(&mut self, client: u32, clients: u32) -> i64 {
+        let number = self.ids_taken.wrapping_mul(clients).wrapping_add(client);
+        self.ids_taken = self.ids_taken.wrapping_add(1);
+        -1 - i64::from(permuted(number))
+    }
+
     fn clear(&mut self) {
         self.operations.clear();
         self.values.clear();
@@ -193,8 +202,26 @@ impl EventBuf {
     }
 }
 
+/// A permutation of the numbers below 2³¹ that looks random: quadratic residues modulo a prime (Jeff Preshing), here
+/// 2³¹ − 1, as sysbench makes unique numbers of 32 bits.
+fn permuted(number: u32) -> u32 {
+    const PRIME: u64 = (1 << 31) - 1;
+    const BITS: u32 = PRIME as u32;
+    let step = |number: u32| {
+        let number = u64::from(number);
+        let square = number * number % PRIME;
+        match number {
+            PRIME.. => number as u32,
+            it if it <= PRIME / 2 => square as u32,
+            _ => (PRIME - square) as u32,
+        }
+    };
+    step((step(number & BITS).wrapping_add(0x2823_5E9B) & BITS) ^ 0x5BF0_3635)
+}
+
 /// One client of a program. Its requests are a pure function of seed, test, client number and sequence number, except
-/// that the rows that it adds to a table of its own are numbered on from event to event.
+/// that the rows that it adds to a table of its own, and the unused ids that it takes, are numbered on from event to
+/// event.
 #[derive(Debug, Clone)]
 pub struct Client {
     program: Arc<Program>,
@@ -291,6 +318,10 @@ impl Draws<'_> {
             Fill::Rows(count) => {
                 let rows = event.push_rows(count);
                 event.values.push(Value::Rows(rows));
+            }
+            Fill::Unused => {
+                let id = event.unused_id(self.client, self.program.clients);
+                event.values.push(Value::Int(id));
             }
             Fill::Again => event.values.push(Value::Int(i64::from(self.last))),
             Fill::Plus(span) => {

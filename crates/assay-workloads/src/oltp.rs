@@ -5,8 +5,8 @@ use assay_model::{
 };
 
 use crate::suite::{
-    below, between, changes_of_a_row, define, delete, group, insert_numbered, marks, point, read,
-    step, transaction, update_c, update_k, write,
+    below, between, changes_of_a_row, define, delete, group, insert_numbered, insert_unused, marks,
+    point, read, step, transaction, update_c, update_k, write,
 };
 
 /// Rows of a statement of `bulk_insert`: about as many as sysbench sends at once, which is 512 KiB.
@@ -88,8 +88,8 @@ fn reads(options: &OltpOptions) -> Vec<Definition> {
 }
 
 fn writes(options: &OltpOptions) -> Vec<Definition> {
-    let OltpOptions { index_updates, non_index_updates, .. } = *options;
-    let changed = index_updates + non_index_updates + options.delete_inserts;
+    let &OltpOptions { index_updates, non_index_updates, .. } = options;
+    let changed = index_updates + non_index_updates + options.rows_replaced();
     let repeated = |step: Step, times| Step { times, ..step };
     let mut all = vec![
         write(
@@ -123,7 +123,7 @@ fn writes(options: &OltpOptions) -> Vec<Definition> {
             in_transaction(options, [selects(options), changes(options)].concat()),
         ),
         write("oltp_delete", "delete one row by id, if it is still there", 1, [delete()]),
-        write("oltp_insert", "insert one row, with an id from the server", 1, [insert_numbered()]),
+        insert_one(options),
         bulk_insert(),
     ];
     for definition in &mut all {
@@ -133,6 +133,15 @@ fn writes(options: &OltpOptions) -> Vec<Definition> {
         definition.planning.as_fast_as = like.map(|(_, test)| (*test).to_owned());
     }
     all
+}
+
+/// The client numbers the row where the server does not.
+fn insert_one(options: &OltpOptions) -> Definition {
+    let (id, insert) = match options.auto_inc {
+        true => ("an id from the server", insert_numbered()),
+        false => ("an unused id", insert_unused()),
+    };
+    write("oltp_insert", &format!("insert one row, with {id}"), 1, [insert])
 }
 
 /// Each client fills a table of its own. An event is a statement of many rows; in sysbench it is a row.
@@ -179,7 +188,7 @@ fn changes(options: &OltpOptions) -> Vec<Step> {
         Step { times: options.non_index_updates, ..update_c() },
     ];
     all.retain(|step| step.times > 0);
-    for number in 0..options.delete_inserts {
+    for number in 0..options.rows_replaced() {
         let [mut delete, insert] = changes_of_a_row();
         if number > 0 {
             delete.table = Table::Same;
@@ -207,7 +216,7 @@ fn writing() -> Group {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Class, Distribution};
+    use assay_model::{Class, Distribution, PgsqlVariant};
 
     use super::*;
 
@@ -269,6 +278,10 @@ mod tests {
                 step("INSERT", 1, Table::Same),
             ]
         );
+        let redshift = OltpOptions { pgsql_variant: PgsqlVariant::Redshift, ..Default::default() };
+        let writes = oltp_tests(&redshift).into_iter().find(|it| it.name == "oltp_write_only");
+        let sent = &writes.unwrap().roles[0].script.steps;
+        assert!(sent.iter().all(|it| !it.sql.starts_with("DELETE")));
         let usual = oltp_tests(&OltpOptions::default());
         let digest = |tests: &[Test], name: &str| {
             tests.iter().find(|it| it.name == name).unwrap().digest.clone()

@@ -105,6 +105,13 @@ impl Program {
         &self.statements
     }
 
+    /// The statements with which one client removes the rows that an earlier run has added with unused ids.
+    pub fn removals(&self) -> impl Iterator<Item = String> + use<> {
+        let takes_ids = self.recipe.iter().any(|it| it.fill.contains(&Fill::Unused));
+        let tables = if takes_ids { self.tables } else { 0 };
+        (1..=tables).map(|table| format!("DELETE FROM sbtest{table} WHERE id < 0"))
+    }
+
     /// The table that client `number` creates when it connects: its name and the definitions of its columns.
     #[must_use]
     pub fn scratch(&self, number: u32) -> Option<(String, &[(String, String)])> {

@@ -11,6 +11,9 @@ const MAX_STATEMENT: usize = 524_287;
 /// punctuation.
 const MAX_ROW: usize = 1 + 1 + 10 + 2 + 121 + 2 + 61 + 1;
 
+/// Longest id in front of it.
+const MAX_ID: usize = 10 + 2;
+
 /// Groups of digits in `c` and `pad`.
 pub(crate) const C_GROUPS: usize = 10;
 pub(crate) const PAD_GROUPS: usize = 5;
@@ -68,6 +71,8 @@ pub struct InsertBatches {
     table: u32,
     table_key: u64,
     head: String,
+    /// Whether the statements give the rows their ids.
+    sends_ids: bool,
     next: u32,
     rows: u32,
     row: Row,
@@ -76,13 +81,16 @@ pub struct InsertBatches {
 }
 
 impl InsertBatches {
-    /// The batches for table number `table` with `rows` rows. The server numbers the rows.
+    /// The batches for table number `table` with `rows` rows. The statements number the rows if they are to send ids;
+    /// otherwise the server does.
     #[must_use]
-    pub fn new(seed: u64, table: u32, rows: u32) -> Self {
+    pub fn new(seed: u64, table: u32, rows: u32, sends_ids: bool) -> Self {
+        let id = if sends_ids { "id, " } else { "" };
         Self {
             table,
             table_key: table_key(seed, table),
-            head: format!("INSERT INTO sbtest{table}(k, c, pad) VALUES"),
+            head: format!("INSERT INTO sbtest{table}({id}k, c, pad) VALUES"),
+            sends_ids,
             next: 1,
             rows,
             row: Row::empty(),
@@ -95,7 +103,8 @@ impl InsertBatches {
     pub fn next_into(&mut self, statement: &mut Vec<u8>) -> Batch {
         statement.clear();
         let mut batch = Batch::default();
-        while self.next <= self.rows && statement.len() + MAX_ROW <= MAX_STATEMENT {
+        let longest = MAX_ROW + if self.sends_ids { MAX_ID } else { 0 };
+        while self.next <= self.rows && statement.len() + longest <= MAX_STATEMENT {
             if statement.is_empty() {
                 statement.extend_from_slice(self.head.as_bytes());
             } else {
@@ -103,6 +112,10 @@ impl InsertBatches {
             }
             self.row.refill(self.table_key, self.next, self.rows);
             statement.push(b'(');
+            if self.sends_ids {
+                push_decimal(statement, u64::from(self.next));
+                statement.extend_from_slice(b", ");
+            }
             push_decimal(statement, u64::from(self.row.k));
             push_texts(statement, &self.row.c, &self.row.pad);
             batch.checksum += self.checksum();
@@ -137,7 +150,7 @@ mod tests {
     use super::*;
 
     fn statements(seed: u64, table: u32, rows: u32) -> Vec<Vec<u8>> {
-        let mut batches = InsertBatches::new(seed, table, rows);
+        let mut batches = InsertBatches::new(seed, table, rows, false);
         let (mut all, mut statement) = (Vec::new(), Vec::new());
         while batches.next_into(&mut statement).rows > 0 {
             all.push(statement.clone());
@@ -182,7 +195,7 @@ mod tests {
     #[test]
     fn statements_are_filled_up_to_the_limit() {
         let rows = 9_000_000;
-        let mut batches = InsertBatches::new(1, 1, rows);
+        let mut batches = InsertBatches::new(1, 1, rows, false);
         let mut statement = Vec::new();
         let mut last = 0;
         for _ in 0..3 {

@@ -469,6 +469,12 @@ pub(crate) fn insert_numbered() -> Step {
     }
 }
 
+/// The client numbers the new row.
+pub(crate) fn insert_unused() -> Step {
+    let sql = "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)";
+    Step { text: true, ..step(sql, &[Fill::Unused, Fill::Drawn(1), C, PAD]) }
+}
+
 pub(crate) fn marks(count: u32) -> String {
     vec!["?"; count as usize].join(", ")
 }

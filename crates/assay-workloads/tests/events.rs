@@ -5,13 +5,41 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_model::{Product, Setup, StatementMode, Test};
+use assay_model::{OltpOptions, Product, Setup, StatementMode, Test};
 use assay_workloads::{
-    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, all_tests, test_by_name,
+    Argument, Client, EventBuf, Mode, Operation, ParamType, Program, all_tests, oltp_tests,
+    test_by_name,
 };
 
 const PREPARED: StatementMode = StatementMode::Prepared;
 const SETUP: Setup = Setup { clients: 4, tables: 3, rows: 1000 };
+
+/// The ids that clients choose are negative, all different, and in no order.
+#[test]
+fn unused_ids_are_negative_and_different() {
+    let options = OltpOptions { auto_inc: false, ..OltpOptions::default() };
+    let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert").unwrap();
+    let program = Arc::new(Program::new(Product::MySql, insert, SETUP, PREPARED));
+    assert_eq!(program.removals().count(), 3);
+    let mut ids = Vec::new();
+    for number in 0..SETUP.clients {
+        let client = Client::new(Arc::clone(&program), 1, number);
+        let mut event = EventBuf::default();
+        for sequence in 0..5000 {
+            // An event that is started again takes another id.
+            client.write_event(sequence / 2, (sequence % 2) as u32, &mut event);
+            let sent: Vec<String> = event.operations().map(|it| render(&program, &it)).collect();
+            let [sql] = sent.as_slice() else { panic!("{sent:?}") };
+            let (_, values) = sql.split_once("VALUES (").unwrap();
+            ids.push(values.split_once(',').unwrap().0.parse::<i32>().unwrap());
+        }
+    }
+    assert!(ids.iter().all(|id| *id < 0));
+    assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    let rises = ids.windows(2).filter(|two| two[0] < two[1]).count();
+    let (least, most) = (ids.len() * 45 / 100, ids.len() * 55 / 100);
+    assert!((least..most).contains(&rises), "{rises} of {}", ids.len());
+}
 
 /// An operation as text, parameters in place of their marks.
 fn render(program: &Program, operation: &Operation<'_>) -> String {

@@ -8,7 +8,9 @@
 use std::time::{Duration, Instant};
 
 use assay_load::{Bound, Session, Stretch, Tables, Work, fill};
-use assay_model::{CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, SystemSpec};
+use assay_model::{
+    CpuPlacement, DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, TableForm,
+};
 use assay_probe::{Probe, ProbeConfig, WatchedServer};
 use assay_testkit::TestServer;
 use assay_workloads::test_by_name;
@@ -75,7 +77,14 @@ fn side(system: &str, test: &str) -> Side {
     let mut server = assay_testkit::start(product, version, &[]);
     let options = server.connect_options();
     let engine = SystemSpec::default_engine(product);
-    let tables = Tables { product, engine, id_key: IdKey::Primary, data: DATA, seed: 1 };
+    let tables = Tables {
+        product,
+        engine,
+        id_key: IdKey::Primary,
+        form: TableForm::default(),
+        data: DATA,
+        seed: 1,
+    };
     fill(&options, &tables, &mut |_| ()).unwrap();
     let work = Work {
         product,

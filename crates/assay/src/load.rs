@@ -56,7 +56,8 @@ fn load_tables(args: &Load) -> Result<Exit> {
         None => SystemSpec::default_engine(url.product),
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
-    let tables = Tables { product: url.product, engine, id_key, data, seed: args.seed };
+    let (product, form) = (url.product, args.form.form());
+    let tables = Tables { product, engine, id_key, form, data, seed: args.seed };
     let there = assay_load::survey(&options, url.product, data.tables, id_key)?;
     assay_load::check_engine(&options, engine)?;
     if !args.replace {

@@ -101,6 +101,29 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
     assert!(place.run_to_end(&["server", "stop", name]).status.success());
 }
 
+/// A study of tables in another form than the usual one is measured, reported and resumed.
+#[test]
+fn a_study_has_the_tables_of_its_options() {
+    let _alone = ALONE.lock();
+    let place = Place::with("postgres@16");
+    let systems = ["compare", "postgres@16", "postgres@16+work_mem=8MB", "--offline"];
+    let few = ["--suite", "oltp", "--tests", "oltp_insert,oltp_read_write", "--preset", "smoke"];
+    let form = ["--auto_inc=off", "--create_secondary=off", "--budget", "20", "--clients", "2"];
+    let text = ["--create_table_options", "WITH (fillfactor=70)", "--format", "json"];
+    let result = json(&place.run_to_end(&[&systems[..], &few, &form, &text].concat()));
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2 * 2);
+    assert!(cells.iter().all(|cell| cell["tps"].as_f64().unwrap() > 0.0), "{cells:#?}");
+    let report = place.run_to_end(&["report"]);
+    let report = String::from_utf8_lossy(&report.stdout).into_owned();
+    let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("ids from the client, no index on k, created with"), "{report}");
+    assert!(report.contains("--create-table-options 'WITH (fillfactor=70)'"), "{report}");
+    let more = ["resume", "latest", "--more", "10s", "--offline", "--format", "json"];
+    json(&place.run_to_end(&more));
+    place.assert_nothing_left();
+}
+
 #[test]
 fn one_corrupted_row_makes_a_run_fail() {
     let _alone = ALONE.lock();

@@ -257,10 +257,17 @@ fn study() -> impl Strategy<Value = Study> {
         select(vec![Experiment::Interleaved, Experiment::Sequential, Experiment::Stepwise]);
     let id_key = select(vec![IdKey::Primary, IdKey::Secondary]);
     let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
-    let how = (experiment, id_key, statements, text());
+    let form = (any::<bool>(), any::<bool>(), "[ -9<-~]{0,20}");
+    let form = form.prop_map(|(auto_inc, create_secondary, create_table_options)| TableForm {
+        auto_inc,
+        create_secondary,
+        create_table_options,
+        ..TableForm::default()
+    });
+    let how = (experiment, id_key, form, statements, text());
     (words, numbers, vec(cell(), 1..8), vec(setup(), 1..3), how).prop_map(
         |((id, assay_version, preset, set), numbers, mut cells, setups, how)| {
-            let (experiment, id_key, statements, recipe) = how;
+            let (experiment, id_key, table_form, statements, recipe) = how;
             let (started_ms, seed, threshold, budget_s, (blocks, rounds, workload_version)) =
                 numbers;
             cells.sort_by_key(|cell| cell.id);
@@ -284,6 +291,7 @@ fn study() -> impl Strategy<Value = Study> {
                 setups,
                 experiment,
                 id_key,
+                table_form,
                 statements,
                 recipe,
                 workload_version,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assay_load::{Content, LoadReport, Session, Tables, Work, content, fill};
-use assay_model::{DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, Test};
+use assay_model::{DataSet, IdKey, Product, Setup, StatementMode, SystemSpec, TableForm, Test};
 use assay_testkit::TestServer;
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{Argument, Client, EventBuf, Operation, Program, Row, test_by_name};
@@ -40,8 +40,18 @@ impl Bed {
     }
 
     pub(crate) fn load_keyed(&self, id_key: IdKey, data: DataSet, seed: u64) -> LoadReport {
+        self.load_in_form(&Tables { id_key, ..self.tables(data, seed) })
+    }
+
+    /// Tables in the usual form.
+    pub(crate) fn tables(&self, data: DataSet, seed: u64) -> Tables {
         let (product, engine) = (self.product, SystemSpec::default_engine(self.product));
-        fill(&self.options, &Tables { product, engine, id_key, data, seed }, &mut |_| ()).unwrap()
+        let (id_key, form) = (IdKey::Primary, TableForm::default());
+        Tables { product, engine, id_key, form, data, seed }
+    }
+
+    pub(crate) fn load_in_form(&self, tables: &Tables) -> LoadReport {
+        fill(&self.options, tables, &mut |_| ()).unwrap()
     }
 
     pub(crate) fn content(&self, data: DataSet) -> Content {

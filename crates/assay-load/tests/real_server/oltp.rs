@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use assay_load::{
-    Bound, Check, ClientPolicy, Error, Ignored, Session, Work, answers, check_loaded,
+    Bound, Check, ClientPolicy, Error, Ignored, RunProgress, Session, Tables, Work, answers,
+    check_loaded,
 };
 use assay_model::{Class, OltpOptions, Product, Setup, StatementMode, Test};
 use assay_wire::{Address, ConnectOptions, Connection};
@@ -72,6 +74,73 @@ fn every_script_runs_on_every_product() {
     }
 }
 
+/// The number of indexes of `sbtest1`, the primary key included.
+fn indexes(bed: &mut Bed, product: Product) -> i64 {
+    bed.number(match product {
+        Product::Postgres => "SELECT COUNT(*) FROM pg_indexes WHERE tablename = 'sbtest1'",
+        Product::MariaDb | Product::MySql => {
+            "SELECT COUNT(DISTINCT INDEX_NAME) FROM information_schema.STATISTICS \
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'"
+        }
+    })
+}
+
+/// sysbench's `auto_inc`, `create_secondary` and `create_table_options`.
+#[test]
+fn tables_are_created_in_the_form_that_was_asked_for() {
+    for (product, version) in SERVERS {
+        let mut bed = Bed::of(product, version);
+        let usual = bed.load(SETUP.tables, SETUP.rows, SEED);
+        assert_eq!(indexes(&mut bed, product), 2, "{product}");
+        let (text, found) = match product {
+            Product::Postgres => (
+                "WITH (fillfactor=70)",
+                "SELECT COUNT(*) FROM pg_class WHERE relname LIKE 'sbtest%' AND reloptions = '{fillfactor=70}'",
+            ),
+            Product::MariaDb | Product::MySql => (
+                "ROW_FORMAT=COMPACT",
+                "SELECT COUNT(*) FROM information_schema.TABLES \
+                 WHERE TABLE_SCHEMA = DATABASE() AND ROW_FORMAT = 'Compact'",
+            ),
+        };
+        let options = OltpOptions {
+            auto_inc: false,
+            create_secondary: false,
+            create_table_options: text.to_owned(),
+            ..OltpOptions::default()
+        };
+        let tables = Tables { form: options.table_form(), ..bed.tables(SETUP.data(), SEED) };
+        // A load recognises tables in this form as its own.
+        for _ in 0..2 {
+            assert_eq!(bed.load_in_form(&tables).content, usual.content, "{product}");
+            assert_eq!(bed.content(SETUP.data()), usual.content, "{product}");
+            assert_eq!((indexes(&mut bed, product), bed.number(found)), (1, 2), "{product}");
+            assay_load::fill_cache(&bed.options, product, tables.id_key, &tables.form, tables.data)
+                .unwrap();
+        }
+        let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert");
+        let rows = |bed: &mut Bed| {
+            (1..=SETUP.tables)
+                .map(|table| bed.number(&format!("SELECT COUNT(*) FROM sbtest{table}")))
+                .sum::<i64>()
+        };
+        let loaded = rows(&mut bed);
+        // The ids of a second run are those of the first one.
+        for _ in 0..2 {
+            let mut session = open(&bed, product, insert.unwrap(), &ClientPolicy::default());
+            assert_eq!(rows(&mut bed), loaded, "{product}");
+            let work = session.run(0, Bound::Events(400)).unwrap();
+            assert!(work.errors.is_empty(), "{product}: {work:?}");
+            assert_eq!(rows(&mut bed), loaded + 400, "{product}");
+        }
+        let script = |it: &Test| it.name() != "bulk_insert" && it.name() != "oltp_delete";
+        for test in oltp_tests(&options).into_iter().filter(script) {
+            let mut session = open(&bed, product, test, &ClientPolicy::default());
+            assert_eq!(session.run(0, Bound::Events(40)).unwrap().events, 40, "{product} {test}");
+        }
+    }
+}
+
 /// `bulk_insert` refuses to replace a table that has other columns than its own.
 #[test]
 fn bulk_insert_replaces_only_its_own_tables() {
@@ -122,17 +191,21 @@ fn killed_connections_are_replaced_or_end_the_run() {
             let policy = ClientPolicy { ignored, ..ClientPolicy::default() };
             let mut session = open(&bed, product, script("oltp_read_only"), &policy);
             let mut ids = session.connection_ids();
+            let (events, counted) = channel();
             let run = std::thread::spawn(move || {
-                let mut report = |_: Duration, _| {};
+                // The test ends before the run does.
+                let mut report = |_: Duration, so_far: RunProgress| {
+                    let _ = events.send(so_far.events);
+                };
                 let mut monitor = assay_load::RunMonitor {
                     grace: Duration::from_secs(30),
                     stop: Default::default(),
-                    every: Duration::from_secs(60),
+                    every: Duration::from_millis(50),
                     report: &mut report,
                 };
                 session.run_monitored(0, Bound::Time(Duration::from_secs(3)), &mut monitor)
             });
-            std::thread::sleep(Duration::from_millis(500));
+            counted.iter().find(|events| *events > 0).unwrap();
             ids.truncate(3);
             for id in ids {
                 let kill = match product {
@@ -240,6 +313,7 @@ fn a_run_survives_a_server_that_restarts() {
         product: Product::MariaDb,
         engine: assay_model::Engine::InnoDb,
         id_key: assay_model::IdKey::Primary,
+        form: assay_model::TableForm::default(),
         data: SETUP.data(),
         seed: SEED,
     };
@@ -253,9 +327,11 @@ fn a_run_survives_a_server_that_restarts() {
     };
     let policy = ClientPolicy { ignored: Ignored::All, ..ClientPolicy::default() };
     let mut session = Session::open_with(&options, &work, None, &policy).unwrap();
+    let (events, counted) = channel();
     let run = std::thread::spawn(move || {
-        let mut counts = Vec::new();
-        let mut report = |_: Duration, done: assay_load::RunProgress| counts.push(done.events);
+        let mut report = |_: Duration, so_far: RunProgress| {
+            let _ = events.send(so_far.events);
+        };
         let mut monitor = assay_load::RunMonitor {
             grace: Duration::from_secs(30),
             stop: Default::default(),
@@ -263,17 +339,16 @@ fn a_run_survives_a_server_that_restarts() {
             report: &mut report,
         };
         let bound = Bound::Time(Duration::from_secs(8));
-        let done = session.run_monitored(0, bound, &mut monitor).unwrap();
-        (done, counts)
+        session.run_monitored(0, bound, &mut monitor).unwrap()
     });
-    std::thread::sleep(Duration::from_secs(1));
+    counted.iter().find(|events| *events > 0).unwrap();
     server.end();
     server.start_again(&data);
     drop(wait_until_ready(&options));
-    let (done, counts) = run.join().unwrap();
+    let until_then = counted.try_iter().last().unwrap();
+    let done = run.join().unwrap();
     assert!(done.reconnects >= 4 && done.cut_off == 0, "{done:?}");
-    let middle = counts[counts.len() / 2];
-    assert!(done.work.events > middle, "nothing after the restart: {counts:?}");
+    assert!(done.work.events > until_then, "nothing after the restart");
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -3,7 +3,7 @@
 use assay_load::{
     Error, Survey, Tables, UnfitReason, check_engine, fill, fill_cache, fill_over, numbers, survey,
 };
-use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec};
+use assay_model::{DataSet, Engine, IdKey, Product, SystemSpec, TableForm};
 use assay_servers::Server;
 use assay_wire::ConnectOptions;
 
@@ -141,6 +141,7 @@ fn tables(product: Product) -> Tables {
         product,
         engine: SystemSpec::default_engine(product),
         id_key: IdKey::Primary,
+        form: TableForm::default(),
         data: DataSet { tables: 2, rows: 100 },
         seed: SEED,
     }
@@ -366,7 +367,8 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     assert!(error.to_string().contains("`sbtest1` is part of the foreign key"), "{error}");
     let data = DataSet { tables: 2, rows: 100 };
     assert_eq!(bed.content(data).rows, 200);
-    fill_cache(&bed.options, Product::Postgres, IdKey::Primary, data).unwrap();
+    fill_cache(&bed.options, Product::Postgres, IdKey::Primary, &TableForm::default(), data)
+        .unwrap();
     let mut control = assay_wire::Connection::connect(&bed.options).unwrap();
     let mut there = numbers(&mut control, Product::Postgres).unwrap();
     there.sort_unstable();

@@ -112,7 +112,7 @@ fn as_typed(key: &str, value: &str) -> String {
         ("id-key", "secondary") => "--secondary".to_owned(),
         ("twin", "true") => "--twin".to_owned(),
         ("twin", "false") => "--no-twin".to_owned(),
-        ("range-selects", "false") => "--range-selects=off".to_owned(),
+        ("range-selects" | "auto-inc" | "create-secondary", "false") => format!("--{key}=off"),
         (key, "true") => format!("--{key}"),
         _ => format!("--{key} {}", shell_quoted(value)),
     }

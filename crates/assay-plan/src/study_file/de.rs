@@ -1,5 +1,6 @@
 //! Options through serde: the type of an option, and for numbers and texts its key, say how its value is read.
 
+use assay_model::TableForm;
 use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::{oltp, own};
 use serde::de::value::SeqDeserializer;
@@ -87,6 +88,12 @@ impl<'de> Deserializer<'de> for Value<'de> {
             "tests" => self.text("patterns for tests")?,
             "source" => self.source()?,
             "workload" => self.text("the path of a workload file, in quotes")?,
+            "create-table-options" => {
+                let text = self.text("the end of a `CREATE TABLE`, in quotes")?;
+                TableForm::check_options(text)
+                    .map_err(|why| self.fault(format!("`{}` {why}", self.key)))?;
+                text
+            }
             _ => return self.deserialize_any(visitor),
         };
         visitor.visit_str(text)

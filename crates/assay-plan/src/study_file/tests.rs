@@ -121,6 +121,8 @@ tests = ["oltp_read*", "bulk-insert.lua"]
 [oltp]
 range-size = 1_000
 range-selects = false
+auto-inc = false
+create-table-options = "ROW_FORMAT=COMPRESSED"
 skip-trx = true
 rand-type = "zipfian"
 rand-zipfian-exp = 1.25
@@ -130,13 +132,15 @@ rand-pareto-h = 1e-3
     let options = OltpOptions {
         range_size: 1000,
         range_selects: false,
+        auto_inc: false,
+        create_table_options: "ROW_FORMAT=COMPRESSED".to_owned(),
         skip_trx: true,
         rand_type: RandType::Zipfian,
         rand_zipfian_exp: 1.25,
         rand_pareto_h: 0.001,
         ..OltpOptions::default()
     };
-    assert_eq!((request.suite, request.oltp), (Suite::Oltp, options));
+    assert_eq!((request.suite, &request.oltp), (Suite::Oltp, &options));
     let written = write_study(&request);
     assert!(written.contains("[oltp]\nrange-size = 1000\n"), "{written}");
     assert!(!written.contains("delta"), "{written}");

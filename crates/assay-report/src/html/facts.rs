@@ -48,6 +48,9 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Workload version", study.workload_version.to_string()),
         ("assay", study.assay_version.to_owned()),
     ];
+    // After the key.
+    let form = study.table_form.iter().map(|form| ("Tables", form.clone()));
+    facts.splice(8..8, form);
     // After the setups.
     facts.splice(5..5, workload);
     // After the system.

@@ -75,6 +75,8 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) experiment: Experiment,
     pub(crate) statements: StatementMode,
     pub(crate) id_key: IdKey,
+    /// How the tables were created, if not in the usual form.
+    pub(crate) table_form: Option<String>,
     pub(crate) placements: String,
     pub(crate) seed: u64,
     pub(crate) threshold: String,
@@ -174,6 +176,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         experiment: study.experiment,
         statements: study.statements,
         id_key: study.id_key,
+        table_form: study.table_form.in_words(),
         placements: placements.join(" and "),
         seed: study.seed,
         threshold: share(study.threshold),

@@ -140,6 +140,7 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         setups: vec![setup],
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
+        table_form: TableForm::default(),
         statements: StatementMode::Prepared,
         gate: None,
         recipe: "# assay compare mariadb@10.11 mariadb@11.8 --seed 7\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"

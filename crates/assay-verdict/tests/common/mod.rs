@@ -137,6 +137,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         setups: vec![setup],
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
+        table_form: TableForm::default(),
         statements: StatementMode::Prepared,
         gate: None,
         recipe: String::new(),

@@ -21,7 +21,7 @@ pub(crate) use bench::Bench;
 pub(crate) use gate::Gate;
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
-pub(crate) use oltp::OltpArgs;
+pub(crate) use oltp::{OltpArgs, TableFormArgs};
 pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
     Audit, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet, ServerStart,
@@ -548,6 +548,8 @@ mod tests {
             "--base x@1 --other y@2 --max-slowdown 3%",
             "x@1 y@2 --suite oltp --range-size 1000 --range-selects=off --skip-trx --rand-type zipfian",
             "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 --rand-zipfian-exp 1 --delta 7",
+            "x@1 y@2 --suite oltp --auto-inc=off --create-secondary=off --create-table-options A=B",
+            "x@1 y@2 --suite oltp --pgsql-variant redshift",
             "insert-bench x@1 y@2 --preset smoke --seed 3 --rows 3k,2k,1k --query-seconds 9 --repeats 2",
             "insert-bench x@1 y@2 --clients 4 --io-bound --indexes 2 --indexes-first --partitions 3 \
              --partition-rows 1k --open-transaction 60 --unprepared --source apt",
@@ -560,12 +562,8 @@ mod tests {
             let recipe = assay_plan::write_study(&asked);
             let command = recipe.lines().next().and_then(|line| {
                 let words = line.strip_prefix("# assay ")?;
-                Some(
-                    ["compare ", "gate "]
-                        .iter()
-                        .find_map(|it| words.strip_prefix(it))
-                        .unwrap_or(words),
-                )
+                let mut commands = ["compare ", "gate "].iter();
+                Some(commands.find_map(|it| words.strip_prefix(it)).unwrap_or(words))
             });
             let words: Vec<String> = command
                 .unwrap()

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use assay_model::limits::oltp::{DELETE_INSERTS, DELTA, LISTED, RANGE, TIMES};
 use assay_model::limits::own::{PARETO_H, ZIPF_S};
-use assay_model::{OltpOptions, RandType, thousands};
+use assay_model::{OltpOptions, PgsqlVariant, RandType, TableForm, thousands};
 use assay_plan::parse_count;
 use clap::{Args, ValueEnum};
 
@@ -56,6 +56,9 @@ pub(crate) struct OltpArgs {
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, &DELETE_INSERTS))]
     delete_inserts: Option<u32>,
 
+    #[command(flatten)]
+    form: TableFormArgs,
+
     /// Leave out BEGIN and COMMIT
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
@@ -84,6 +87,66 @@ pub(crate) struct OltpArgs {
     /// Exponent of the distribution `zipfian` [default: 0.8]
     #[arg(long, value_name = "S", value_parser = |text: &str| fraction(text, &ZIPF_S))]
     rand_zipfian_exp: Option<f64>,
+}
+
+/// Options of the tables.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct TableFormArgs {
+    /// Whether the server numbers the rows; otherwise the client sends their ids [default: on]
+    #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    auto_inc: Option<bool>,
+
+    /// Whether the tables have an index on `k` [default: on]
+    #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
+    #[arg(num_args = 0..=1, default_missing_value = "on")]
+    create_secondary: Option<bool>,
+
+    /// Text that follows the columns in `CREATE TABLE`, such as `ROW_FORMAT=COMPRESSED`
+    #[arg(long, value_name = "SQL", value_parser = table_options)]
+    create_table_options: Option<String>,
+
+    /// Variant of Postgres; `redshift` also creates no index on `k` and replaces no rows [default: none]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pgsql_variant: Option<PgsqlVariantWord>,
+}
+
+/// `--pgsql-variant`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PgsqlVariantWord {
+    /// Postgres itself
+    None,
+    /// Amazon Redshift
+    Redshift,
+}
+
+impl TableFormArgs {
+    /// How the tables are created.
+    pub(crate) fn form(&self) -> TableForm {
+        self.change(OltpOptions::default()).table_form()
+    }
+
+    /// The options with those that are given in their places.
+    fn change(&self, options: OltpOptions) -> OltpOptions {
+        OltpOptions {
+            auto_inc: self.auto_inc.unwrap_or(options.auto_inc),
+            create_secondary: self.create_secondary.unwrap_or(options.create_secondary),
+            create_table_options: self
+                .create_table_options
+                .clone()
+                .unwrap_or_else(|| options.create_table_options.clone()),
+            pgsql_variant: self.pgsql_variant.map_or(options.pgsql_variant, |word| match word {
+                PgsqlVariantWord::None => PgsqlVariant::None,
+                PgsqlVariantWord::Redshift => PgsqlVariant::Redshift,
+            }),
+            ..options
+        }
+    }
+}
+
+fn table_options(text: &str) -> Result<String, &'static str> {
+    TableForm::check_options(text).map(|()| text.to_owned())
 }
 
 /// `--rand-type`.
@@ -129,7 +192,7 @@ fn on_off(text: &str) -> Result<bool, String> {
 impl OltpArgs {
     /// The options as tests take them.
     pub(crate) fn options(&self) -> OltpOptions {
-        let usual = OltpOptions::default();
+        let usual = self.form.change(OltpOptions::default());
         OltpOptions {
             range_size: self.range_size.unwrap_or(usual.range_size),
             point_selects: self.point_selects.unwrap_or(usual.point_selects),
@@ -154,6 +217,7 @@ impl OltpArgs {
             }),
             rand_pareto_h: self.rand_pareto_h.unwrap_or(usual.rand_pareto_h),
             rand_zipfian_exp: self.rand_zipfian_exp.unwrap_or(usual.rand_zipfian_exp),
+            ..usual
         }
     }
 }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{ShapeArg, SourceArg, SuiteWord, sets};
+use super::{ShapeArg, SourceArg, SuiteWord, TableFormArgs, sets};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Load {
 
     /// Create and fill the tables of your own workload: a workload file, TOML, or a pgbench script
     #[arg(long, value_name = "FILE")]
-    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary"])]
+    #[arg(conflicts_with_all = ["tables", "rows", "engine", "secondary", "TableFormArgs"])]
     pub(crate) workload: Option<PathBuf>,
 
     /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
@@ -46,6 +46,9 @@ pub(crate) struct Load {
     /// Create the tables with a secondary index on `id` and no primary key
     #[arg(long)]
     pub(crate) secondary: bool,
+
+    #[command(flatten)]
+    pub(crate) form: TableFormArgs,
 
     /// Seed for the rows
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]

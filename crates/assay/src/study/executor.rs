@@ -112,7 +112,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     }
 
     /// The tables that a system works on.
-    pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables> {
+    pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables<'_>> {
         let participant = self.participants.get(system).context("no such system")?;
         Ok(StudyTables::of(self.recorder.study(), &participant.system.spec, data))
     }

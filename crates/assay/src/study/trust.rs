@@ -172,6 +172,12 @@ pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Resul
         let what = "a workload with statements and files of its own";
         return Err(Distrust::Elsewhere { study, system, what }.into());
     }
+    let table_options = &record.study.table_form.create_table_options;
+    if !table_options.is_empty() && !is_own {
+        let (study, system) = (record.study.id.clone(), table_options.clone());
+        let what = "options of `CREATE TABLE`";
+        return Err(Distrust::Elsewhere { study, system, what }.into());
+    }
     for system in &record.systems {
         let what = match system.spec.origin {
             Origin::Version(_) => {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use assay_load::{Content, LoadProgress, LoadReport, OwnTables, Tables};
 use assay_model::{
-    DataSet, Engine, IdKey, OwnData, Product, Study, SystemSpec, counted, thousands,
+    DataSet, Engine, IdKey, OwnData, Product, Study, SystemSpec, TableForm, counted, thousands,
 };
 use assay_wire::ConnectOptions;
 
@@ -11,10 +11,11 @@ use crate::workload;
 
 /// The tables of a study on a server of a system.
 #[derive(Clone, Copy)]
-pub(crate) struct StudyTables {
+pub(crate) struct StudyTables<'a> {
     pub(crate) product: Product,
     pub(crate) engine: Engine,
     pub(crate) id_key: IdKey,
+    pub(crate) form: &'a TableForm,
     pub(crate) data: DataSet,
     pub(crate) seed: u64,
     kind: Kind,
@@ -29,12 +30,13 @@ enum Kind {
     Queue,
 }
 
-impl StudyTables {
-    pub(crate) fn of(study: &Study, spec: &SystemSpec, data: DataSet) -> Self {
+impl<'a> StudyTables<'a> {
+    pub(crate) fn of(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
         Self {
             product: spec.product,
             engine: spec.engine,
             id_key: study.id_key,
+            form: &study.table_form,
             data,
             seed: study.seed,
             kind: match study.own() {
@@ -96,7 +98,7 @@ impl StudyTables {
         is_ours: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
-        let Self { product, engine, id_key, data, seed, kind } = *self;
+        let Self { product, engine, id_key, form, data, seed, kind } = *self;
         match kind {
             Kind::Sbtest => {}
             Kind::Own(data) => {
@@ -105,7 +107,7 @@ impl StudyTables {
             }
             Kind::Queue => return Ok(LoadReport::default()),
         }
-        let tables = Tables { product, engine, id_key, data, seed };
+        let tables = Tables { product, engine, id_key, form: form.clone(), data, seed };
         let report = assay_load::fill(options, &tables, progress)?;
         check_content(&format!("`{name}`"), &self.content(options)?, &report)?;
         Ok(report)
@@ -125,7 +127,8 @@ impl StudyTables {
         match self.kind {
             Kind::Own(own) => assay_load::fill_own_cache(options, self.product, own)?,
             Kind::Sbtest => {
-                assay_load::fill_cache(options, self.product, self.id_key, self.data)?;
+                let Self { product, id_key, form, data, .. } = *self;
+                assay_load::fill_cache(options, product, id_key, form, data)?;
             }
             Kind::Queue => {}
         }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport};
 use assay_model::{
     CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
-    StartFrom, StatementMode, Study, System, Test, TestSet, counted, thousands,
+    StartFrom, StatementMode, Study, System, TableForm, Test, TestSet, counted, thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_study::{Phase, mean_rate};
@@ -40,6 +40,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two looks at whether another assay has made a template.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The aging test that needs a server which numbers the rows.
+const NUMBERED_BY_SERVER: &str = "insert";
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
@@ -342,11 +345,24 @@ impl Maker<'_> {
 
     /// What decides what the tables hold besides their number and size: the user's tables, or the aging tests.
     fn content_key(&self) -> Result<String> {
-        let aging = || aging_tests().map(|test| test.digest.clone()).collect::<Vec<_>>().join(" ");
-        Ok(self.tables().content_key()?.unwrap_or_else(aging))
+        if let Some(key) = self.tables().content_key()? {
+            return Ok(key);
+        }
+        let mut key: Vec<String> = self.aging_tests().map(|test| test.digest.clone()).collect();
+        let form = &self.study.table_form;
+        if *form != TableForm::default() {
+            key.push(serde_json::to_string(form)?);
+        }
+        Ok(key.join(" "))
     }
 
-    fn tables(&self) -> StudyTables {
+    /// The aging tests that the tables allow.
+    fn aging_tests(&self) -> impl Iterator<Item = Test> + use<> {
+        let auto_inc = self.study.table_form.auto_inc;
+        aging_tests().filter(move |test| auto_inc || test.name() != NUMBERED_BY_SERVER)
+    }
+
+    fn tables(&self) -> StudyTables<'_> {
         StudyTables::of(self.study, &self.participant.system.spec, self.data)
     }
 
@@ -497,7 +513,7 @@ impl Maker<'_> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
-        for test in aging_tests() {
+        for test in self.aging_tests() {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
             rates.insert(test.name.clone(), self.age_with(test, server)?);
