@@ -22,8 +22,7 @@ use crate::{paths, study, study_id, workload};
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     check(&args.output, None, &args.ledger)?;
     let record = found(&args.ledger, args.study.as_deref())?;
-    let is_measured = |it: &StudyRecord| study::is_measured(&it.study.id, &it.systems);
-    let running = !record.finished && is_measured(&record);
+    let running = !record.finished && study::is_measured(&record);
     write(&StudyRecord { running, ..record }, &args.output)
 }
 

@@ -184,6 +184,11 @@ fn an_interrupted_study_goes_on() {
     assert!(place.slices() > before);
     let cells = resumed["cells"].as_array().unwrap();
     assert!(cells.iter().all(|cell| cell["errors"] == 0), "{cells:#?}");
+    // A finished study is still known to be the user's own.
+    let slices = place.slices();
+    let more = ["resume", "latest", "--more", "10s", "--offline", "--format", "json"];
+    json(place.run_to_end(&more));
+    assert!(place.slices() > slices);
     place.assert_nothing_left();
 }
 

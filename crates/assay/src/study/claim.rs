@@ -1,7 +1,8 @@
 //! What this user's assay knows of studies outside of their ledger: which it began itself, which are being measured.
 //!
-//! One file per unfinished study among the user's own state, locked while the study is measured. Its name is a digest
-//! of the study and of what it names, so that no ledger can claim a study of the user's with other systems.
+//! One file per study among the user's own state, locked while the study is measured. Its name is a digest of the study
+//! and of what it names, so that no ledger can claim a study of the user's with other systems or statements. The file
+//! goes when the study is finished, unless only the user can vouch for what the study names: it may get more time.
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Hint, Origin, StudySummary, System};
+use assay_model::{Hint, Origin, StudyRecord, StudySummary};
 use assay_servers::is_at;
 use fs_err as fs;
 
@@ -21,6 +22,8 @@ use crate::systems::key;
 pub(crate) struct Claim {
     file: File,
     path: PathBuf,
+    /// Whether the study cannot go on without it.
+    is_needed: bool,
 }
 
 /// Another assay measures the study.
@@ -40,11 +43,11 @@ impl Hint for StillMeasured {
 impl Claim {
     /// Notes that a study is measured. Without a place for the note it is measured all the same, but not resumed where
     /// that would take the ledger's word.
-    pub(crate) fn begin(study: &str, systems: &[System]) -> Option<Self> {
-        let made = path(study, systems).and_then(|path| Self::locked(study, path, true));
+    pub(crate) fn begin(record: &StudyRecord) -> Option<Self> {
+        let made = path(record).and_then(|path| Self::locked(record, path, true));
         made.unwrap_or_else(|error| {
-            let is_needed = systems.iter().any(|it| !matches!(it.spec.origin, Origin::Version(_)));
-            let level = if is_needed { log::Level::Warn } else { log::Level::Info };
+            let level = if is_needed(record) { log::Level::Warn } else { log::Level::Info };
+            let study = &record.study.id;
             log::log!(level, "cannot record that study `{study}` was started here: {error:#}");
             None
         })
@@ -54,11 +57,11 @@ impl Claim {
     ///
     /// # Errors
     /// [`StillMeasured`].
-    pub(crate) fn again(study: &str, systems: &[System]) -> Result<Option<Self>> {
-        Self::locked(study, path(study, systems)?, false)
+    pub(crate) fn again(record: &StudyRecord) -> Result<Option<Self>> {
+        Self::locked(record, path(record)?, false)
     }
 
-    fn locked(study: &str, path: PathBuf, create: bool) -> Result<Option<Self>> {
+    fn locked(record: &StudyRecord, path: PathBuf, create: bool) -> Result<Option<Self>> {
         if create && let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
@@ -70,12 +73,12 @@ impl Claim {
         match file.try_lock() {
             Ok(()) if is_at(&file, &path)? => {}
             // It was removed before it was locked, and keeps nobody out.
-            Ok(()) => return Self::locked(study, path, create),
+            Ok(()) => return Self::locked(record, path, create),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let read = file.take(20).read_to_string(&mut text);
                 let pid = read.ok().and_then(|_| text.trim().parse().ok());
-                return Err(StillMeasured { study: study.to_owned(), pid }.into());
+                return Err(StillMeasured { study: record.study.id.clone(), pid }.into());
             }
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("cannot lock `{}`", path.display()));
@@ -84,11 +87,18 @@ impl Claim {
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        Ok(Some(Self { file, path }))
+        Ok(Some(Self { file, path, is_needed: is_needed(record) }))
     }
 
-    /// The study has run to its end: there is nothing left to claim.
+    /// The study has run to its end. It may still get more time, for which its file is kept where it is needed.
     pub(crate) fn end(self) {
+        if !self.is_needed {
+            self.withdraw();
+        }
+    }
+
+    /// There is no such study any more.
+    pub(crate) fn withdraw(self) {
         // One that was removed may have been followed by another assay's.
         let removed = is_at(&self.file, &self.path)
             .and_then(|is_ours| if is_ours { fs::remove_file(&self.path) } else { Ok(()) });
@@ -107,15 +117,22 @@ pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<St
     }
     let unfinished = studies.iter().filter(|study| !study.finished);
     let ids = unfinished.map(|study| &study.id).filter(|id| {
-        let record = ledger.read(id);
-        record.is_ok_and(|it| is_measured(id, &it.systems))
+        ledger.read(id).is_ok_and(|record| is_measured(&record))
     });
     ids.cloned().collect()
 }
 
 /// Whether an assay of this user measures the study.
-pub(crate) fn is_measured(study: &str, systems: &[System]) -> bool {
-    path(study, systems).is_ok_and(|path| is_held(&path))
+pub(crate) fn is_measured(record: &StudyRecord) -> bool {
+    path(record).is_ok_and(|path| is_held(&path))
+}
+
+/// Whether the study names what only the user can vouch for.
+fn is_needed(record: &StudyRecord) -> bool {
+    let is_elsewhere = |origin: &Origin| !matches!(origin, Origin::Version(_));
+    record.systems.iter().any(|it| is_elsewhere(&it.spec.origin))
+        || record.study.own().is_some()
+        || !record.study.table_form.create_table_options.is_empty()
 }
 
 fn is_any_held() -> bool {
@@ -133,9 +150,20 @@ fn directory() -> Result<PathBuf> {
     Ok(paths::state_dir()?.join("studies"))
 }
 
-fn path(study: &str, systems: &[System]) -> Result<PathBuf> {
-    let specs = systems.iter().map(|system| serde_json::to_string(&system.spec));
-    let specs = specs.collect::<Result<Vec<_>, _>>()?;
-    let parts: Vec<&str> = std::iter::once(study).chain(specs.iter().map(String::as_str)).collect();
+fn path(record: &StudyRecord) -> Result<PathBuf> {
+    let study = &record.study;
+    let mut parts = vec![study.id.clone()];
+    for system in &record.systems {
+        parts.push(serde_json::to_string(&system.spec)?);
+    }
+    if let Some(own) = study.own() {
+        parts.push(serde_json::to_string(own)?);
+        // Definitions hold the statements.
+        for cell in &study.cells {
+            parts.push(serde_json::to_string(cell.id.test.definition())?);
+        }
+    }
+    parts.push(study.table_form.create_table_options.clone());
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     Ok(directory()?.join(key(&parts)))
 }

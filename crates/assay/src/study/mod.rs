@@ -55,7 +55,7 @@ pub(crate) fn run(plan: Plan, env: &Environment, ledger: &mut Ledger) -> Result<
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let host = host(doctor, env).map_err(unnamed)?;
     let mut recorder = Recorder::begin(ledger, plan.study, host, &participants).map_err(unnamed)?;
-    let claim = Claim::begin(recorder.id(), &recorder.record().systems);
+    let claim = Claim::begin(recorder.record());
     finish(&participants, env, &mut recorder, claim)
 }
 
@@ -71,10 +71,10 @@ pub(crate) fn resume(
     let unnamed = |error| Stopped { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&begun, more_s).map_err(|error| unnamed(error.into()))?;
-    let claim = Claim::again(id, &begun.systems).map_err(unnamed)?;
+    let claim = Claim::again(&begun).map_err(unnamed)?;
     trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
     trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
-    let claim = claim.or_else(|| Claim::begin(id, &begun.systems));
+    let claim = claim.or_else(|| Claim::begin(&begun));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
@@ -131,7 +131,7 @@ fn finish(
             // Going on would fail again: the same command, with what is mended, begins anew.
             let is_withdrawn = env.interrupt.check().is_ok() && recorder.withdraw();
             if is_withdrawn {
-                claim.into_iter().for_each(Claim::end);
+                claim.into_iter().for_each(Claim::withdraw);
             }
             Err(Stopped { study: (!is_withdrawn).then_some(id), error })
         }
