@@ -34,6 +34,9 @@ pub enum Error {
         /// The nearest test name, or what to do instead.
         hint: Option<String>,
     },
+    /// A script of sysbench whose statements are all left out.
+    #[error("these options leave `{0}` without statements")]
+    EmptyScript(&'static str),
     /// A glob that cannot be read.
     #[error("`{}` is not a pattern for tests: {why}", shortened(glob))]
     Glob {
@@ -242,7 +245,7 @@ impl Hint for Error {
                     .to_owned(),
             ],
             Self::TooFewSystems => {
-                vec!["for example `assay compare mariadb@10.11 mariadb@11.8`".to_owned()]
+                vec!["name both, for example `mariadb@10.11 mariadb@11.8`".to_owned()]
             }
             Self::NoSuchTest { hint, suite, .. } => {
                 let all = match suite {

@@ -22,7 +22,18 @@ pub(crate) fn script(word: &str) -> String {
 /// Whether the word is the name of a script of sysbench, with or without `.lua`.
 #[must_use]
 pub fn is_script(word: &str) -> bool {
-    OLTP_SCRIPTS.contains(&script(word).as_str())
+    named(word).is_some()
+}
+
+/// The script of that name, with or without `.lua`.
+pub(crate) fn named(word: &str) -> Option<&'static str> {
+    let script = script(word);
+    OLTP_SCRIPTS.into_iter().find(|name| *name == script)
+}
+
+/// The script that does the same work as a test.
+pub(crate) fn script_of_test(test: &str) -> Option<&'static str> {
+    SCRIPTS.into_iter().find(|(_, name)| *name == test).map(|(script, _)| script)
 }
 
 /// The test that does the same work as a script of sysbench.

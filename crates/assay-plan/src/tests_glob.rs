@@ -63,21 +63,31 @@ fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
     if length > LENGTH_MAX {
         return Err(format!("it has {length} characters, more than the limit of {LENGTH_MAX}"));
     }
-    let script = sysbench::script(text);
-    if tests.iter().any(|test| test.name == script) {
-        return glob::regex(&script);
+    if are_scripts(tests) {
+        return glob::regex(sysbench::named(text).unwrap_or(text));
     }
     glob::regex(sysbench::test_of_script(text).unwrap_or(text))
 }
 
+/// Whether these tests are sysbench's scripts.
+fn are_scripts(tests: &[Test]) -> bool {
+    tests.first().is_some_and(|test| sysbench::is_script(test.name()))
+}
+
 fn no_such_test(text: &str, tests: &[Test]) -> Error {
+    if are_scripts(tests) {
+        return no_such_script(text, tests);
+    }
     let glob = sysbench::test_of_script(text).unwrap_or(text);
     let hint = sysbench::script_hint(glob).or_else(|| {
         // A mistyped name of a sysbench script is closest to another script, not to a test.
         let scripts =
             sysbench::scripts().filter(|(_, test)| tests.iter().any(|it| it.name() == *test));
         let scripts: Vec<_> = scripts.collect();
-        let word = glob.replace('-', "_");
+        let mut word = glob.replace('-', "_");
+        if sysbench::is_script(&format!("oltp_{word}")) {
+            word.insert_str(0, "oltp_");
+        }
         if word.starts_with("oltp_")
             && let Some(script) = nearest(word.as_str(), scripts.iter().map(|(script, _)| *script))
         {
@@ -89,15 +99,27 @@ fn no_such_test(text: &str, tests: &[Test]) -> Error {
     });
     let suite = match tests.first() {
         Some(test) if test.own().is_some() => SearchedTests::Own,
-        Some(test) if sysbench::is_script(test.name()) => SearchedTests::Oltp,
         _ => SearchedTests::Set,
     };
     Error::NoSuchTest { glob: glob.to_owned(), count: tests.len(), suite, hint }
 }
 
+/// Options may leave a script without statements, and then it is none of the tests.
+fn no_such_script(text: &str, tests: &[Test]) -> Error {
+    if let Some(script) = sysbench::named(text) {
+        return Error::EmptyScript(script);
+    }
+    let near = || nearest(sysbench::script(text).as_str(), tests.iter().map(|test| test.name()));
+    let meant = sysbench::script_of_test(text).or_else(near);
+    let hint = meant.map(|script| format!("did you mean `{script}`"));
+    let suite = SearchedTests::Oltp;
+    Error::NoSuchTest { glob: text.to_owned(), count: tests.len(), suite, hint }
+}
+
 #[cfg(test)]
 mod tests {
-    use assay_model::Hint as _;
+    use assay_model::{Hint as _, OltpOptions};
+    use assay_workloads::oltp_tests;
 
     use super::*;
 
@@ -152,8 +174,22 @@ mod tests {
         assert_eq!(names, ["read-only_range=100", "point-query"]);
         let error = select_tests(TestSet::Set32, &["oltp_point_selct".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("`point-query`"), "{:?}", error.hints());
+        let error = select_tests(TestSet::Set32, &["read_only".to_owned()]).unwrap_err();
+        assert!(error.hints()[0].contains("sysbench's `oltp_read_only`"), "{:?}", error.hints());
         let error = select_tests(TestSet::Set32, &["bulk_insert".to_owned()]).unwrap_err();
         assert!(error.hints()[0].contains("--suite oltp"), "{error}");
         assert!(matches!(select_tests(TestSet::Set32, &["[".to_owned()]), Err(Error::Glob { .. })));
+    }
+
+    #[test]
+    fn a_script_that_is_missing_is_explained() {
+        let options = OltpOptions { point_selects: 0, range_selects: false, ..Default::default() };
+        let refused = |glob: &str| select_of(oltp_tests(&options), &[glob.to_owned()]).unwrap_err();
+        assert_eq!(refused("oltp-read-only.lua"), Error::EmptyScript("oltp_read_only"));
+        for (glob, meant) in
+            [("point-query", "oltp_point_select"), ("oltp_readwrite", "oltp_read_write")]
+        {
+            assert_eq!(refused(glob).hints()[0], format!("did you mean `{meant}`"));
+        }
     }
 }

@@ -41,7 +41,8 @@ pub(crate) struct InsertBench {
     rows: Vec<u32>,
 
     /// Number of clients, each with a table of its own [default: 1]
-    #[arg(long, value_name = "N", value_parser = parse_number, allow_negative_numbers = true)]
+    #[arg(long, visible_alias = "threads", value_name = "N", value_parser = parse_number)]
+    #[arg(allow_negative_numbers = true)]
     clients: Option<u32>,
 
     /// Duration of each query step, seconds [default: by preset]

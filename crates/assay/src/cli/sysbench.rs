@@ -19,13 +19,40 @@ pub(crate) fn dashed(word: OsString) -> OsString {
     }
 }
 
-/// Advice for an option that a command does not have; `usage` is the usage of the command.
+/// Advice for the duration and the parts of the Insert Benchmark.
+const STEPS: &str = "the Insert Benchmark always has the same steps, in the same order; `--preset`, `--rows` and \
+                     `--query-seconds` say how long they take";
+
+/// Advice for the storage engine.
+const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is part of a system, such as \
+                      `mariadb@10.11/rocksdb`";
+
+/// Advice for sysbench's histogram.
+const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response time, \
+                         and `--percentile` chooses the one in the lines of `--report-interval`";
+
+/// Advice for sysbench's commands.
+const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assay bench URL --test oltp_read_write` \
+                        runs a script";
+
+/// Advice for a word or an option that a command does not have; `usage` is the usage of the command.
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
-    let name = option.split('=').next()?.strip_prefix("--")?.replace('_', "-");
-    Some(match name.as_str() {
+    let is_of = |command: &str| usage.contains(command);
+    let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
+        let is_of_sysbench = ["assay bench", "assay load"].into_iter().any(is_of);
+        return (is_of_sysbench && !option.starts_with('-')).then_some(COMMANDS);
+    };
+    Some(match name.replace('_', "-").as_str() {
+        "budget" | "time" | "tests" | "suite" | "set" | "table-size" | "tables"
+            if is_of("assay insert-bench") =>
+        {
+            STEPS
+        }
+        "mysql-storage-engine" => ENGINE,
+        "histogram" => HISTOGRAM,
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
-        "all" if usage.contains("assay server stop") => ALL,
+        "all" if is_of("assay server stop") => ALL,
         it if it.starts_with("mysql-") || it.starts_with("pgsql-") => SERVER,
         _ => return None,
     })
@@ -46,6 +73,8 @@ pub(crate) fn subcommand_hint(word: &str) -> Option<&'static str> {
     Some(match word {
         "list" | "ls" => LISTS,
         "status" | "ps" => SERVERS,
+        "prepare" | "cleanup" | "sysbench" => COMMANDS,
+        script if assay_plan::is_script(script) => COMMANDS,
         _ => return None,
     })
 }
@@ -74,5 +103,10 @@ mod tests {
         assert_eq!(subcommand_hint("ls"), Some(LISTS));
         assert_eq!(subcommand_hint("status"), Some(SERVERS));
         assert_eq!(compare("-e"), None);
+        assert_eq!(compare("run"), None);
+        assert_eq!(option_hint("oltp_read_only", "Usage: assay bench <URL>"), Some(COMMANDS));
+        assert_eq!(option_hint("--mysql_storage_engine=x", "Usage: assay load"), Some(ENGINE));
+        assert_eq!(option_hint("--time", "Usage: assay insert-bench"), Some(STEPS));
+        assert_eq!(subcommand_hint("oltp_read_write.lua"), Some(COMMANDS));
     }
 }

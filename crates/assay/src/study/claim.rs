@@ -116,9 +116,9 @@ pub(crate) fn measured(ledger: &Ledger, studies: &[StudySummary]) -> BTreeSet<St
         return BTreeSet::new();
     }
     let unfinished = studies.iter().filter(|study| !study.finished);
-    let ids = unfinished.map(|study| &study.id).filter(|id| {
-        ledger.read(id).is_ok_and(|record| is_measured(&record))
-    });
+    let ids = unfinished
+        .map(|study| &study.id)
+        .filter(|id| ledger.read(id).is_ok_and(|record| is_measured(&record)));
     ids.cloned().collect()
 }
 
