@@ -255,6 +255,9 @@ pub(crate) const TOO_MANY_CONNECTIONS: [u32; 2] = [1040, sqlstate("53300")];
 /// MySQL's code for too many prepared statements.
 const TOO_MANY_PREPARED: u32 = 1461;
 
+/// MySQL and MariaDB: another row has this key.
+const DUPLICATE_KEY: u32 = 1062;
+
 /// The code of a valid SQL state.
 pub(crate) const fn sqlstate(state: &str) -> u32 {
     match code_of_state(state) {
@@ -299,7 +302,8 @@ impl Hint for Error {
                 "check whether rows are dropped because of a key, as with `INSERT IGNORE`, or added by a trigger"
             }
             (Self::WrongContent { .. }, _) => {
-                "load the tables again with `assay load` and the same seed: tests that write change them"
+                "load the tables again with `assay load`: tests that write change them; if they were loaded with \
+                 another seed, give it with `--seed`"
             }
             (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => {
                 "run the statement by hand: either the server is wrong, or its tables do not come from `assay load` \
@@ -308,6 +312,10 @@ impl Hint for Error {
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
             (Self::Referenced { .. }, _) => {
                 "drop the foreign key or the view, or name another database in the URL"
+            }
+            (_, Some(DUPLICATE_KEY)) => {
+                "two clients replaced the same row, which happens on small tables and with skewed distributions: use \
+                 more rows; `assay bench --ignore-errors 1213,1020,1205,1062` starts such events again"
             }
             (_, Some(code)) if NO_SUCH_TABLE.contains(&code) => "create and fill the tables first",
             (_, Some(code)) if TOO_MANY_CONNECTIONS.contains(&code) => {

@@ -103,7 +103,15 @@ fn partitions(
     };
     let count = in_range("--partitions", count, &PARTITIONS)?;
     let of_table = if bench.shared_table { inserted * u64::from(clients) } else { inserted };
-    let rows = bench.partition_rows.map_or(of_table / u64::from(count), u64::from).max(1);
+    let rows = match bench.partition_rows {
+        Some(0) => {
+            let why = "it must be at least 1".to_owned();
+            let (option, value) = ("--partition-rows", "0".to_owned());
+            return Err(Error::OutOfRange { option, value, why });
+        }
+        Some(rows) => u64::from(rows),
+        None => (of_table / u64::from(count)).max(1),
+    };
     Ok(Some(Partitions { count, rows }))
 }
 

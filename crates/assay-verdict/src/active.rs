@@ -19,11 +19,22 @@ pub struct ActiveSecond {
     pub latency: Option<Latency>,
 }
 
-/// The seconds of a cell of a system, in order. Slices in machine trouble are left out. Each block has fresh instances.
+/// The seconds of a cell of a system, in order. Slices in machine trouble are left out, unless the cell `is_disturbed`,
+/// so that verdicts use them. Each block has fresh instances.
 #[must_use]
-pub fn active_seconds(record: &StudyRecord, cell: CellId, system: usize) -> Vec<ActiveSecond> {
+pub fn active_seconds(
+    record: &StudyRecord,
+    cell: CellId,
+    system: usize,
+    is_disturbed: bool,
+) -> Vec<ActiveSecond> {
     let is_wanted = |slice: &&Slice| {
-        (slice.cell, slice.system) == (cell, system) && Sample::of(slice).fitness == Fitness::Good
+        let is_used = match Sample::of(slice).fitness {
+            Fitness::Good => true,
+            Fitness::Troubled => is_disturbed,
+            Fitness::Missed | Fitness::Mistimed | Fitness::Failed => false,
+        };
+        is_used && (slice.cell, slice.system) == (cell, system)
     };
     let mut slices: Vec<&Slice> = record.slices_that_count().filter(is_wanted).collect();
     slices.sort_by_key(|slice| (slice.block, slice.round));

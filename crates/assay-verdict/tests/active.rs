@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each file of tests uses a part")]
 mod common;
 
-use assay_model::{Preset, Slice, WorkCounters};
+use assay_model::{Preset, Slice, SliceOutcome, WorkCounters};
 use assay_verdict::active_seconds;
 use common::{empty, slice};
 
@@ -22,7 +22,7 @@ fn slices_add_up_to_seconds() {
     };
     let mut seconds_of = |ms: &[u64]| {
         record.slices = ms.iter().copied().zip(0..).map(of).collect();
-        let found = active_seconds(&record, cell, 0);
+        let found = active_seconds(&record, cell, 0, false);
         found.iter().map(|it| (it.seconds, it.events, it.queries)).collect::<Vec<_>>()
     };
     assert_eq!(seconds_of(&[400, 400, 400, 900, 200]), [(1.2, 30, 60), (1.1, 20, 40)]);
@@ -30,4 +30,7 @@ fn slices_add_up_to_seconds() {
     assert_eq!(seconds_of(&[400, 600, 300, 100]), [(1.4, 40, 80)]);
     assert_eq!(seconds_of(&[400, 100]), [(0.5, 20, 40)]);
     assert_eq!(seconds_of(&[]), []);
+    record.slices = vec![Slice { outcome: SliceOutcome::Troubled, ..of((600, 0)) }];
+    let count = |is_disturbed| active_seconds(&record, cell, 0, is_disturbed).len();
+    assert_eq!([count(false), count(true)], [0, 1]);
 }

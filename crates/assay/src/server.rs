@@ -199,7 +199,7 @@ fn in_words(it: &KeptServer, commands: &[String]) -> String {
         it.name,
         it.system,
         it.version,
-        it.url,
+        shell_quoted(&it.url),
         commands.join("\n          or: "),
         it.name
     )

@@ -38,7 +38,7 @@ pub(crate) fn courses<'a>(record: &'a StudyRecord, judgement: &Judgement) -> Vec
 
 fn course<'a>(record: &'a StudyRecord, judged: &CellJudgement) -> CourseRow<'a> {
     let setup = judged.cell.setup;
-    let seconds = active_seconds(record, judged.cell, judged.system);
+    let seconds = active_seconds(record, judged.cell, judged.system, judged.is_disturbed);
     CourseRow {
         test: judged.cell.test.name(),
         clients: setup.clients,

@@ -1,9 +1,11 @@
 //! The conditions of the measurement: machine, systems, study, data, audit and events.
 
 use assay_model::{
-    AuditClass, DataContent, Experiment, Host, IdKey, Preset, Setup, StartFrom, StatementMode,
-    StudyRecord, counted, may_equal,
+    AuditClass, DataContent, Experiment, Host, IdKey, Instance, Origin, Preset, Setup, StartFrom,
+    StatementMode, StudyRecord, counted, may_equal,
 };
+
+use assay_verdict::threshold;
 
 use super::findings::{self, TopicFindings};
 use super::study::JudgedStudy;
@@ -123,12 +125,21 @@ impl<'a> Conditions<'a> {
             pauses: pauses(record),
             data: data(study),
             slices: trouble::slices(record, judgement),
-            servers_started: record.instances.len(),
+            servers_started: servers_started(record),
             retried_errors: judgement.cells.iter().map(|cell| cell.errors).sum(),
             audit: audit(study),
             events: events.collect(),
         }
     }
+}
+
+/// Instances that assay started: not those of servers that ran already.
+fn servers_started(record: &StudyRecord) -> usize {
+    let is_ours = |instance: &&Instance| {
+        let system = record.systems.get(instance.system);
+        system.is_some_and(|it| !matches!(it.spec.origin, Origin::Url(_)))
+    };
+    record.instances.iter().filter(is_ours).count()
 }
 
 fn machine(host: &Host) -> Machine {
@@ -179,7 +190,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         table_form: study.table_form.in_words(),
         placements: placements.join(" and "),
         seed: study.seed,
-        threshold: share(study.threshold),
+        threshold: share(threshold(study)),
         workload_version: study.workload_version,
         assay_version: &study.assay_version,
         started: rfc3339(study.started_ms),

@@ -134,11 +134,20 @@ impl Figure {
     pub(crate) fn text(self, cell: &CellJudgement) -> String {
         match self {
             Self::CpuRatio => Ratio(cell.cpu_ratio).value_with_interval(),
-            Self::Slices if cell.troubled > 0 => format!("{} + {}", cell.slices, cell.troubled),
+            Self::Slices if cell.troubled > 0 => {
+                // Those of a disturbed cell are judged, and counted among the others.
+                let judged = if cell.is_disturbed { cell.troubled } else { 0 };
+                format!("{} + {}", cell.slices.saturating_sub(judged), cell.troubled)
+            }
             Self::Slices => cell.slices.to_string(),
             Self::Blocks => cell.blocks.to_string(),
             Self::Errors => thousands(cell.errors as f64),
-            Self::Detectable => cell.detectable.map_or_else(|| NONE.to_owned(), share),
+            Self::Detectable => match cell.detectable {
+                // A larger number would be of no use.
+                Some(1.0..) => "> × 2".to_owned(),
+                Some(effect) => share(effect),
+                None => NONE.to_owned(),
+            },
             Self::BeyondThreshold => {
                 beyond_threshold(cell).map_or_else(|| NONE.to_owned(), confidence)
             }

@@ -6,6 +6,9 @@ use super::drawing::{self, Chart, Values};
 use super::study::JudgedStudy;
 use crate::number::figure;
 
+/// Nanoseconds in a second.
+const SECOND_NS: u64 = 1_000_000_000;
+
 /// The charts of one step.
 pub(crate) struct StepCharts<'a> {
     pub(crate) step: &'a str,
@@ -43,10 +46,13 @@ fn chart(study: &JudgedStudy, cell: CellId, quantity: &Quantity) -> Option<Chart
             (slice.system, slice.cell) == (system, cell)
                 && !matches!(slice.outcome, SliceOutcome::Failed(_))
         };
-        let first = slices.filter(is_wanted).min_by_key(|slice| (slice.block, slice.round))?.id();
+        let slice = slices.filter(is_wanted).min_by_key(|slice| (slice.block, slice.round))?;
+        let first = slice.id();
         let series = study.record.series.iter().filter(|(slice, _)| *slice == first);
         let series = series.filter(|(_, series)| series.name.starts_with(prefix));
-        let all = series.fold(Vec::new(), |all, (_, series)| joined(all, series, join));
+        let mut all = series.fold(Vec::new(), |all, (_, series)| joined(all, series, join));
+        // A part of a second at the end would look like a stall.
+        all.truncate((slice.work.elapsed_ns / SECOND_NS) as usize);
         (all.len() > 2).then_some(all)
     };
     let all: Vec<(usize, Vec<u64>)> = (0..study.record.systems.len())

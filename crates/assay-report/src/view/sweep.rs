@@ -217,9 +217,12 @@ fn curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
 
 /// The course of a cell: transactions and the longest response time, by second.
 fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
-    let courses: Vec<Vec<ActiveSecond>> = (0..study.record.systems.len())
-        .map(|system| active_seconds(study.record, cell, system))
-        .collect();
+    let course = |system| {
+        let judged = study.judgement.cell(cell, system);
+        let is_disturbed = judged.is_some_and(|it| it.is_disturbed);
+        active_seconds(study.record, cell, system, is_disturbed)
+    };
+    let courses: Vec<Vec<ActiveSecond>> = (0..study.record.systems.len()).map(course).collect();
     let seconds = courses.iter().map(Vec::len).max().unwrap_or(0);
     if seconds < SECONDS_MIN {
         return Vec::new();

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use assay_model::{StudyRecord, Verdict, counted};
-use assay_verdict::{CellJudgement, Doubt, threshold};
+use assay_model::{Experiment, StudyRecord, Verdict, counted};
+use assay_verdict::{BLOCKS_MIN, CellJudgement, Doubt, threshold};
 
 use super::study::JudgedStudy;
 use crate::number::share;
@@ -82,7 +82,14 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         Reason::Smoke => format!(
             "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
         ),
-        Reason::SinglePair => "the uncertainty of a single measurement is unknown".to_owned(),
+        Reason::SinglePair => match record.study.experiment {
+            Experiment::Stepwise => format!(
+                "the uncertainty of a single measurement is unknown: repeat it (`--repeats {BLOCKS_MIN}`)"
+            ),
+            Experiment::Interleaved | Experiment::Sequential => {
+                "the uncertainty of a single measurement is unknown".to_owned()
+            }
+        },
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
 }

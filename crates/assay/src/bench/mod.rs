@@ -89,6 +89,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
         let check = Check { product: url.product, tests: &[test], data, seed: args.seed };
         let mut loaded = LoadedData::new(args.seed, data);
         assay_load::check_loaded(&options, &check, &mut loaded)?;
+        progress.done("the tables", &format!("hold what was loaded with seed {}", args.seed));
     }
     let setup = Setup { clients: args.clients, tables: data.tables, rows: data.rows };
     let statements = if args.is_text() { StatementMode::Text } else { StatementMode::Prepared };
@@ -202,15 +203,15 @@ fn interval(
 
 /// The requested test: from a workload file, a sysbench script, or a microbenchmark.
 fn test(args: &Bench) -> Result<Test> {
-    let (name, options) = (&args.test, args.oltp.options());
+    let (name, options) = (args.test.as_deref(), args.oltp.options());
+    let is_script = args.workload.is_none() && name.is_some_and(assay_plan::is_script);
     let suite = match &args.workload {
         Some(file) => workload::read(file)?.tests,
-        None if assay_plan::is_script(name) => assay_workloads::oltp_tests(&options),
+        None if is_script => assay_workloads::oltp_tests(&options),
         None => assay_workloads::tests_of(TestSet::Set47),
     };
-    if options != OltpOptions::default()
-        && (args.workload.is_some() || !assay_plan::is_script(name))
-    {
+    if options != OltpOptions::default() && !is_script {
+        let name = name.unwrap_or("a test of a workload");
         bail!(Advised::new(
             format!(
                 "options such as `--range-size` apply only to sysbench's scripts, and `{name}` is not one"
@@ -218,12 +219,14 @@ fn test(args: &Bench) -> Result<Test> {
             "name a script, such as `oltp_read_only`, or leave these options out",
         ));
     }
-    let found = assay_plan::select_of(suite, std::slice::from_ref(name))?;
+    let patterns: Vec<String> = name.map(str::to_owned).into_iter().collect();
+    let found = assay_plan::select_of(suite, &patterns)?;
     match found.as_slice() {
         [test] => Ok(*test),
         several => {
             let names: Vec<String> = several.iter().map(|test| format!("`{test}`")).collect();
-            anyhow::bail!("`{name}` matches several tests; name one: {}", names.join(", "))
+            let which = name.map_or("the workload has".to_owned(), |it| format!("`{it}` matches"));
+            anyhow::bail!("{which} several tests; name one with `--test`: {}", names.join(", "))
         }
     }
 }

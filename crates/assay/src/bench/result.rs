@@ -30,6 +30,9 @@ pub(super) struct Measured {
     clients: u32,
     tables: u32,
     rows_per_table: u32,
+    /// The tables in words.
+    #[serde(skip)]
+    data: String,
     seconds: f64,
     events: u64,
     queries: u64,
@@ -83,6 +86,13 @@ pub(super) fn measured(
         clients: setup.clients,
         tables: setup.tables,
         rows_per_table: setup.rows,
+        data: match test.own() {
+            Some(own) => {
+                let (rows, tables) = (own.rows(), own.tables.len() as u64);
+                format!("{} in {}", counted(rows, "row"), counted(tables, "table"))
+            }
+            None => format!("{} × {}", setup.tables, counted(setup.rows, "row")),
+        },
         seconds,
         events: work.events,
         queries,
@@ -117,15 +127,12 @@ pub(super) fn measured(
 
 /// A headline, then sysbench's figures under sysbench's names.
 pub(super) fn words(it: &Measured) -> String {
-    let Measured { clients, tables, rows_per_table, seconds, .. } = it;
+    let Measured { clients, data, seconds, .. } = it;
     let per_s = |count: u64| count as f64 / seconds;
     let plural = if *clients == 1 { "" } else { "s" };
     let headline = format!(
-        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {tables} × {}, {seconds:.1} s",
-        it.test,
-        it.qps,
-        it.tps,
-        counted(*rows_per_table, "row")
+        "{}: {:.0} queries/s, {:.0} events/s, {clients} client{plural}, {data}, {seconds:.1} s",
+        it.test, it.qps, it.tps,
     );
     let mut lines = vec![
         headline,

@@ -17,8 +17,8 @@ pub(crate) struct Bench {
     pub(crate) url: String,
 
     /// The test: a microbenchmark, such as `point-query`, or a script of sysbench, such as `oltp_read_only`
-    #[arg(long, value_name = "TEST")]
-    pub(crate) test: String,
+    #[arg(long, value_name = "TEST", required_unless_present = "workload")]
+    pub(crate) test: Option<String>,
 
     /// Run a test of your own workload: a workload file, TOML, or a pgbench script
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tables", "rows"])]

@@ -28,8 +28,8 @@ const ENGINE: &str = "`assay load` has `--engine`; in a study, the engine is par
                       `mariadb@10.11/rocksdb`";
 
 /// Advice for sysbench's histogram.
-const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response time, \
-                         and `--percentile` chooses the one in the lines of `--report-interval`";
+const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \
+                         time; `--percentile` chooses the one in the lines of `--report-interval`";
 
 /// Advice for sysbench's commands.
 const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assay bench URL --test oltp_read_write` \

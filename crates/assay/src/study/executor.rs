@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_model::{DataSet, EventKind, PlannedCell, Slice, SliceOutcome, Verdict, counted};
+use assay_model::{
+    DataSet, EventKind, Experiment, PlannedCell, Slice, SliceOutcome, Verdict, counted,
+};
 use assay_study::{Action, End, Executor, Outcome, write_events};
 use assay_wire::Connection;
 use assay_workloads::LoadedData;
@@ -153,7 +155,14 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     fn begin(&mut self, block: u32, cells: &[(usize, u32)], so_far: &[Verdict]) {
         self.tally = Tally::of(so_far);
         let budget_s = self.recorder.record().budget_s();
-        let left = minutes((budget_s - self.recorder.used_s()).max(0.0));
+        let left_s = (budget_s - self.recorder.used_s()).max(0.0);
+        let left = match self.recorder.study().experiment {
+            // Its budget is an estimate.
+            Experiment::Stepwise => String::new(),
+            Experiment::Interleaved | Experiment::Sequential => {
+                format!(", {} of the budget left", minutes(left_s))
+            }
+        };
         let known = self.tally.words();
         let gap = if known.is_empty() { "" } else { "; so far " };
         let rounds = cells.iter().map(|(_, rounds)| *rounds);
@@ -161,7 +170,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let each = counted(u64::from(most), "round");
         let each = if least == most { each } else { format!("{least} to {each}") };
         self.env.progress.begin(&format!(
-            "measuring block {} of {}: {}, {each} each, at most {left} left{gap}{known}",
+            "measuring block {} of {}: {}, {each} each{left}{gap}{known}",
             block + 1,
             self.recorder.record().blocks_max(),
             counted(cells.len() as u64, "test"),

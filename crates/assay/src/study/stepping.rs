@@ -113,6 +113,7 @@ impl StudyExecutor<'_, '_> {
         let stop = self.env.interrupt.stop();
         let target = step.per_second.map(|rate| f64::from(rate) * f64::from(clients));
         let label = format!("{}, {test}", self.name(slot.system));
+        self.tell_standing(&label);
         let run = session.run(&stop, &mut |done| {
             if told.elapsed() >= TELL_EVERY {
                 told = Clock::now();
