@@ -245,7 +245,7 @@ impl Hint for Error {
                     .to_owned(),
             ],
             Self::TooFewSystems => {
-                vec!["name both, for example `mariadb@10.11 mariadb@11.8`".to_owned()]
+                vec!["for example `mariadb@10.11 mariadb@11.8`".to_owned()]
             }
             Self::NoSuchTest { hint, suite, .. } => {
                 let all = match suite {
