@@ -153,10 +153,11 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, bo
             setups: fields.json("setups")?,
             experiment: fields.word("experiment")?,
             id_key: fields.word("id_key")?,
-            table_form: match fields.has("table_form")? {
-                true => fields.json("table_form")?,
-                false => TableForm::default(),
-            },
+            table_form: fields
+                .has("table_form")?
+                .then(|| fields.json::<TableForm>("table_form"))
+                .transpose()?
+                .unwrap_or_default(),
             statements: fields.word("statements")?,
             gate: fields.has("gate")?.then(|| fields.json("gate")).transpose()?,
             recipe: fields.get("recipe")?,

@@ -73,7 +73,7 @@ fn invalid_numbers_are_named() {
         ),
         (
             r#"study SET table_form = '{"create_table_options":"; DROP DATABASE x"}'"#,
-            "`study`, row `sample`: `create_table_options` must be part of one statement",
+            "`study`, row `sample`: `create_table_options` must be a part of one statement",
         ),
         ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
         ("slice SET written_ms = 9000000000000000000", "`run`, row "),

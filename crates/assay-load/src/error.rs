@@ -53,6 +53,11 @@ pub enum Error {
     /// Tables that neither assay nor sysbench made and whose rows a test would change, each with a description.
     #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
     OtherTables(Vec<String>),
+    /// The server does not number the rows of this table, as the test needs.
+    #[error(
+        "this test lets the server number the rows, but the server does not number those of `{0}`"
+    )]
+    NotNumbered(String),
     /// Tables with names of the workload's that no load of it has made.
     #[error("the database already has tables with these names, which no load of this workload made: {}", some_of(.0))]
     NotOurs(Vec<String>),
@@ -293,6 +298,10 @@ impl Hint for Error {
             (Self::OtherTables(_), _) => {
                 "name another database in the URL and fill it with `assay load`, or name a test that only reads"
             }
+            (Self::NotNumbered(_), _) => {
+                "if the tables were loaded with `--auto-inc=off`, give that option here as well; otherwise load them \
+                 again"
+            }
             (Self::NotOurs(_), _) => {
                 "name another database in the URL; `assay load URL --workload FILE --replace` drops these tables, with \
                  their contents"
@@ -314,8 +323,9 @@ impl Hint for Error {
                 "drop the foreign key or the view, or name another database in the URL"
             }
             (_, Some(DUPLICATE_KEY)) => {
-                "two clients replaced the same row, which happens on small tables and with skewed distributions: use \
-                 more rows; `assay bench --ignore-errors 1213,1020,1205,1062` starts such events again"
+                "if clients replace rows, two of them may have replaced the same one, which happens on small tables \
+                 and with skewed distributions: use more rows; `assay bench --ignore-errors 1213,1020,1205,1062` \
+                 starts such events again"
             }
             (_, Some(code)) if NO_SUCH_TABLE.contains(&code) => "create and fill the tables first",
             (_, Some(code)) if TOO_MANY_CONNECTIONS.contains(&code) => {

@@ -38,7 +38,7 @@ pub use queue::{
     QUEUE_CONNECTIONS, QueueProgress, QueueRun, QueueSession, QueueWork, create_queue_tables,
 };
 pub use session::{Finished, Session, Stretch, TurnWork, Work};
-pub use survey::{Survey, check_engine, numbers, survey};
+pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::latencies;
 pub use unfit::UnfitReason;
 pub use watchdog::RunMonitor;

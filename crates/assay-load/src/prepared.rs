@@ -54,19 +54,8 @@ impl PreparedConnection {
         })
     }
 
-    /// Prepares the tables for the client: creates its own one, if the program has one, replacing one that an earlier
-    /// run left. The first client removes the rows that an earlier run has added.
-    pub(crate) fn prepare_tables(&mut self, client: u32) -> Result<()> {
-        if client == 0 {
-            for sql in self.program.removals() {
-                let sent = self.wire.execute_text(sql.as_bytes());
-                sent.map_err(|error| Error::query(sql.as_bytes(), error))?;
-            }
-        }
-        self.create_scratch(client)
-    }
-
-    fn create_scratch(&mut self, client: u32) -> Result<()> {
+    /// Creates the client's own table, if the program has one, replacing one that an earlier run left.
+    pub(crate) fn create_scratch(&mut self, client: u32) -> Result<()> {
         let Some((name, columns)) = self.program.scratch(client) else { return Ok(()) };
         let there = format!("SELECT * FROM {name} LIMIT 0");
         match self.wire.query(&there) {

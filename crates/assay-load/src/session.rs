@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{Pacing, Product, Role, Setup, StatementMode, Test, WorkCounters};
-use assay_wire::ConnectOptions;
+use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::Program;
 
 use crate::bound::Bound;
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::live::{self, Gauge, IntervalLatencies, RunProgress};
 use crate::policy::ClientPolicy;
 use crate::run::{Part, Run};
+use crate::share::for_whole_tables;
 use crate::tally::{Tallies, Tally};
 use crate::watchdog::{Action, RunMonitor, Watchdog};
 use crate::worker::Worker;
@@ -96,6 +97,32 @@ struct Ended {
 /// A run may stall for this many times the timeout of its connections.
 const TIMEOUTS_PER_STALL: u32 = 10;
 
+/// Removes the rows that an earlier run has added, part by part: there may be millions of them.
+fn remove_added_rows(options: &ConnectOptions, program: &Program) -> Result<()> {
+    let mut tables = program.tables_to_clear().peekable();
+    if tables.peek().is_none() {
+        return Ok(());
+    }
+    let options = for_whole_tables(options);
+    let mut control =
+        Connection::connect(&options).map_err(|source| Error::Connect { client: 0, source })?;
+    for sql in tables.flat_map(removals) {
+        let removed = control.execute_text(sql.as_bytes());
+        removed.map_err(|error| Error::query(sql.as_bytes(), error))?;
+    }
+    Ok(())
+}
+
+/// The statements that remove the rows with negative ids. Ids are spread evenly over all of them.
+fn removals(table: String) -> impl Iterator<Item = String> {
+    const PARTS: i64 = 64;
+    const LENGTH: i64 = (1 << 31) / PARTS;
+    (1..=PARTS).map(move |part| {
+        let (low, high) = (-part * LENGTH, -(part - 1) * LENGTH - 1);
+        format!("DELETE FROM {table} WHERE id BETWEEN {low} AND {high}")
+    })
+}
+
 impl Session {
     /// Connects the clients of `work`, each in a thread of its own (confined to `cpu`, when
     /// given), and prepares their statements.
@@ -121,6 +148,7 @@ impl Session {
             return Err(Error::Roles(test.name()));
         };
         let program = Arc::new(Program::new(product, test, setup, statements));
+        remove_added_rows(options, &program)?;
         let policy = Arc::new(policy.clone());
         let gauge = || match policy.shows_latencies {
             true => Arc::new(Gauge::with_latencies()),

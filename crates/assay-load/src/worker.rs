@@ -86,7 +86,7 @@ impl Worker {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let client = Client::new(Arc::clone(&program), seed, number);
         let mut connection = PreparedConnection::open(&options, Arc::clone(&program), number)?;
-        connection.prepare_tables(number)?;
+        connection.create_scratch(number)?;
         let breaker = ConnectionBreaker(Arc::new(Mutex::new(connection.wire.breaker())));
         let event = EventBuf::default();
         let (counted, events) = ((0, 0), 0);

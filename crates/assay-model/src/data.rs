@@ -81,6 +81,10 @@ pub enum PgsqlVariant {
 /// Longest text after the columns in `CREATE TABLE`, bytes.
 const TABLE_OPTIONS_BYTES: usize = 1000;
 
+/// Words that the text must not have: another engine would be measured under the name of the system's own, and files
+/// in other places would stay when the server's own directory is removed.
+const REFUSED: [&str; 3] = ["engine", "directory", "tablespace"];
+
 impl Default for TableForm {
     fn default() -> Self {
         Self {
@@ -102,7 +106,17 @@ impl TableForm {
             return Err("must have at most 1,000 bytes");
         }
         if text.contains(';') || text.chars().any(char::is_control) {
-            return Err("must be part of one statement, without `;` and control characters");
+            return Err("must be a part of one statement, without `;` and control characters");
+        }
+        if !text.is_ascii() {
+            return Err("must be ASCII");
+        }
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let is_refused = |word: &str| REFUSED.iter().any(|it| word.eq_ignore_ascii_case(it));
+        if words.any(is_refused) {
+            return Err(
+                "must not name an engine, which a system or `--engine` names, nor a directory or tablespace",
+            );
         }
         Ok(())
     }
@@ -118,10 +132,10 @@ impl TableForm {
             parts.push("no index on k".to_owned());
         }
         if !self.create_table_options.is_empty() {
-            parts.push(format!("created with `{}`", self.create_table_options));
+            parts.push(format!("the options `{}`", self.create_table_options));
         }
         if self.pgsql_variant == PgsqlVariant::Redshift {
-            parts.push("for Redshift".to_owned());
+            parts.push("ids of Redshift".to_owned());
         }
         (!parts.is_empty()).then(|| parts.join(", "))
     }

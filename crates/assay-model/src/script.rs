@@ -85,8 +85,8 @@ pub enum Fill {
     InPart(u32),
     /// The text of this many rows `(n, n)`, where n counts the rows of the client from 1. Only where text is sent.
     Rows(u32),
-    /// An id that no row has: negative, different each time, and in no order. Clients remove the rows with negative ids
-    /// when they connect.
+    /// An id that no row has: negative, different each time, and in no order. Rows with negative ids are removed before
+    /// clients connect.
     Unused,
 }
 

@@ -156,6 +156,9 @@ pub enum Refusal {
     LeadsAway(String),
 }
 
+/// Advice for the value of a switch that stands alone.
+const ON_OFF: &str = "an option gets this value with `=`, as in `--auto-inc=off`";
+
 /// The reason why an address without a scheme is refused.
 pub(crate) const NO_SCHEME: &str = "it does not begin with `mysql://` or `postgres://`";
 
@@ -229,6 +232,9 @@ fn told(why: &Refusal) -> String {
 impl Hint for Error {
     fn hints(&self) -> Vec<String> {
         match self {
+            Self::SystemName { name, .. } if matches!(name.as_str(), "on" | "off") => {
+                vec![ON_OFF.to_owned()]
+            }
             Self::SystemName { hint: Some(hint), .. } => vec![hint.clone()],
             Self::SystemName { .. } => vec![
                 "a system is written `product@version`, for example `mariadb@10.11`".to_owned(),

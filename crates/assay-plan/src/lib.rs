@@ -42,7 +42,7 @@ pub use outlook::{
     Needs, ROUNDS_MIN, needed, outlook, overrun, round_s, smallest_change_in, start_s,
 };
 pub use participants::{Plan, PlannedSystem};
-pub use plan::{plan, plan_of};
+pub use plan::{check_variant, plan, plan_of};
 pub use request::{GateRequest, InsertBench, Request, SetupRequest, SystemRequest, THRESHOLD};
 pub use sequence::{Step, sequence};
 pub use size::{cache_mb, largest, log_mb};

@@ -111,7 +111,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
 fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
     let is_published = effort.experiment == Experiment::Sequential;
     let conflict = if request.suite == Suite::Micro && request.oltp != OltpOptions::default() {
-        "options such as `--range-size` need `--suite oltp`"
+        "options of sysbench's scripts, such as `--range-size` or `--auto-inc`, need `--suite oltp`"
     } else if request.suite == Suite::Oltp && is_published {
         "preset `published` runs only microbenchmarks"
     } else if request.check && is_published {
@@ -125,14 +125,23 @@ fn check_suite(request: &Request, effort: &Effort) -> Result<(), Error> {
 /// Refuses a text in `CREATE TABLE` that not all systems can understand.
 fn check_form(request: &Request, systems: &[PlannedSystem]) -> Result<(), Error> {
     let is_postgres = |it: &PlannedSystem| it.spec.product == Product::Postgres;
-    let (text, variant) = (&request.oltp.create_table_options, request.oltp.pgsql_variant);
+    let text = &request.oltp.create_table_options;
     if !text.is_empty() && systems.iter().any(is_postgres) && !systems.iter().all(is_postgres) {
         return Err(Error::Conflict(
             "`--create-table-options` is one text for all systems, but Postgres has other table options than MySQL and \
              MariaDB",
         ));
     }
-    if variant == PgsqlVariant::Redshift && !systems.iter().all(is_postgres) {
+    let mut products = systems.iter().map(|it| it.spec.product);
+    products.try_for_each(|product| check_variant(request.oltp.pgsql_variant, product))
+}
+
+/// Refuses a variant of Postgres for another product.
+///
+/// # Errors
+/// [`Error::Conflict`].
+pub fn check_variant(variant: PgsqlVariant, product: Product) -> Result<(), Error> {
+    if variant == PgsqlVariant::Redshift && product != Product::Postgres {
         return Err(Error::Conflict("`--pgsql-variant redshift` applies only to Postgres"));
     }
     Ok(())

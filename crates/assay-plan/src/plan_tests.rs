@@ -183,6 +183,28 @@ fn every_test_runs_at_all_client_counts_before_the_next() {
 }
 
 #[test]
+fn tables_in_a_form_that_not_all_systems_know_are_refused() {
+    let refused = |systems: [&str; 2], oltp| {
+        let request = Request {
+            suite: Suite::Oltp,
+            oltp,
+            ..Request::of_systems(&systems.map(str::to_owned))
+        };
+        plan(&request, MACHINE).map_err(|error| error.to_string()).err()
+    };
+    let text =
+        |text: &str| OltpOptions { create_table_options: text.to_owned(), ..Default::default() };
+    let both = refused(["mariadb@11.8", "postgres@16"], text("ROW_FORMAT=COMPACT")).unwrap();
+    assert!(both.contains("one text for all systems"), "{both}");
+    for systems in [["mariadb@11.8", "mysql@8.0"], ["postgres@16", "postgres@17"]] {
+        assert_eq!(refused(systems, text("COMMENT='x'")), None);
+    }
+    let redshift = OltpOptions { pgsql_variant: PgsqlVariant::Redshift, ..Default::default() };
+    assert!(refused(["mariadb@11.8", "postgres@16"], redshift.clone()).is_some());
+    assert_eq!(refused(["postgres@16", "postgres@17"], redshift), None);
+}
+
+#[test]
 fn refuses_invalid_requests() {
     for change in [
         (|r: &mut Request| r.systems.truncate(1)) as fn(&mut Request),

@@ -71,7 +71,7 @@ fn matcher(text: &str, tests: &[Test]) -> Result<Regex, String> {
 
 /// Whether these tests are sysbench's scripts.
 fn are_scripts(tests: &[Test]) -> bool {
-    tests.first().is_some_and(|test| sysbench::is_script(test.name()))
+    tests.first().is_some_and(|it| it.own().is_none() && sysbench::is_script(it.name()))
 }
 
 fn no_such_test(text: &str, tests: &[Test]) -> Error {

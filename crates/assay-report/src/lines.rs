@@ -1,6 +1,6 @@
 //! The conditions as lines of words, for formats that have no better form for them.
 
-use assay_model::{AuditClass, Experiment, IdKey, StatementMode, counted};
+use assay_model::{AuditClass, IdKey, StatementMode, counted};
 
 use crate::view::conditions::{Audit, Conditions, StudyFacts, SystemFacts};
 use crate::view::findings::{Topic, TopicFindings};
@@ -82,12 +82,9 @@ fn study(study: &StudyFacts) -> String {
         format!("workload version {}", study.workload_version),
         format!("assay {}", study.assay_version),
         format!("started {}", study.started.as_deref().unwrap_or("at an unknown time")),
-        match study.experiment {
-            // Its budget is an estimate.
-            Experiment::Stepwise => format!("took {}", study.took),
-            Experiment::Interleaved | Experiment::Sequential => {
-                format!("took {} of {}", study.took, study.budget)
-            }
+        match &study.budget {
+            Some(budget) => format!("took {} of {budget}", study.took),
+            None => format!("took {}", study.took),
         },
     ]);
     parts.join(", ")

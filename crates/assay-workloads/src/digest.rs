@@ -65,11 +65,9 @@ fn in_words(role: &Role) -> String {
 fn add_data(schema: &Schema, all: &mut Sha256) {
     match schema {
         Schema::Sbtest => {
+            let form = TableForm::default();
             for product in [Product::MySql, Product::Postgres] {
-                let tables = {
-                    let form = TableForm::default();
-                    create_table(product, Engine::InnoDb, IdKey::Primary, &form, 1)
-                };
+                let tables = create_table(product, Engine::InnoDb, IdKey::Primary, &form, 1);
                 all.update(tables.join("\n"));
             }
             for id in 1..=EXAMPLES {

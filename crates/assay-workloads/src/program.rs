@@ -105,11 +105,11 @@ impl Program {
         &self.statements
     }
 
-    /// The statements with which one client removes the rows that an earlier run has added with unused ids.
-    pub fn removals(&self) -> impl Iterator<Item = String> + use<> {
+    /// The tables to which it adds rows with unused ids. Before it runs, they must have none with a negative id.
+    pub fn tables_to_clear(&self) -> impl Iterator<Item = String> + use<> {
         let takes_ids = self.recipe.iter().any(|it| it.fill.contains(&Fill::Unused));
         let tables = if takes_ids { self.tables } else { 0 };
-        (1..=tables).map(|table| format!("DELETE FROM sbtest{table} WHERE id < 0"))
+        (1..=tables).map(|table| numbered("sbtest", table))
     }
 
     /// The table that client `number` creates when it connects: its name and the definitions of its columns.

@@ -469,6 +469,13 @@ pub(crate) fn insert_numbered() -> Step {
     }
 }
 
+/// Whether a test lets the server number the rows that it inserts.
+#[must_use]
+pub fn needs_numbering(test: Test) -> bool {
+    let numbered = insert_numbered();
+    test.roles.iter().any(|role| role.script.steps.contains(&numbered))
+}
+
 /// The client numbers the new row.
 pub(crate) fn insert_unused() -> Step {
     let sql = "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)";

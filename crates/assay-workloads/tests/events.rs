@@ -20,7 +20,7 @@ fn unused_ids_are_negative_and_different() {
     let options = OltpOptions { auto_inc: false, ..OltpOptions::default() };
     let insert = oltp_tests(&options).into_iter().find(|it| it.name() == "oltp_insert").unwrap();
     let program = Arc::new(Program::new(Product::MySql, insert, SETUP, PREPARED));
-    assert_eq!(program.removals().count(), 3);
+    assert_eq!(program.tables_to_clear().count(), 3);
     let mut ids = Vec::new();
     for number in 0..SETUP.clients {
         let client = Client::new(Arc::clone(&program), 1, number);

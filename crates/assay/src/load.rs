@@ -57,6 +57,7 @@ fn load_tables(args: &Load) -> Result<Exit> {
     };
     let id_key = if args.secondary { IdKey::Secondary } else { IdKey::Primary };
     let (product, form) = (url.product, args.form.form());
+    assay_plan::check_variant(form.pgsql_variant, product)?;
     let tables = Tables { product, engine, id_key, form, data, seed: args.seed };
     let there = assay_load::survey(&options, url.product, data.tables, id_key)?;
     assay_load::check_engine(&options, engine)?;

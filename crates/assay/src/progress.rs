@@ -25,8 +25,10 @@ enum Sink {
 pub(crate) struct Standing<'a> {
     /// Time used, seconds.
     pub(crate) used_s: f64,
-    /// Time that may be used, seconds.
+    /// Time that may be used, or that the study is expected to take, seconds.
     pub(crate) budget_s: f64,
+    /// Whether that time is only expected.
+    pub(crate) is_estimate: bool,
     /// The current measurement.
     pub(crate) what: &'a str,
     /// The verdicts so far.
@@ -159,11 +161,12 @@ impl Progress {
     /// Shows the progress of measuring: the share of the time used, the current measurement, and the verdicts so far.
     pub(crate) fn measuring(&self, standing: &Standing) {
         let Sink::Live(bar) = &self.sink else { return };
-        let Standing { used_s, budget_s, what, so_far } = standing;
+        let Standing { used_s, budget_s, is_estimate, what, so_far } = standing;
         bar.set_style(bar_style());
         bar.set_length(budget_s.ceil() as u64);
         bar.set_position(used_s.min(*budget_s) as u64);
-        let time = format!("{} of {}", minutes(*used_s), minutes(*budget_s));
+        let about = if *is_estimate { "about " } else { "" };
+        let time = format!("{} of {about}{}", minutes(*used_s), minutes(*budget_s));
         let known = so_far.styled();
         let gap = if known.is_empty() { "" } else { "  " };
         bar.set_message(format!("{time}  {known}{gap}{}", shortened(&printable(what))));

@@ -165,6 +165,16 @@ fn a_study_is_resumed_only_if_assay_would_plan_it_itself() {
     restore(&place, &spec, &options, &other_path);
     assert!(!mark.exists(), "a program of the ledger's was run");
 
+    // A part of a statement that no user has named.
+    let ledger = Connection::open(place.ledger()).unwrap();
+    let form = r#"{"create_table_options":"ROW_FORMAT=COMPACT"}"#;
+    ledger.execute("UPDATE study SET table_form = ?", [form]).unwrap();
+    let (code, stderr) = told(&place.run_to_end(&["resume", "--offline", "--quiet"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains(elsewhere) && stderr.contains("`ROW_FORMAT=COMPACT`"), "{stderr}");
+    ledger.execute("UPDATE study SET table_form = NULL", []).unwrap();
+    drop(ledger);
+
     // The cache determines the place of the binaries, so the rest continues.
     let ledger = Connection::open(place.ledger()).unwrap();
     ledger.execute("UPDATE study SET budget_s = 1", []).unwrap();

@@ -93,6 +93,17 @@ fn every_script_runs_in_bench_with_the_options_of_sysbench() {
     assert!(told.contains("lat (ms,95%): ") && told.contains("reconn/s: "), "{told}");
     let done = json(&output);
     assert_eq!((&done["other"], &done["queries"]), (&0.into(), &done["read"]));
+    let load = ["load", url, "--rows", "500", "--auto_inc=off", "--create_secondary=off"];
+    json(&place.run_to_end(&[&load[..], &["--format", "json"]].concat()));
+    let bench = ["bench", url, "--test", "oltp_insert", "--events", "20", "--auto_inc=off"];
+    let numbered = place.run_to_end(&bench[..bench.len() - 1]);
+    let stderr = String::from_utf8_lossy(&numbered.stderr);
+    assert_eq!(numbered.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("does not number those of `sbtest1`"), "{stderr}");
+    for _ in 0..2 {
+        let done = json(&place.run_to_end(&[&bench[..], &["--format", "json"]].concat()));
+        assert_eq!((&done["events"], &done["ignored_errors"]), (&20.into(), &0.into()));
+    }
     assert!(done["reconnects"].as_u64().unwrap() > 0, "{done:#}");
     let refused = place.run_to_end(&["bench", url, "--test", "scan", "--range-size", "10"]);
     let stderr = String::from_utf8_lossy(&refused.stderr);
@@ -114,10 +125,11 @@ fn a_study_has_the_tables_of_its_options() {
     let cells = result["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2 * 2);
     assert!(cells.iter().all(|cell| cell["tps"].as_f64().unwrap() > 0.0), "{cells:#?}");
+    assert_eq!(result["study"]["table_form"]["auto_inc"], false);
     let report = place.run_to_end(&["report"]);
     let report = String::from_utf8_lossy(&report.stdout).into_owned();
     let words = report.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("ids from the client, no index on k, created with"), "{report}");
+    assert!(words.contains("ids from the client, no index on k, the options"), "{report}");
     assert!(report.contains("--create-table-options 'WITH (fillfactor=70)'"), "{report}");
     let more = ["resume", "latest", "--more", "10s", "--offline", "--format", "json"];
     json(&place.run_to_end(&more));

@@ -262,7 +262,7 @@ fn study() -> impl Strategy<Value = Study> {
         auto_inc,
         create_secondary,
         create_table_options,
-        ..TableForm::default()
+        pgsql_variant: if auto_inc { PgsqlVariant::None } else { PgsqlVariant::Redshift },
     });
     let how = (experiment, id_key, form, statements, text());
     (words, numbers, vec(cell(), 1..8), vec(setup(), 1..3), how).prop_map(

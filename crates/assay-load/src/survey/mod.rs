@@ -3,6 +3,7 @@
 mod found;
 mod grants;
 mod mysql;
+mod numbering;
 mod postgres;
 mod query;
 mod replace;
@@ -12,6 +13,7 @@ use assay_model::{Engine, IdKey, Product};
 use assay_wire::{ConnectOptions, Connection};
 
 use self::found::{Found, Object};
+pub use self::numbering::check_numbering;
 use self::query::{ask, connect};
 use crate::error::{Error, Result};
 

@@ -114,6 +114,8 @@ fn as_typed(key: &str, value: &str) -> String {
         ("twin", "false") => "--no-twin".to_owned(),
         ("range-selects" | "auto-inc" | "create-secondary", "false") => format!("--{key}=off"),
         (key, "true") => format!("--{key}"),
+        // It would be taken for an option.
+        (key, value) if value.starts_with('-') => format!("--{key}={}", shell_quoted(value)),
         _ => format!("--{key} {}", shell_quoted(value)),
     }
 }

@@ -76,6 +76,16 @@ fn kinds(workload: &Workload, test: usize) -> &'static [Transaction] {
     &workload.tests[test].definition().roles[0].script.mix
 }
 
+/// A test of the user's may be called like a script of sysbench.
+#[test]
+fn names_of_scripts_mean_nothing_special() {
+    let text = "[table.t]\nrows = 1\ncreate = \"CREATE TABLE t (id INT PRIMARY KEY)\"\n\
+                columns = { id = { sequence = 1 } }\n\
+                [test.oltp_read_only]\nsteps = [\"SELECT id FROM t\"]\n";
+    let missing = crate::select_of(read(text).tests, &["oltp_insert".to_owned()]).unwrap_err();
+    assert!(matches!(missing, crate::Error::NoSuchTest { .. }), "{missing}");
+}
+
 #[test]
 fn tables_have_rows_of_all_kinds() {
     let workload = read(SHOP);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, printable_json};
+use assay_model::{AuditClass, AuditFinding, Host, StudyRecord, System, TableForm, printable_json};
 use assay_verdict::{GroupSummary, Judgement, SystemSummary};
 use serde::Serialize;
 
@@ -53,6 +53,9 @@ struct StudyRow<'a> {
     budget_s: Number,
     elapsed_s: Number,
     finished: bool,
+    /// How sysbench's tables were created, if not in the usual form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table_form: Option<&'a TableForm>,
 }
 
 #[derive(Serialize)]
@@ -127,6 +130,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             budget_s: study.budget_s.into(),
             elapsed_s: record.elapsed_s().into(),
             finished: record.finished,
+            table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
         },
         host: record.host(),
         workload_version: study.workload_version,

@@ -27,6 +27,8 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     };
     let workload =
         study.workload.map(|name| ("Workload", format!("{name}; rows of all tables together")));
+    let of = study.budget.as_ref().map(|budget| format!(" of a budget of {budget}"));
+    let took = format!("{}{}, in {runs}", study.took, of.unwrap_or_default());
     let mut facts = vec![
         ("Processor", machine.processor.clone()),
         ("Memory", machine.memory.clone()),
@@ -41,7 +43,7 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Seed", study.seed.to_string()),
         ("Threshold", study.threshold.clone()),
         ("Started", study.started.clone().unwrap_or_else(|| NONE.to_owned())),
-        ("Took", format!("{} of a budget of {}, in {runs}", study.took, study.budget)),
+        ("Took", took),
         ("Slices", conditions.slices.clone()),
         ("Servers started", conditions.servers_started.to_string()),
         ("Retried errors", thousands(conditions.retried_errors as f64)),

@@ -87,7 +87,8 @@ pub(crate) struct StudyFacts<'a> {
     /// RFC 3339; `None` if it is unknown.
     pub(crate) started: Option<String>,
     pub(crate) took: String,
-    pub(crate) budget: String,
+    /// `None` if it is only an estimate.
+    pub(crate) budget: Option<String>,
 }
 
 /// The differences between the systems.
@@ -195,7 +196,10 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         assay_version: &study.assay_version,
         started: rfc3339(study.started_ms),
         took: duration(record.elapsed_s()),
-        budget: duration(record.budget_s()),
+        budget: match study.experiment {
+            Experiment::Stepwise => None,
+            Experiment::Interleaved | Experiment::Sequential => Some(duration(record.budget_s())),
+        },
     }
 }
 

@@ -72,6 +72,7 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     let url = assay_plan::parse_url(&args.url)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args)?;
+    assay_plan::check_variant(args.oltp.options().pgsql_variant, url.product)?;
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
@@ -83,6 +84,9 @@ fn prepare(args: &Bench, interrupt: &Interrupt, progress: &Progress) -> Result<P
     if test.class == Class::Write && test.own().is_none() {
         assay_load::survey(&options, url.product, data.tables, IdKey::Primary)?
             .refuse_other_tables()?;
+        if assay_workloads::needs_numbering(test) {
+            assay_load::check_numbering(&options, url.product, data.tables)?;
+        }
     }
     if args.check {
         progress.update("checking the tables");
@@ -211,11 +215,9 @@ fn test(args: &Bench) -> Result<Test> {
         None => assay_workloads::tests_of(TestSet::Set47),
     };
     if options != OltpOptions::default() && !is_script {
-        let name = name.unwrap_or("a test of a workload");
+        let not = name.map_or("a workload has none".to_owned(), |it| format!("`{it}` is not one"));
         bail!(Advised::new(
-            format!(
-                "options such as `--range-size` apply only to sysbench's scripts, and `{name}` is not one"
-            ),
+            format!("options such as `--range-size` apply only to sysbench's scripts, and {not}"),
             "name a script, such as `oltp_read_only`, or leave these options out",
         ));
     }

@@ -93,7 +93,8 @@ pub(crate) struct OltpArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct TableFormArgs {
-    /// Whether the server numbers the rows; otherwise the client sends their ids [default: on]
+    /// Whether the server numbers the rows; otherwise the client sends their ids, and `oltp_insert` first deletes the
+    /// rows with negative ids, which an earlier run inserted [default: on]
     #[arg(long, value_name = "on|off", value_parser = on_off, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = "on")]
     auto_inc: Option<bool>,

@@ -39,6 +39,9 @@ const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assa
 pub(crate) fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let is_of = |command: &str| usage.contains(command);
     let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
+        if matches!(option, "on" | "off") {
+            return Some("an option gets this value with `=`, as in `--auto-inc=off`");
+        }
         let is_of_sysbench = ["assay bench", "assay load"].into_iter().any(is_of);
         return (is_of_sysbench && !option.starts_with('-')).then_some(COMMANDS);
     };

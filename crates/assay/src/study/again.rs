@@ -12,7 +12,7 @@ use crate::systems::{
 };
 
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
-/// what the ledger has. What it names must have passed [`trust::check_systems`].
+/// what the ledger has. What it names must have passed [`trust::check_named`].
 pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<Participant>> {
     let is_started = |system: &System| !matches!(system.spec.origin, Origin::Url(_));
     let starts_any = record.systems.iter().any(is_started);

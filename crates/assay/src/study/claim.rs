@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
-use assay_model::{Hint, Origin, StudyRecord, StudySummary};
+use assay_model::{Hint, StudyRecord, StudySummary};
 use assay_servers::is_at;
 use fs_err as fs;
 
+use super::{resumable, trust};
 use crate::paths;
 use crate::systems::key;
 
@@ -22,8 +23,8 @@ use crate::systems::key;
 pub(crate) struct Claim {
     file: File,
     path: PathBuf,
-    /// Whether the study cannot go on without it.
-    is_needed: bool,
+    /// Whether the study, once it has ended, cannot get more time without it.
+    outlives: bool,
 }
 
 /// Another assay measures the study.
@@ -87,12 +88,18 @@ impl Claim {
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{}", std::process::id())?;
-        Ok(Some(Self { file, path, is_needed: is_needed(record) }))
+        let outlives = is_needed(record) && resumable::takes_more(&record.study);
+        Ok(Some(Self { file, path, outlives }))
+    }
+
+    /// Whether this is the claim of that study, with all that the record names.
+    pub(crate) fn is_of(&self, record: &StudyRecord) -> bool {
+        path(record).is_ok_and(|path| path == self.path)
     }
 
     /// The study has run to its end. It may still get more time, for which its file is kept where it is needed.
     pub(crate) fn end(self) {
-        if !self.is_needed {
+        if !self.outlives {
             self.withdraw();
         }
     }
@@ -129,10 +136,7 @@ pub(crate) fn is_measured(record: &StudyRecord) -> bool {
 
 /// Whether the study names what only the user can vouch for.
 fn is_needed(record: &StudyRecord) -> bool {
-    let is_elsewhere = |origin: &Origin| !matches!(origin, Origin::Version(_));
-    record.systems.iter().any(|it| is_elsewhere(&it.spec.origin))
-        || record.study.own().is_some()
-        || !record.study.table_form.create_table_options.is_empty()
+    trust::vouched(record).map_or(true, |all| !all.is_empty())
 }
 
 fn is_any_held() -> bool {
@@ -151,19 +155,11 @@ fn directory() -> Result<PathBuf> {
 }
 
 fn path(record: &StudyRecord) -> Result<PathBuf> {
-    let study = &record.study;
-    let mut parts = vec![study.id.clone()];
+    let mut parts = vec![record.study.id.clone()];
     for system in &record.systems {
         parts.push(serde_json::to_string(&system.spec)?);
     }
-    if let Some(own) = study.own() {
-        parts.push(serde_json::to_string(own)?);
-        // Definitions hold the statements.
-        for cell in &study.cells {
-            parts.push(serde_json::to_string(cell.id.test.definition())?);
-        }
-    }
-    parts.push(study.table_form.create_table_options.clone());
+    parts.extend(trust::vouched(record)?.into_iter().map(|it| it.text));
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     Ok(directory()?.join(key(&parts)))
 }

@@ -229,6 +229,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.env.progress.measuring(&Standing {
             used_s: self.recorder.used_s(),
             budget_s: self.recorder.record().budget_s(),
+            is_estimate: self.recorder.study().experiment == Experiment::Stepwise,
             what,
             so_far: &self.tally,
         });

@@ -72,13 +72,17 @@ pub(crate) fn resume(
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&begun, more_s).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(&begun).map_err(unnamed)?;
-    trust::check_systems(&begun, claim.is_some()).map_err(unnamed)?;
+    let is_own = claim.is_some();
+    trust::check_named(&begun, is_own).map_err(unnamed)?;
     trust::check_plan(&begun).map_err(|error| unnamed(error.into()))?;
     let claim = claim.or_else(|| Claim::begin(&begun));
     let _lock = MachineLock::wait(env.progress, &env.interrupt).map_err(unnamed)?;
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
     trust::check_plan(&record).map_err(|error| unnamed(error.into()))?;
+    // The ledger may be another one by now.
+    let is_own = is_own && claim.as_ref().is_some_and(|claim| claim.is_of(&record));
+    trust::check_named(&record, is_own).map_err(unnamed)?;
     fits_here(&record, env).map_err(unnamed)?;
     let here = host(None, env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;

@@ -1,6 +1,6 @@
 //! Whether a study can be resumed by this assay.
 
-use assay_model::{EventKind, Experiment, Hint, StudyRecord, Test};
+use assay_model::{EventKind, Experiment, Hint, Study, StudyRecord, Test};
 use assay_verdict::Samples;
 
 /// Why a study cannot be resumed.
@@ -47,6 +47,11 @@ impl Hint for NoResume {
             }
         }]
     }
+}
+
+/// Whether a study may get more time once it has ended.
+pub(super) fn takes_more(study: &Study) -> bool {
+    study.experiment == Experiment::Interleaved && study.gate.is_none()
 }
 
 /// Checks that a study has something left to do, and that this assay defines its tests as the study does.

@@ -7,14 +7,14 @@ use assay_plan::{ROUNDS_MIN, check_system, longest_slice_s};
 /// Why a study does not go on as its ledger says.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Distrust {
-    /// It names a program, a source tree or a server, and nothing says that the user named it.
-    #[error("study `{study}` was not started here by you, and it names {what}: `{system}`")]
+    /// It names something that only the user can vouch for, and nothing says that the user named it.
+    #[error("study `{study}` was not started here by you, and it names {what}: `{named}`")]
     Elsewhere {
         /// The study.
         study: String,
-        /// The system.
-        system: String,
-        /// What it is.
+        /// What it names.
+        named: String,
+        /// The kind of it.
         what: &'static str,
     },
     /// What a server was started with is not what assay makes of its name.
@@ -164,40 +164,64 @@ pub(crate) fn check_events(study: &str, cell: &PlannedCell, planned: u64) -> Res
     }
 }
 
-/// Checks what a record says of its systems before anything is done with it; `is_own` where this user's assay began
-/// the study with just these systems.
-pub(crate) fn check_systems(record: &StudyRecord, is_own: bool) -> anyhow::Result<()> {
-    if let Some(data) = record.study.own().filter(|_| !is_own) {
-        let (study, system) = (record.study.id.clone(), data.name.clone());
-        let what = "a workload with statements and files of its own";
-        return Err(Distrust::Elsewhere { study, system, what }.into());
-    }
-    let table_options = &record.study.table_form.create_table_options;
-    if !table_options.is_empty() && !is_own {
-        let (study, system) = (record.study.id.clone(), table_options.clone());
-        let what = "options of `CREATE TABLE`";
-        return Err(Distrust::Elsewhere { study, system, what }.into());
-    }
+/// Something in a study that assay executes and that only the user can vouch for.
+pub(crate) struct Vouched {
+    /// The kind of it, in words.
+    what: &'static str,
+    /// What people call it.
+    named: String,
+    /// All of it that assay executes.
+    pub(crate) text: String,
+}
+
+/// Everything in a study that only the user can vouch for.
+///
+/// # Errors
+/// When a part cannot be written as text.
+pub(crate) fn vouched(record: &StudyRecord) -> anyhow::Result<Vec<Vouched>> {
+    let study = &record.study;
+    let mut all = Vec::new();
     for system in &record.systems {
         let what = match system.spec.origin {
-            Origin::Version(_) => {
-                check_system(&system.spec)?;
-                let measured = binaries(system)?;
-                check_system(&exactly(system, measured))?;
-                check_version(system, measured)?;
-                continue;
-            }
+            Origin::Version(_) => continue,
             Origin::Dir(_) => "a program on this machine",
             Origin::Git(_) => "a source tree to build",
             Origin::Url(_) => "a server to log in to and to load",
         };
+        let named = system.spec.to_string();
+        all.push(Vouched { what, text: named.clone(), named });
+    }
+    if let Some(data) = study.own() {
+        let tests = study.cells.iter().map(|cell| cell.id.test.definition());
+        let text = serde_json::to_string(&(data, tests.collect::<Vec<_>>()))?;
+        let what = "a workload with statements and files of its own";
+        all.push(Vouched { what, named: data.name.clone(), text });
+    }
+    let options = &study.table_form.create_table_options;
+    if !options.is_empty() {
+        let what = "options of `CREATE TABLE`";
+        all.push(Vouched { what, named: options.clone(), text: options.clone() });
+    }
+    Ok(all)
+}
+
+/// Checks what a record names before anything is done with it; `is_own` where this user's assay began the study with
+/// just these systems, statements and options.
+pub(crate) fn check_named(record: &StudyRecord, is_own: bool) -> anyhow::Result<()> {
+    for system in &record.systems {
         check_system(&system.spec)?;
-        if !is_own {
-            let (study, system) = (record.study.id.clone(), system.spec.to_string());
-            return Err(Distrust::Elsewhere { study, system, what }.into());
+        if let Origin::Version(_) = system.spec.origin {
+            let measured = binaries(system)?;
+            check_system(&exactly(system, measured))?;
+            check_version(system, measured)?;
         }
     }
-    Ok(())
+    match vouched(record)?.into_iter().next() {
+        Some(Vouched { what, named, .. }) if !is_own => {
+            Err(Distrust::Elsewhere { study: record.study.id.clone(), named, what }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that binaries are of the version that the name of their system asks for, and of the one that was measured.

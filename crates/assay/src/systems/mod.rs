@@ -1,6 +1,7 @@
 //! The systems that a command works with: their binaries, their start, their data, clients and settings. Studies,
 //! audits, sandboxes and the cache share this code.
 
+mod aging;
 mod clients;
 mod environment;
 mod fetching;

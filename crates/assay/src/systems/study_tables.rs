@@ -7,7 +7,13 @@ use assay_model::{
 };
 use assay_wire::ConnectOptions;
 
+use crate::advice::Advised;
 use crate::workload;
+
+/// With the text of `--create-table-options`, tables on a running server are not like those of a load.
+const UNKNOWN_FORM: &str =
+    "with these `--create-table-options`, assay could not replace the tables in the next block";
+const DROP: &str = "leave that part of the text out, or compare servers that assay starts; drop the tables by hand";
 
 /// The tables of a study on a server of a system.
 #[derive(Clone, Copy)]
@@ -109,6 +115,13 @@ impl<'a> StudyTables<'a> {
         }
         let tables = Tables { product, engine, id_key, form: form.clone(), data, seed };
         let report = assay_load::fill(options, &tables, progress)?;
+        if !is_ours && !form.create_table_options.is_empty() {
+            // The next block replaces them.
+            let there = assay_load::survey(options, product, data.tables, id_key)?;
+            there
+                .refuse_foreign()
+                .map_err(|error| Advised::new(UNKNOWN_FORM, DROP).caused_by(error))?;
+        }
         check_content(&format!("`{name}`"), &self.content(options)?, &report)?;
         Ok(report)
     }

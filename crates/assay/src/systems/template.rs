@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{Content, LoadReport};
 use assay_model::{
-    CellId, Class, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup,
-    StartFrom, StatementMode, Study, System, TableForm, Test, TestSet, counted, thousands,
+    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Setup, StartFrom,
+    StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
 use assay_servers::{Attached, Claim, Server, UNFINISHED};
 use assay_study::{Phase, mean_rate};
@@ -18,6 +18,7 @@ use assay_wire::Connection;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::aging::{aging_events, aging_tests};
 use super::clients::connect_clients;
 use super::environment::{Environment, TEMPLATES};
 use super::instance::Instance;
@@ -26,23 +27,11 @@ use super::site::LocalSite;
 use super::study_tables::StudyTables;
 use crate::progress::seconds;
 
-/// Rows changed by each of the aging tests, as part of all rows.
-const AGED_SHARE: u64 = 10;
-
-/// Rows changed by each of the aging tests at most: more would cost time and age no further.
-const AGED_ROWS_MAX: u64 = 50_000;
-
-/// Events of an aging test at least, so that its rate means something.
-const AGED_EVENTS_MIN: u64 = 100;
-
 /// Longest wait for purge and page writing after a load or aging.
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
 /// Between two looks at whether another assay has made a template.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-/// The aging test that needs a server which numbers the rows.
-const NUMBERED_BY_SERVER: &str = "insert";
 
 /// In a template's directory: the data as loaded.
 const FRESH: &str = "fresh";
@@ -348,18 +337,12 @@ impl Maker<'_> {
         if let Some(key) = self.tables().content_key()? {
             return Ok(key);
         }
-        let mut key: Vec<String> = self.aging_tests().map(|test| test.digest.clone()).collect();
         let form = &self.study.table_form;
+        let mut key: Vec<String> = aging_tests().map(|test| test.digest.clone()).collect();
         if *form != TableForm::default() {
             key.push(serde_json::to_string(form)?);
         }
         Ok(key.join(" "))
-    }
-
-    /// The aging tests that the tables allow.
-    fn aging_tests(&self) -> impl Iterator<Item = Test> + use<> {
-        let auto_inc = self.study.table_form.auto_inc;
-        aging_tests().filter(move |test| auto_inc || test.name() != NUMBERED_BY_SERVER)
     }
 
     fn tables(&self) -> StudyTables<'_> {
@@ -513,7 +496,7 @@ impl Maker<'_> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
-        for test in self.aging_tests() {
+        for test in aging_tests() {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
             rates.insert(test.name.clone(), self.age_with(test, server)?);
@@ -582,17 +565,4 @@ pub(crate) fn key(parts: &[&str]) -> String {
     let mut name = hex::encode(digest.finalize());
     name.truncate(32);
     name
-}
-
-/// The eight write tests that come before the reads of the published sequence.
-fn aging_tests() -> impl Iterator<Item = Test> {
-    assay_workloads::tests_of(TestSet::Set32)
-        .into_iter()
-        .filter(|test| test.class == Class::Write && test.start_from == StartFrom::Fresh)
-}
-
-fn aging_events(test: Test, data: DataSet) -> u64 {
-    let rows_per_event = u64::from(test.planning.rows_per_event.max(1));
-    let rows = u64::from(data.tables) * u64::from(data.rows) / AGED_SHARE;
-    (rows.min(AGED_ROWS_MAX) / rows_per_event).max(AGED_EVENTS_MIN)
 }
