@@ -6,6 +6,7 @@
 mod archive;
 mod ledger;
 mod postgres;
+mod published;
 mod text;
 mod wire;
 
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     ("postgres_login", postgres::login),
     ("postgres_packets", postgres::packets),
     ("postgres_reply", postgres::reply),
+    ("published", published::tables),
     ("quantity", text::quantity),
     ("reply", wire::reply),
     ("source", text::source),

@@ -1,0 +1,38 @@
+//! Published results, which come from anywhere.
+
+use assay_import::{metrics, printed_ratio, qps_table, rate_table, ratio, step_rows};
+
+pub(crate) fn tables(bytes: &[u8]) {
+    let lines = bytes.split(|byte| *byte == b'\n').count();
+    let numbers = |values: &[Option<f64>]| {
+        values.windows(2).for_each(|pair| {
+            let [Some(value), Some(base)] = *pair else { return };
+            assert!(value.is_finite() && base.is_finite(), "{value} and {base}");
+            assert_eq!(
+                ratio(value, base).is_none(),
+                printed_ratio(value, base) == "inf" && base == 0.0
+            );
+        });
+    };
+    if let Ok((table, faults)) = qps_table("file", bytes) {
+        assert!(table.rows.len() + table.servers.len() + faults.len() <= lines);
+        assert!(table.rows.iter().all(|row| !row.test.is_empty()));
+        table.rows.iter().for_each(|row| numbers(&row.values));
+        table.servers.iter().for_each(|name| drop(assay_import::dbms(name)));
+    }
+    if let Ok((all, faults)) = metrics("file", bytes) {
+        assert!(all.sections.len() + faults.len() <= lines);
+        for row in all.sections.iter().flat_map(|it| it.absolute.iter().chain(&it.relative)) {
+            assert_eq!(row.printed.len(), row.values.len());
+            numbers(&row.values);
+        }
+    }
+    if let Ok((rows, faults)) = step_rows("file", bytes) {
+        assert!(rows.len() + faults.len() <= lines);
+        rows.iter().for_each(|row| numbers(&row.values));
+    }
+    if let Ok((table, faults)) = rate_table("file", bytes) {
+        assert!(table.rows.len() + faults.len() <= lines);
+        table.rows.iter().for_each(|row| numbers(&row.values));
+    }
+}

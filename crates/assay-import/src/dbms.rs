@@ -1,0 +1,115 @@
+//! Names of servers in published results, such as `x.my5651_rel_o2nofp.z12a_c8r32.pk1`.
+
+use assay_model::{Engine, Product};
+
+/// A server as its name tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dbms {
+    /// Family of the server.
+    pub product: Product,
+    /// Storage engine.
+    pub engine: Engine,
+    /// The version, such as `5.6.51`.
+    pub version: String,
+    /// How it was built, such as `rel_o2nofp`; empty if the name does not say.
+    pub build: String,
+    /// The configuration, such as `z12a_c8r32`; empty if the name does not say.
+    pub config: String,
+    /// Whether the tables had a primary key; `None` if the name does not say.
+    pub has_primary_key: Option<bool>,
+}
+
+/// Reads the name of a server; `None` if it is not of the published form.
+#[must_use]
+pub fn dbms(name: &str) -> Option<Dbms> {
+    let mut parts = name.split('.').peekable();
+    parts.next_if_eq(&"x");
+    let first = parts.next()?;
+    let (word, build) = first.split_once('_').unwrap_or((first, ""));
+    let (product, engine, version) = version(word)?;
+    let mut found = Dbms {
+        product,
+        engine,
+        version,
+        build: build.to_owned(),
+        config: String::new(),
+        has_primary_key: None,
+    };
+    for part in parts {
+        match part {
+            "pk0" => found.has_primary_key = Some(false),
+            "pk1" => found.has_primary_key = Some(true),
+            config if found.config.is_empty() => found.config = config.to_owned(),
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+/// `my5651` is MySQL 5.6.51, `ma100244` MariaDB 10.2.44, `pg1411` Postgres 14.11, `rx56` MyRocks 5.6.
+fn version(word: &str) -> Option<(Product, Engine, String)> {
+    let (family, digits) = word.split_at_checked(2)?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| digits.get(range)?.parse::<u32>().ok();
+    let end = digits.len();
+    Some(match (family, end) {
+        ("my", 4) => {
+            let version = format!("{}.{}.{}", number(0..1)?, number(1..2)?, number(2..4)?);
+            (Product::MySql, Engine::InnoDb, version)
+        }
+        ("ma", 6) => {
+            let version = format!("{}.{}.{}", number(0..2)?, number(2..4)?, number(4..6)?);
+            (Product::MariaDb, Engine::InnoDb, version)
+        }
+        ("pg", 3..=4) if digits.starts_with('9') => {
+            let version = format!("9.{}.{}", number(1..2)?, number(2..end)?);
+            (Product::Postgres, Engine::Heap, version)
+        }
+        ("pg", 3..=4) => {
+            let version = format!("{}.{}", number(0..2)?, number(2..end)?);
+            (Product::Postgres, Engine::Heap, version)
+        }
+        ("rx", 2) => {
+            let version = format!("{}.{}", number(0..1)?, number(1..2)?);
+            (Product::MySql, Engine::RocksDb, version)
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_version_build_config_and_key() {
+        let found = dbms("x.my5651_rel_o2nofp.z12a_c8r32.pk1").unwrap();
+        assert_eq!((found.product, found.version.as_str()), (Product::MySql, "5.6.51"));
+        assert_eq!((found.build.as_str(), found.config.as_str()), ("rel_o2nofp", "z12a_c8r32"));
+        assert_eq!(found.has_primary_key, Some(true));
+        let short = dbms("my8022.cx6d").unwrap();
+        assert_eq!((short.build.as_str(), short.has_primary_key), ("", None));
+    }
+
+    #[test]
+    fn digits_are_split_as_each_product_counts() {
+        for (name, product, version) in [
+            ("my8407", Product::MySql, "8.4.7"),
+            ("my9500", Product::MySql, "9.5.0"),
+            ("ma100244", Product::MariaDb, "10.2.44"),
+            ("ma130000", Product::MariaDb, "13.0.0"),
+            ("pg162", Product::Postgres, "16.2"),
+            ("pg1023", Product::Postgres, "10.23"),
+            ("pg9624", Product::Postgres, "9.6.24"),
+            ("rx80", Product::MySql, "8.0"),
+        ] {
+            let found = dbms(name).unwrap();
+            assert_eq!((found.product, found.version.as_str()), (product, version), "{name}");
+        }
+        for other in ["", "x.", "my", "my56", "mé56", "db2", "my5651.a.b", "pg12345"] {
+            assert_eq!(dbms(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Reads results that other tools have published.
+//!
+//! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
+//! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
+//! its summaries ([`rate_table`]). A line that cannot be read is a [`Fault`] with its file and number, and the rest is
+//! read.
+
+mod dbms;
+mod line;
+mod metrics;
+mod qps;
+mod rates;
+mod relative;
+mod steps;
+
+pub use dbms::{Dbms, dbms};
+pub use line::Fault;
+pub use metrics::{MetricRow, Metrics, Section, metrics};
+pub use qps::{QpsKind, QpsRow, QpsTable, qps_table};
+pub use rates::{RateRow, RateTable, rate_table};
+pub use relative::{printed_ratio, ratio};
+pub use steps::{COLUMNS, StepRow, step_rows};

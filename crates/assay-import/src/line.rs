@@ -1,0 +1,123 @@
+//! The lines of a file from anywhere.
+
+use std::fmt;
+use std::io::{BufRead, Read as _, Result};
+
+/// Longest line of the published layouts, with room for a hundred times as many columns.
+const LINE_BYTES: u64 = 1 << 20;
+
+/// A line that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub file: String,
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// The reason.
+    pub why: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.why)
+    }
+}
+
+/// Calls `each` with the number and the text of every line, without its end, which may be CRLF. What `each` refuses, or
+/// what is too long or no text, is a fault.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn each_line(
+    file: &str,
+    mut content: impl BufRead,
+    mut each: impl FnMut(u64, &str) -> std::result::Result<(), String>,
+) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let read = content.by_ref().take(LINE_BYTES).read_until(b'\n', &mut bytes)?;
+        if read == 0 {
+            break;
+        }
+        let is_cut = read as u64 == LINE_BYTES && bytes.last() != Some(&b'\n');
+        let told = match std::str::from_utf8(&bytes) {
+            _ if is_cut => {
+                skip_rest(&mut content)?;
+                Err("the line is longer than 1 MiB".to_owned())
+            }
+            Ok(text) => each(line, text.trim_end_matches(['\n', '\r'])),
+            Err(_) => Err("the line is not UTF-8 text".to_owned()),
+        };
+        faults.extend(told.err().map(|why| Fault { file: file.to_owned(), line, why }));
+    }
+    Ok(faults)
+}
+
+fn skip_rest(content: &mut impl BufRead) -> Result<()> {
+    loop {
+        let buffered = content.fill_buf()?;
+        let (used, is_end) = match buffered.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffered.len(), buffered.is_empty()),
+        };
+        content.consume(used);
+        if is_end {
+            return Ok(());
+        }
+    }
+}
+
+/// A value of a table: a number, or `None` for `NA`, `-`, `inf` and other words that stand for no number.
+///
+/// # Errors
+/// When the text is neither.
+pub(crate) fn value(text: &str) -> std::result::Result<Option<f64>, String> {
+    match text {
+        "" | "-" | "NA" | "N/A" | "na" | "nan" | "NaN" | "-nan" | "inf" => Ok(None),
+        number => match number.parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+            _ => Err(format!("`{}` is not a number", assay_model::shortened(number))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(content: &[u8]) -> (Vec<(u64, String)>, Vec<Fault>) {
+        let mut lines = Vec::new();
+        let faults = each_line("a/file", content, |number, text| {
+            lines.push((number, text.to_owned()));
+            if text == "bad" { Err("is bad".to_owned()) } else { Ok(()) }
+        });
+        (lines, faults.unwrap())
+    }
+
+    #[test]
+    fn bad_lines_are_named_and_the_rest_is_read() {
+        let (read, faults) = lines(b"one\r\nbad\n\xff\n\nlast");
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["a/file:2: is bad", "a/file:3: the line is not UTF-8 text"]);
+        let texts: Vec<_> = read.iter().map(|(number, text)| (*number, text.as_str())).collect();
+        assert_eq!(texts, [(1, "one"), (2, "bad"), (4, ""), (5, "last")]);
+    }
+
+    #[test]
+    fn an_endless_line_is_skipped() {
+        let long = [vec![b'x'; 3 << 20], b"\nnext\n".to_vec()].concat();
+        let (read, faults) = lines(&long);
+        assert_eq!(read, [(2, "next".to_owned())]);
+        assert_eq!(faults[0].to_string(), "a/file:1: the line is longer than 1 MiB");
+    }
+
+    #[test]
+    fn words_for_no_number_are_none() {
+        assert_eq!(value("0.000097"), Ok(Some(0.000_097)));
+        assert_eq!((value("NA"), value("inf"), value("")), (Ok(None), Ok(None), Ok(None)));
+        assert_eq!(value("12x").unwrap_err(), "`12x` is not a number");
+        assert!(value("-1").is_err() && value("infinity").is_err());
+    }
+}

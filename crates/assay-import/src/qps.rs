@@ -1,0 +1,166 @@
+//! Tables of queries per second: `qps.abs.*` and `qps.rel.*`, as tsv, csv or edited by hand.
+
+use std::io::{BufRead, Result};
+
+use crate::line::{Fault, each_line, value};
+
+/// The run of a test that only fills caches before `scan`; it is in the tables by mistake.
+const WARM_UP: &str = "scan.warm";
+
+/// What the numbers of a table are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum QpsKind {
+    /// Operations per second: queries, or thousands of rows for `scan`.
+    Absolute,
+    /// Operations per second divided by those of this server, which has no column.
+    RelativeTo(String),
+}
+
+/// A table of queries per second.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QpsTable {
+    /// What its numbers are.
+    pub kind: QpsKind,
+    /// The names of the servers, by column; empty in a csv file, which has none.
+    pub servers: Vec<String>,
+    /// Its rows, without those of `scan.warm`.
+    pub rows: Vec<QpsRow>,
+}
+
+/// A test in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QpsRow {
+    /// Its name, such as `read-only_range=10`.
+    pub test: String,
+    /// The heading above it in a table that was edited by hand.
+    pub group: Option<String>,
+    /// A value for each column; `None` where it is no number.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Reads a table. A csv file has the test first and the values after it, and no names of servers.
+///
+/// # Errors
+/// When the content cannot be read. Lines that make no sense are faults.
+pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fault>)> {
+    let mut table = QpsTable { kind: QpsKind::Absolute, servers: Vec::new(), rows: Vec::new() };
+    let mut heading = None;
+    let faults = each_line(file, content, |_, line| {
+        if let Some(base) = line.strip_prefix("Relative to:") {
+            table.kind = QpsKind::RelativeTo(base.trim().to_owned());
+            return Ok(());
+        }
+        if let Some(group) = line.strip_prefix("- ") {
+            heading = Some(group.trim().to_owned());
+            return Ok(());
+        }
+        if let Some((number, name)) = line.strip_prefix("col-").and_then(|it| it.split_once(':')) {
+            return add_server(&mut table.servers, number.trim(), name.trim());
+        }
+        if line.trim().is_empty() || line.starts_with("col-") {
+            return Ok(());
+        }
+        let row = row(line, heading.clone())?;
+        if table.servers.len() > row.values.len() {
+            return Err(format!("{} of {} values", row.values.len(), table.servers.len()));
+        }
+        if !row.test.starts_with(WARM_UP) {
+            table.rows.push(row);
+        }
+        Ok(())
+    })?;
+    Ok((table, faults))
+}
+
+/// The columns are listed in their order.
+fn add_server(
+    servers: &mut Vec<String>,
+    number: &str,
+    name: &str,
+) -> std::result::Result<(), String> {
+    match number.parse::<usize>() {
+        Ok(number) if number == servers.len() + 1 => servers.push(name.to_owned()),
+        _ => return Err(format!("column {number} follows column {}", servers.len())),
+    }
+    Ok(())
+}
+
+fn row(line: &str, group: Option<String>) -> std::result::Result<QpsRow, String> {
+    let (test, values): (&str, Vec<&str>) = match line.rsplit_once('\t') {
+        Some((values, test)) => (test, values.split('\t').collect()),
+        None => {
+            let (test, values) = line.split_once(',').ok_or("neither tabs nor commas")?;
+            (test, values.split(',').collect())
+        }
+    };
+    let test = test.trim();
+    if test.is_empty() {
+        return Err("the row names no test".to_owned());
+    }
+    let values = values.into_iter().map(|text| value(text.trim()));
+    let values = values.collect::<std::result::Result<_, _>>()?;
+    Ok(QpsRow { test: test.to_owned(), group, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (QpsTable, Vec<String>) {
+        let (table, faults) = qps_table("qps", text.as_bytes()).unwrap();
+        (table, faults.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_table_has_servers_and_tests() {
+        let (table, faults) = read(
+            "col-1 : x.my5651_rel.z12a.pk1\r\ncol-2 : x.my8044_rel.z12a.pk1\r\n\r\ncol-1\tcol-2\r\n\
+             4527\t3926\thot-points_range=100\r\n100\tNA\tscan_range=100\r\n9\t9\tscan.warm_range=100\r\n",
+        );
+        assert_eq!(faults, [""; 0]);
+        assert_eq!(table.kind, QpsKind::Absolute);
+        assert_eq!(table.servers, ["x.my5651_rel.z12a.pk1", "x.my8044_rel.z12a.pk1"]);
+        let row = |test: &str, values: [Option<f64>; 2]| QpsRow {
+            test: test.to_owned(),
+            group: None,
+            values: values.to_vec(),
+        };
+        let scan = row("scan_range=100", [Some(100.0), None]);
+        assert_eq!(table.rows, [row("hot-points_range=100", [Some(4527.0), Some(3926.0)]), scan]);
+    }
+
+    #[test]
+    fn edited_and_csv_tables_are_read_too() {
+        let (edited, faults) = read(
+            "Relative to: my5651_rel.z12a\ncol-1 : my8044_rel.z12a\n\n- point queries\ncol-1\n0.87\thot-points\n\n\
+             - writes\ncol-1\n1.10\tinsert\n",
+        );
+        assert_eq!(faults, [""; 0]);
+        assert_eq!(edited.kind, QpsKind::RelativeTo("my5651_rel.z12a".to_owned()));
+        let groups: Vec<_> = edited.rows.iter().map(|row| row.group.as_deref()).collect();
+        assert_eq!(groups, [Some("point queries"), Some("writes")]);
+        let (csv, faults) = read("hot-points_range=100,3882,3956\n");
+        assert_eq!(
+            (csv.rows[0].values.as_slice(), faults.len()),
+            (&[Some(3882.0), Some(3956.0)][..], 0)
+        );
+    }
+
+    #[test]
+    fn bad_rows_are_named_and_the_others_kept() {
+        let (table, faults) =
+            read("col-1 : a\ncol-3 : b\n1\tone\n1x\ttwo\n7\n\tthree\n2\tfour\textra\n");
+        assert_eq!(
+            faults,
+            [
+                "qps:2: column 3 follows column 1",
+                "qps:4: `1x` is not a number",
+                "qps:5: neither tabs nor commas",
+                "qps:7: `four` is not a number",
+            ]
+        );
+        let names: Vec<_> = table.rows.iter().map(|row| row.test.as_str()).collect();
+        assert_eq!(names, ["one", "three"]);
+        assert_eq!(table.rows[1].values, [None]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Summary tables of the Insert Benchmark: `tput.tsv`, `tputr.tsv` and `iput.tsv`.
+
+use std::io::{BufRead, Result};
+
+use crate::line::{Fault, each_line, value};
+
+/// The first column of the header.
+const SERVER: &str = "dbms";
+
+/// Rates of all servers by step: of operations, the same divided by those of the first server, or of background
+/// inserts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RateTable {
+    /// The steps, such as `l.i0` and `qr100`, without the suffix of a loop.
+    pub steps: Vec<String>,
+    /// One row for each server.
+    pub rows: Vec<RateRow>,
+}
+
+/// The rates of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateRow {
+    /// Its name.
+    pub server: String,
+    /// A value for each step; `None` where it is no number.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Reads a table.
+///
+/// # Errors
+/// When the content cannot be read. Lines that make no sense are faults.
+pub fn rate_table(file: &str, content: impl BufRead) -> Result<(RateTable, Vec<Fault>)> {
+    let mut table = RateTable::default();
+    let faults = each_line(file, content, |_, line| {
+        let cells: Vec<&str> = line.split('\t').map(str::trim).collect();
+        match cells.as_slice() {
+            [""] => {}
+            [SERVER, steps @ ..] => table.steps = steps.iter().map(|step| plain(step)).collect(),
+            [server, values @ ..] if values.len() == table.steps.len() && !values.is_empty() => {
+                let values =
+                    values.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
+                table.rows.push(RateRow { server: (*server).to_owned(), values });
+            }
+            other => {
+                return Err(format!("{} of {} values", other.len() - 1, table.steps.len()));
+            }
+        }
+        Ok(())
+    })?;
+    Ok((table, faults))
+}
+
+/// A step without the number of its loop: `qr100` for `qr100.L1`.
+fn plain(step: &str) -> String {
+    match step.rsplit_once(".L") {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => step,
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_have_a_rate_for_each_step() {
+        let text = "dbms\tl.i0\tqr100.L1\nmy5651_rel.cz11a\t93930\t100\nmy8036\t5\n\n";
+        let (table, faults) = rate_table("iput.tsv", text.as_bytes()).unwrap();
+        assert_eq!(table.steps, ["l.i0", "qr100"]);
+        assert_eq!(table.rows[0].values, [Some(93930.0), Some(100.0)]);
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!((told, table.rows.len()), (vec!["iput.tsv:3: 1 of 2 values".to_owned()], 1));
+    }
+}

@@ -1,0 +1,73 @@
+//! Rows of 21 columns of the Insert Benchmark: `o.sum.*`, `mrg.*` and `rel.*`.
+
+use std::io::{BufRead, Result};
+
+use crate::line::{Fault, each_line, value};
+
+/// The columns before the name of the server, in their order: rates, disk and CPU per operation, sizes in GiB, the
+/// slowest operation in seconds, and percentiles of the rate by second.
+pub const COLUMNS: [&str; 20] = [
+    "ips", "qps", "rps", "rmbps", "wps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups",
+    "cspq", "cpupq", "dbgb1", "dbgb2", "rss", "maxop", "p50", "p99",
+];
+
+/// A server in a step, or a step of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRow {
+    /// The name of the server or the step.
+    pub tag: String,
+    /// Number of the family of servers to which the row belongs, from 0. Ratios are to the first row of a family.
+    pub family: usize,
+    /// The values as they are printed, in the order of [`COLUMNS`].
+    pub printed: Vec<String>,
+    /// The same as numbers; `None` where there is none.
+    pub values: Vec<Option<f64>>,
+}
+
+/// Reads rows. A header and empty lines are skipped; a `-` separates families.
+///
+/// # Errors
+/// When the content cannot be read. Lines that make no sense are faults.
+pub fn step_rows(file: &str, content: impl BufRead) -> Result<(Vec<StepRow>, Vec<Fault>)> {
+    let mut rows: Vec<StepRow> = Vec::new();
+    let mut family = 0;
+    let faults = each_line(file, content, |_, line| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        match cells.as_slice() {
+            [] => {}
+            ["-"] => family += usize::from(rows.last().is_some_and(|row| row.family == family)),
+            [first, ..] if *first == COLUMNS[0] => {}
+            [values @ .., tag] if values.len() == COLUMNS.len() => {
+                let numbers =
+                    values.iter().map(|text| value(text)).collect::<std::result::Result<_, _>>()?;
+                let printed = values.iter().map(|&text| text.to_owned()).collect();
+                rows.push(StepRow { tag: (*tag).to_owned(), family, printed, values: numbers });
+            }
+            other => return Err(format!("{} of {} columns", other.len(), COLUMNS.len() + 1)),
+        }
+        Ok(())
+    })?;
+    Ok((rows, faults))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_belong_to_families() {
+        let row = |tag: &str| format!("{} {tag}\n", ["1.5"; 20].join("\t"));
+        let text = format!(
+            "{} tag\n{}{}-\n-\n{}1 2 three\n",
+            COLUMNS.join("\t"),
+            row("my5651.cx6d"),
+            row("my8021.cx6d").replacen("1.5", "NA", 1),
+            row("pg131.cx5")
+        );
+        let (rows, faults) = step_rows("mrg.l.i0", text.as_bytes()).unwrap();
+        let told: Vec<_> = rows.iter().map(|row| (row.tag.as_str(), row.family)).collect();
+        assert_eq!(told, [("my5651.cx6d", 0), ("my8021.cx6d", 0), ("pg131.cx5", 1)]);
+        assert_eq!((rows[1].values[0], rows[1].values[1]), (None, Some(1.5)));
+        assert_eq!(faults[0].to_string(), "mrg.l.i0:7: 3 of 21 columns");
+    }
+}

@@ -1,0 +1,268 @@
+//! Published results are read without a fault, and what can be computed from them is what was published.
+//!
+//! `ASSAY_PUBLISHED` names their directory; without it, `../shared/published` beside the repository is used if it
+//! exists.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+#![expect(clippy::print_stderr, reason = "a test that is left out must say so")]
+
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use assay_import::{
+    Fault, QpsKind, QpsTable, StepRow, metrics, printed_ratio, qps_table, rate_table, ratio,
+    step_rows,
+};
+use serde_json::Value;
+
+/// How many values were compared, and which of them differ.
+#[derive(Default)]
+struct Checked {
+    compared: usize,
+    wrong: Vec<String>,
+}
+
+impl Checked {
+    fn equal(&mut self, what: impl Fn() -> String, found: &str, published: &str) {
+        self.compared += 1;
+        if found != published {
+            self.wrong.push(format!("{}: {found}, published {published}", what()));
+        }
+    }
+
+    #[track_caller]
+    fn finish(self, what: &str) {
+        let Self { compared, wrong } = self;
+        eprintln!("{what}: {} of {compared}", compared - wrong.len());
+        assert!(wrong.is_empty() && compared > 0, "{what}: {:#?}", &wrong[..wrong.len().min(20)]);
+    }
+}
+
+fn published() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/published");
+    let folder = std::env::var_os("ASSAY_PUBLISHED").map_or_else(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!(
+        "skipped: there are no published results in {}; set ASSAY_PUBLISHED",
+        folder.display()
+    );
+    None
+}
+
+/// All files below a directory whose names begin like this.
+fn files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, prefix));
+        } else if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn sound<T>((value, faults): (T, Vec<Fault>)) -> T {
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(told, [""; 0]);
+    value
+}
+
+fn open(path: &Path) -> BufReader<fs_err::File> {
+    BufReader::new(fs_err::File::open(path).unwrap())
+}
+
+fn qps(path: &Path) -> QpsTable {
+    sound(qps_table(&path.display().to_string(), open(path)).unwrap())
+}
+
+fn steps(path: &Path) -> Vec<StepRow> {
+    sound(step_rows(&path.display().to_string(), open(path)).unwrap())
+}
+
+/// The file with another beginning of its name.
+fn beside(path: &Path, from: &str, to: &str) -> PathBuf {
+    let name = path.file_name().unwrap().to_string_lossy();
+    path.with_file_name(name.replacen(from, to, 1))
+}
+
+#[test]
+fn relative_rates_are_ratios_of_the_absolute_ones() {
+    let Some(folder) = published() else { return };
+    let mut checked = Checked::default();
+    for path in files(&folder, "qps.rel.") {
+        let relative = qps(&path);
+        let absolute = beside(&path, "qps.rel.", "qps.abs.");
+        let absolute = qps(&absolute.with_file_name(
+            absolute.file_name().unwrap().to_string_lossy().trim_end_matches(".edit"),
+        ));
+        for row in &relative.rows {
+            // Edited tables have shorter names, where they are unique, and one that is mistyped.
+            let short = row.test.replace("simplex", "simple");
+            let is_same =
+                |name: &str| name == short || name.starts_with(&format!("{short}_range="));
+            let same = absolute.rows.iter().find(|it| is_same(&it.test)).unwrap();
+            let base = same.values[0].unwrap();
+            for (number, value) in row.values.iter().enumerate() {
+                let ratio = printed_ratio(same.values[number + 1].unwrap(), base);
+                let what = || format!("{} {} column {}", path.display(), row.test, number + 1);
+                checked.equal(what, &ratio, &format!("{:.2}", value.unwrap()));
+            }
+        }
+        let is_csv = path.extension().is_some_and(|it| it == "csv");
+        assert!(is_csv || matches!(relative.kind, QpsKind::RelativeTo(_)));
+    }
+    checked.finish("relative rates");
+}
+
+#[test]
+fn relative_metrics_are_ratios_of_the_printed_ones() {
+    let Some(folder) = published() else { return };
+    let mut checked = Checked::default();
+    for path in [files(&folder, "o.met"), files(&folder, "met.")].concat() {
+        for section in sound(metrics(&path.display().to_string(), open(&path)).unwrap()).sections {
+            let Some((base, others)) = section.absolute.split_first() else { continue };
+            for (row, published) in others.iter().zip(&section.relative) {
+                assert_eq!(row.server, published.server);
+                for (number, column) in section.columns.iter().enumerate() {
+                    let value = |values: &[Option<f64>]| values[number].unwrap();
+                    let ratio = printed_ratio(value(&row.values), value(&base.values));
+                    let what = || format!("{} {} {column}", section.title, row.server);
+                    checked.equal(what, &ratio, &published.printed[number]);
+                }
+            }
+        }
+    }
+    checked.finish("relative metrics");
+}
+
+#[test]
+fn rows_of_steps_are_ratios_to_the_first_of_their_family() {
+    let Some(folder) = published() else { return };
+    let mut checked = Checked::default();
+    for path in files(&folder, "rel.") {
+        let absolute = steps(&beside(&path, "rel.", "mrg."));
+        let mut bases: BTreeMap<usize, &StepRow> = BTreeMap::new();
+        let mut others = Vec::new();
+        for row in &absolute {
+            match bases.get(&row.family) {
+                None => drop(bases.insert(row.family, row)),
+                Some(base) => others.push((*base, row)),
+            }
+        }
+        for ((base, row), published) in others.into_iter().zip(steps(&path)) {
+            assert_eq!(row.tag, published.tag, "{}", path.display());
+            for number in 0..row.values.len() {
+                let ratio = match (row.values[number], base.values[number]) {
+                    (Some(value), Some(base)) => printed_ratio(value, base),
+                    _ => "NA".to_owned(),
+                };
+                let what = || format!("{} {} column {number}", path.display(), row.tag);
+                checked.equal(what, &ratio, &published.printed[number]);
+            }
+        }
+    }
+    checked.finish("fields of steps");
+}
+
+#[test]
+fn summaries_of_the_insert_benchmark_are_reproduced() {
+    let Some(folder) = published() else { return };
+    let expected = fs_err::read(folder.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    let mut checked = Checked::default();
+    for set in expected["insert_benchmark"].as_array().unwrap() {
+        let of_set = folder.join(set["dataset"].as_str().unwrap());
+        let table = |name: &str| {
+            let path = of_set.join(name);
+            sound(rate_table(name, open(&path)).unwrap())
+        };
+        let (rates, ratios, inserts) = (table("tput.tsv"), table("tputr.tsv"), table("iput.tsv"));
+        let base = &rates.rows[0];
+        for (row, printed) in rates.rows.iter().zip(&ratios.rows) {
+            for (number, step) in rates.steps.iter().enumerate() {
+                let found =
+                    printed_ratio(row.values[number].unwrap(), base.values[number].unwrap());
+                let what = || format!("{} {step}", row.server);
+                checked.equal(what, &found, &format!("{:.2}", printed.values[number].unwrap()));
+                let json = &set["relative"][&row.server][number];
+                checked.equal(what, &found, json.as_str().unwrap());
+            }
+        }
+        // A step misses its rate below 95 % of the target.
+        let clients = set["clients"].as_f64().unwrap();
+        let mut missed = Vec::new();
+        for row in &inserts.rows {
+            for (number, target) in set["insert_rate_target"].as_array().unwrap().iter().enumerate()
+            {
+                let least = (0.95 * clients * target.as_f64().unwrap()).round();
+                let rate = row.values[number].unwrap();
+                if rate < least {
+                    missed.push(format!(
+                        "{} {} {rate} of {least}",
+                        row.server, inserts.steps[number]
+                    ));
+                }
+            }
+        }
+        let told = set["sla_failures"].as_array().unwrap().iter().map(|it| {
+            let word = |key: &str| it[key].as_str().unwrap().to_owned();
+            format!("{} {} {} of {}", word("dbms"), word("step"), it["rate"], it["threshold"])
+        });
+        let told: Vec<String> = told.collect();
+        checked.equal(|| set["dataset"].to_string(), &missed.join("; "), &told.join("; "));
+    }
+    checked.finish("summaries of the Insert Benchmark");
+}
+
+#[test]
+fn statistics_of_groups_are_reproduced() {
+    let Some(folder) = published() else { return };
+    let read = |name: &str| -> Value {
+        serde_json::from_slice(&fs_err::read(folder.join(name)).unwrap()).unwrap()
+    };
+    let (expected, membership) = (read("expected.json"), read("group_membership.json"));
+    let mut checked = Checked::default();
+    for stats in expected["group_stats"].as_array().unwrap() {
+        let word = |key: &str| stats[key].as_str().unwrap();
+        let table = qps(&folder.join(word("dataset")).join(word("table")));
+        let column = |name: &str| table.servers.iter().position(|it| it == name).unwrap();
+        let (base, me) = (column(word("base")), column(word("me")));
+        let set = format!("set_{}", table.rows.len());
+        let members = membership[&set]["groups"][word("group")].as_array().unwrap();
+        let of_group =
+            table.rows.iter().filter(|row| members.iter().any(|it| *it == row.test.as_str()));
+        let ratios: Vec<f64> = of_group
+            .map(|row| ratio(row.values[me].unwrap(), row.values[base].unwrap()).unwrap())
+            .collect();
+        for (name, value) in statistics(ratios) {
+            let what = || format!("{} {} {} {name}", word("dataset"), word("me"), word("group"));
+            checked.equal(
+                what,
+                &format!("{value:.6}"),
+                &format!("{:.6}", stats[name].as_f64().unwrap()),
+            );
+        }
+    }
+    checked.finish("statistics of groups");
+}
+
+fn statistics(mut values: Vec<f64>) -> [(&'static str, f64); 6] {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let avg = values.iter().sum::<f64>() / n as f64;
+    let squares: f64 = values.iter().map(|value| (value - avg).powi(2)).sum();
+    let median = f64::midpoint(values[(n - 1) / 2], values[n / 2]);
+    [
+        ("n", n as f64),
+        ("min", values[0]),
+        ("max", values[n - 1]),
+        ("avg", avg),
+        ("median", median),
+        ("stddev", (squares / (n as f64 - 1.0)).sqrt()),
+    ]
+}
