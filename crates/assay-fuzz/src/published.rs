@@ -1,6 +1,6 @@
 //! Published results, which come from anywhere.
 
-use assay_import::{metrics, printed_ratio, qps_table, rate_table, ratio, step_rows};
+use assay_import::{metrics, printed_ratio, qps_table, rate_table, ratio, step_rows, sysbench_run};
 
 pub(crate) fn tables(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
@@ -30,6 +30,10 @@ pub(crate) fn tables(bytes: &[u8]) {
     if let Ok((rows, faults)) = step_rows("file", bytes) {
         assert!(rows.len() + faults.len() <= lines);
         rows.iter().for_each(|row| numbers(&row.values));
+    }
+    if let Ok((run, faults)) = sysbench_run("file", bytes) {
+        assert!(run.intervals.len() + faults.len() <= lines);
+        assert!([run.qps, run.tps, run.seconds].iter().flatten().all(|it| it.is_finite()));
     }
     if let Ok((table, faults)) = rate_table("file", bytes) {
         assert!(table.rows.len() + faults.len() <= lines);

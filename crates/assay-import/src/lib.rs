@@ -2,8 +2,8 @@
 //!
 //! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
 //! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
-//! its summaries ([`rate_table`]). A line that cannot be read is a [`Fault`] with its file and number, and the rest is
-//! read.
+//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself. A line that cannot be read is
+//! a [`Fault`] with its file and number, and the rest is read.
 
 mod dbms;
 mod line;
@@ -12,6 +12,7 @@ mod qps;
 mod rates;
 mod relative;
 mod steps;
+mod sysbench;
 
 pub use dbms::{Dbms, dbms};
 pub use line::Fault;
@@ -20,3 +21,4 @@ pub use qps::{QpsKind, QpsRow, QpsTable, qps_table};
 pub use rates::{RateRow, RateTable, rate_table};
 pub use relative::{printed_ratio, ratio};
 pub use steps::{COLUMNS, StepRow, step_rows};
+pub use sysbench::{Interval, SysbenchLatency, SysbenchRun, sysbench_run};

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use assay_import::{
     Fault, QpsKind, QpsTable, StepRow, metrics, printed_ratio, qps_table, rate_table, ratio,
-    step_rows,
+    step_rows, sysbench_run,
 };
 use serde_json::Value;
 
@@ -138,6 +138,35 @@ fn relative_metrics_are_ratios_of_the_printed_ones() {
         }
     }
     checked.finish("relative metrics");
+}
+
+/// The tables have the queries per second that sysbench printed, except for `scan`.
+#[test]
+fn tables_have_the_rates_that_sysbench_printed() {
+    let Some(folder) = published() else { return };
+    let folder = folder.join("sysbench-raw/nov25-pn53-mysql-dop1");
+    let table = qps(&folder.join("qps.abs.all.tsv"));
+    let mut checked = Checked::default();
+    for (column, server) in table.servers.iter().enumerate() {
+        for row in table.rows.iter().filter(|row| !row.test.starts_with("scan")) {
+            let name = row.test.replace("_range=", ".range");
+            let path = folder.join(server).join(format!("sb.o.{name}.pk1.dop1"));
+            if !path.exists() {
+                continue;
+            }
+            let run = sound(sysbench_run(&path.display().to_string(), open(&path)).unwrap());
+            assert!(run.is_complete() && run.threads == Some(1), "{}", path.display());
+            let what = || path.display().to_string();
+            let printed = format!("{:.0}", row.values[column].unwrap());
+            checked.equal(what, &format!("{:.0}", run.qps.unwrap()), &printed);
+        }
+    }
+    // Every output of every run can be read; `sb.o.myvac` is none.
+    for path in files(folder.parent().unwrap(), "sb.o.") {
+        let run = sound(sysbench_run(&path.display().to_string(), open(&path)).unwrap());
+        assert_eq!(run.is_complete(), !path.ends_with("sb.o.myvac"), "{}", path.display());
+    }
+    checked.finish("rates of sysbench");
 }
 
 #[test]
