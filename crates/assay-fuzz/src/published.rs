@@ -1,6 +1,8 @@
 //! Published results, which come from anywhere.
 
-use assay_import::{metrics, printed_ratio, qps_table, rate_table, ratio, step_rows, sysbench_run};
+use assay_import::{
+    iostat, metrics, printed_ratio, qps_table, rate_table, ratio, step_rows, sysbench_run, vmstat,
+};
 
 pub(crate) fn tables(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
@@ -30,6 +32,13 @@ pub(crate) fn tables(bytes: &[u8]) {
     if let Ok((rows, faults)) = step_rows("file", bytes) {
         assert!(rows.len() + faults.len() <= lines);
         rows.iter().for_each(|row| numbers(&row.values));
+    }
+    if let Ok((found, faults)) = vmstat("file", bytes) {
+        assert!(found.samples.len() + faults.len() <= lines);
+        assert!(found.mean(|it| it.cs).is_none_or(|mean| mean >= 0.0));
+    }
+    if let Ok((found, faults)) = iostat("file", bytes) {
+        assert!(found.of_device("").count() + faults.len() <= lines);
     }
     if let Ok((run, faults)) = sysbench_run("file", bytes) {
         assert!(run.intervals.len() + faults.len() <= lines);

@@ -2,8 +2,9 @@
 //!
 //! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
 //! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
-//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself. A line that cannot be read is
-//! a [`Fault`] with its file and number, and the rest is read.
+//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself, and [`vmstat`] and
+//! [`iostat`] what was sampled meanwhile. A line that cannot be read is a [`Fault`] with its file and number, and the
+//! rest is read.
 
 mod dbms;
 mod line;
@@ -11,6 +12,7 @@ mod metrics;
 mod qps;
 mod rates;
 mod relative;
+mod samples;
 mod steps;
 mod sysbench;
 
@@ -20,5 +22,6 @@ pub use metrics::{MetricRow, Metrics, Section, metrics};
 pub use qps::{QpsKind, QpsRow, QpsTable, qps_table};
 pub use rates::{RateRow, RateTable, rate_table};
 pub use relative::{printed_ratio, ratio};
+pub use samples::{Iostat, IostatSample, Vmstat, VmstatSample, iostat, vmstat};
 pub use steps::{COLUMNS, StepRow, step_rows};
 pub use sysbench::{Interval, SysbenchLatency, SysbenchRun, sysbench_run};

@@ -10,8 +10,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    Fault, QpsKind, QpsTable, StepRow, metrics, printed_ratio, qps_table, rate_table, ratio,
-    step_rows, sysbench_run,
+    Fault, QpsKind, QpsTable, StepRow, iostat, metrics, printed_ratio, qps_table, rate_table,
+    ratio, step_rows, sysbench_run, vmstat,
 };
 use serde_json::Value;
 
@@ -167,6 +167,61 @@ fn tables_have_the_rates_that_sysbench_printed() {
         assert_eq!(run.is_complete(), !path.ends_with("sb.o.myvac"), "{}", path.display());
     }
     checked.finish("rates of sysbench");
+}
+
+/// The lines of numbers in a file of metrics of one run: those of the device, and those of the CPU.
+fn printed(path: &Path) -> [Vec<String>; 2] {
+    let text = fs_err::read_to_string(path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    [lines[2], lines[5]].map(|line| line.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Metrics per operation follow from the samples and the queries per second.
+#[test]
+fn metrics_follow_from_samples() {
+    let Some(folder) = published() else { return };
+    let folder = folder.join("sysbench-raw/feb25-hetz48-postgres-dop40");
+    let mut checked = Checked::default();
+    for path in files(&folder, "sb.vm.") {
+        let samples = sound(vmstat(&path.display().to_string(), open(&path)).unwrap());
+        let [device, cpu] = printed(&beside(&path, "sb.vm.", "sb.met."));
+        let q: f64 = device[8].parse().unwrap();
+        let switches = samples.published_mean(|it| it.cs).unwrap();
+        let busy = samples.published_mean(|it| it.us + it.sy).unwrap();
+        let found = [
+            samples.published_samples().to_string(),
+            format!("{switches:.0}"),
+            format!("{busy:.1}"),
+            format!("{:.3}", switches / q),
+            format!("{:.6}", busy / q),
+        ];
+        for (found, printed) in found.iter().zip(&cpu) {
+            checked.equal(|| path.display().to_string(), found, printed);
+        }
+    }
+    for path in files(&folder, "sb.io.") {
+        let samples = sound(iostat(&path.display().to_string(), open(&path)).unwrap());
+        let [device, _] = printed(&beside(&path, "sb.io.", "sb.met."));
+        let q: f64 = device[8].parse().unwrap();
+        let (count, reads) = samples.mean("md2", |it| it.reads).unwrap();
+        let (_, read_kb) = samples.mean("md2", |it| it.read_kb).unwrap();
+        let (_, writes) = samples.mean("md2", |it| it.writes).unwrap();
+        let (_, write_kb) = samples.mean("md2", |it| it.write_kb).unwrap();
+        let found = [
+            count.to_string(),
+            format!("{reads:.1}"),
+            format!("{:.1}", read_kb / 1024.0),
+            format!("{writes:.1}"),
+            format!("{:.1}", write_kb / 1024.0),
+            format!("{:.3}", reads / q),
+            format!("{:.3}", read_kb / q),
+            format!("{:.3}", write_kb / q),
+        ];
+        for (found, printed) in found.iter().zip(&device) {
+            checked.equal(|| path.display().to_string(), found, printed);
+        }
+    }
+    checked.finish("metrics from samples");
 }
 
 #[test]
