@@ -1,7 +1,8 @@
 //! Published results, which come from anywhere.
 
 use assay_import::{
-    iostat, metrics, printed_ratio, qps_table, rate_table, ratio, step_rows, sysbench_run, vmstat,
+    iostat, metrics, printed_ratio, qps_table, queue_run, rate_reached, rate_table, ratio,
+    step_rows, sysbench_run, vmstat,
 };
 
 pub(crate) fn tables(bytes: &[u8]) {
@@ -39,6 +40,11 @@ pub(crate) fn tables(bytes: &[u8]) {
     }
     if let Ok((found, faults)) = iostat("file", bytes) {
         assert!(found.of_device("").count() + faults.len() <= lines);
+    }
+    if let Ok((run, faults)) = queue_run("file", bytes) {
+        assert!(run.seconds.len() + faults.len() <= lines);
+        let rate = rate_reached(run.seconds.iter().map(|it| it.inserts), 0.99);
+        assert_eq!(rate.is_none(), run.seconds.is_empty());
     }
     if let Ok((run, faults)) = sysbench_run("file", bytes) {
         assert!(run.intervals.len() + faults.len() <= lines);

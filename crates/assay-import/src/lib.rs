@@ -2,14 +2,15 @@
 //!
 //! The layouts are those of the summaries that Mark Callaghan publishes with his posts: tables of queries per second
 //! ([`qps_table`]), metrics per operation ([`metrics`]), the Insert Benchmark's rows of 21 columns ([`step_rows`]) and
-//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself, and [`vmstat`] and
-//! [`iostat`] what was sampled meanwhile. A line that cannot be read is a [`Fault`] with its file and number, and the
-//! rest is read.
+//! its summaries ([`rate_table`]). [`sysbench_run`] reads the output of sysbench itself, [`queue_run`] that of a client
+//! of the Insert Benchmark, and [`vmstat`] and [`iostat`] what was sampled meanwhile. A line that cannot be read is a
+//! [`Fault`] with its file and number, and the rest is read.
 
 mod dbms;
 mod line;
 mod metrics;
 mod qps;
+mod queue;
 mod rates;
 mod relative;
 mod samples;
@@ -20,6 +21,7 @@ pub use dbms::{Dbms, dbms};
 pub use line::Fault;
 pub use metrics::{MetricRow, Metrics, Section, metrics};
 pub use qps::{QpsKind, QpsRow, QpsTable, qps_table};
+pub use queue::{BUCKETS, QueueRun, QueueSecond, ResponseTimes, queue_run, rate_reached};
 pub use rates::{RateRow, RateTable, rate_table};
 pub use relative::{printed_ratio, ratio};
 pub use samples::{Iostat, IostatSample, Vmstat, VmstatSample, iostat, vmstat};

@@ -10,8 +10,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    Fault, QpsKind, QpsTable, StepRow, iostat, metrics, printed_ratio, qps_table, rate_table,
-    ratio, step_rows, sysbench_run, vmstat,
+    Fault, QpsKind, QpsTable, QueueSecond, StepRow, iostat, metrics, printed_ratio, qps_table,
+    queue_run, rate_reached, rate_table, ratio, step_rows, sysbench_run, vmstat,
 };
 use serde_json::Value;
 
@@ -222,6 +222,43 @@ fn metrics_follow_from_samples() {
         }
     }
     checked.finish("metrics from samples");
+}
+
+/// Percentiles of rates follow from the seconds, and the histograms hold every statement.
+#[test]
+fn runs_of_the_insert_benchmark_are_read() {
+    let Some(folder) = published() else { return };
+    let folder = folder.join("ibench-raw");
+    let mut checked = Checked::default();
+    for path in files(&folder, "o.ib.dop1.") {
+        let run = sound(queue_run(&path.display().to_string(), open(&path)).unwrap());
+        let summary = fs_err::read_to_string(path.with_file_name("o.res.dop1")).unwrap();
+        for line in summary.lines() {
+            // `50th, 15 / 30 = 100 insert, 100 delete, 5663 query`
+            let Some((percent, rates)) = line
+                .split_once("th, ")
+                .and_then(|(percent, rest)| Some((percent, rest.split_once(" = ")?.1)))
+            else {
+                continue;
+            };
+            // Where there are too few seconds for a percentile.
+            if rates.starts_with("NA") {
+                continue;
+            }
+            let share = percent.parse::<f64>().unwrap() / 100.0;
+            let rate = |of: fn(&QueueSecond) -> f64| {
+                rate_reached(run.seconds.iter().map(of), share).unwrap_or(0.0)
+            };
+            let found = format!(
+                "{} insert, {} delete, {} query",
+                rate(|it| it.inserts),
+                rate(|it| it.deletes),
+                rate(|it| it.queries)
+            );
+            checked.equal(|| format!("{} {percent}", path.display()), &found, rates);
+        }
+    }
+    checked.finish("percentiles of rates");
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! Output of the author's client of the Insert Benchmark, `o.ib.dop<n>.<client>`.
+
+use std::io::{BufRead, Result};
+
+use crate::line::{Fault, each_line};
+
+/// Columns of the line of a second.
+const COLUMNS: usize = 17;
+
+/// Buckets of response times: up to 256 µs, 1, 4, 16, 64, 256 ms, 1, 4, 16 s, and more.
+pub const BUCKETS: usize = 10;
+
+/// What a client did in a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QueueRun {
+    /// About one entry for each second.
+    pub seconds: Vec<QueueSecond>,
+    /// Response times of the statements that insert.
+    pub inserts: ResponseTimes,
+    /// Response times of the statements that delete.
+    pub deletes: ResponseTimes,
+    /// Response times of the queries.
+    pub queries: ResponseTimes,
+}
+
+/// What a client did in a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct QueueSecond {
+    /// Its duration, seconds.
+    pub seconds: f64,
+    /// Rows inserted per second.
+    pub inserts: f64,
+    /// Rows deleted per second.
+    pub deletes: f64,
+    /// Queries per second.
+    pub queries: f64,
+    /// The longest insert, delete and query, microseconds.
+    pub longest_us: [f64; 3],
+    /// Rows inserted, rows deleted and queries done since the start.
+    pub totals: [u64; 3],
+}
+
+/// Statements by response time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ResponseTimes {
+    /// How many are in each bucket.
+    pub counts: [u64; BUCKETS],
+    /// The longest, seconds; `None` if the output does not say.
+    pub longest_s: Option<f64>,
+}
+
+/// Reads the output of a client. Lines that are no part of it are skipped.
+///
+/// # Errors
+/// When the content cannot be read. Lines that make no sense are faults.
+pub fn queue_run(file: &str, content: impl BufRead) -> Result<(QueueRun, Vec<Fault>)> {
+    let mut run = QueueRun::default();
+    let faults = each_line(file, content, |_, line| {
+        if let Some((kind, numbers)) = line.trim().split_once(" rt:") {
+            let times = response_times(numbers)?;
+            match (kind, times) {
+                ("Insert", Some(times)) => run.inserts = times,
+                ("Delete", Some(times)) => run.deletes = times,
+                ("Query", Some(times)) => run.queries = times,
+                // The names of the buckets.
+                _ => {}
+            }
+            return Ok(());
+        }
+        let cells: Vec<&str> = line.split('\t').collect();
+        if cells.len() == COLUMNS && cells.first() != Some(&"i_sec") {
+            run.seconds.push(second(&cells)?);
+        }
+        Ok(())
+    })?;
+    Ok((run, faults))
+}
+
+fn second(cells: &[&str]) -> std::result::Result<QueueSecond, String> {
+    let number = |at: usize| {
+        let text = cells.get(at).copied().unwrap_or_default();
+        let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+        number.ok_or_else(|| format!("`{}` is not a number", assay_model::shortened(text)))
+    };
+    let count = |at: usize| number(at).map(|number| number as u64);
+    Ok(QueueSecond {
+        seconds: number(0)?,
+        inserts: number(2)?,
+        deletes: number(4)?,
+        queries: number(6)?,
+        longest_us: [number(8)?, number(9)?, number(10)?],
+        totals: [count(11)?, count(12)?, count(13)?],
+    })
+}
+
+/// The counts of a line; `None` if it has the names of the buckets.
+fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, String> {
+    let cells: Vec<&str> = text.split_whitespace().collect();
+    if cells.first() == Some(&"256us") {
+        return Ok(None);
+    }
+    let [counts @ .., longest] = cells.as_slice() else { return Err("no counts".to_owned()) };
+    let mut times = ResponseTimes { longest_s: longest.parse().ok(), ..ResponseTimes::default() };
+    if counts.len() != BUCKETS || times.longest_s.is_none_or(|it| !(it.is_finite() && it >= 0.0)) {
+        return Err(format!("{} of {} buckets", counts.len(), BUCKETS));
+    }
+    for (count, text) in times.counts.iter_mut().zip(counts) {
+        let number = text.parse().map_err(|_| assay_model::shortened(text).into_owned());
+        *count = number.map_err(|text| format!("`{text}` is not a count"))?;
+    }
+    Ok(Some(times))
+}
+
+/// The rate that this share of the seconds reaches or exceeds, as the author computes it: rates from high to low, the
+/// one at the rounded rank, where a half is rounded to the even number. `None` without seconds.
+#[must_use]
+pub fn rate_reached(rates: impl Iterator<Item = f64>, share: f64) -> Option<f64> {
+    let mut sorted: Vec<f64> = rates.collect();
+    sorted.sort_by(|one, other| other.total_cmp(one));
+    let rank = (share * sorted.len() as f64).round_ties_even() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_response_times_are_found_among_other_lines() {
+        let text = "python3 iibench.py --dbms=postgres\n\
+            i_sec\tt_sec\ti_ips\tt_ips\ti_dps\tt_dps\ti_qps\tt_qps\tmax_i\tmax_d\tmax_q\t\
+            t_ins\tt_del\tt_query\tr\tr\tr\n\
+            get_min_trxid = 1 in 0.002 seconds\n\n\
+            1.0\t1.0\t50\t50\t100\t50\t6511\t6511\t4678\t3088\t3491\t50\t100\t6512\t0\t0\t0\n\
+            1.0\t1.0\tx\t50\t100\t50\t6511\t6511\t4678\t3088\t3491\t50\t100\t6512\t0\t0\t0\n\
+            Insert rt:     256us       1ms       4ms      16ms      64ms     256ms   1s   4s   16s   gt   max\n\
+            Insert rt:         0         0        55         5         0         0   0    0    0     0    0.007142\n\
+            \x20Query rt:    1 2\nTotals: 30.0 secs\n";
+        let (run, faults) = queue_run("o.ib", text.as_bytes()).unwrap();
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["o.ib:6: `x` is not a number", "o.ib:9: 1 of 10 buckets"]);
+        let [second] = run.seconds.as_slice() else { panic!("{run:?}") };
+        assert_eq!((second.inserts, second.deletes, second.queries), (50.0, 100.0, 6511.0));
+        assert_eq!((second.longest_us, second.totals), ([4678.0, 3088.0, 3491.0], [50, 100, 6512]));
+        assert_eq!((run.inserts.counts[2], run.inserts.longest_s), (55, Some(0.007_142)));
+    }
+
+    #[test]
+    fn a_rate_is_taken_at_the_rounded_rank() {
+        let rates = || (1..=30).map(f64::from);
+        assert_eq!(rate_reached(rates(), 0.5), Some(16.0));
+        assert_eq!(rate_reached(rates(), 0.99), Some(1.0));
+        assert_eq!(rate_reached(rates(), 0.0), Some(30.0));
+        assert_eq!(rate_reached(std::iter::empty(), 0.5), None);
+    }
+}
