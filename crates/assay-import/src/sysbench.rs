@@ -15,7 +15,7 @@ pub struct SysbenchRun {
     pub options: Vec<(String, String)>,
     /// Number of clients.
     pub threads: Option<u32>,
-    /// Statements that read, write, and do neither; and all of them.
+    /// Statements that read.
     pub read: Option<u64>,
     /// Statements that write.
     pub write: Option<u64>,
@@ -134,20 +134,18 @@ fn is_test(word: &str) -> bool {
 /// A line `name: value` of the report; others are skipped.
 fn report_line(run: &mut SysbenchRun, name: &str, text: &str) -> std::result::Result<(), String> {
     let first = text.split_whitespace().next().unwrap_or_default();
-    let bad = |_| format!("`{name}` is `{}`", assay_model::shortened(text));
-    let count = || first.parse::<u64>().map(Some).map_err(|error| bad(error.to_string()));
+    let bad = || format!("`{name}` is `{}`", assay_model::shortened(text));
+    let count = || first.parse::<u64>().map(Some).map_err(|_| bad());
     let number = |text: &str| {
         let number = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
-        number.map(Some).ok_or_else(|| bad(String::new()))
+        number.map(Some).ok_or_else(bad)
     };
     let per_second = || {
         let inside = text.split_once('(').map_or("", |(_, rest)| rest);
         number(inside.split_whitespace().next().unwrap_or_default())
     };
     match name {
-        "Number of threads" => {
-            run.threads = Some(first.parse().map_err(|_| bad(String::new()))?);
-        }
+        "Number of threads" => run.threads = Some(first.parse().map_err(|_| bad())?),
         "read" => run.read = count()?,
         "write" => run.write = count()?,
         "other" => run.other = count()?,
