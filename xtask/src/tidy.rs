@@ -26,7 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
     ("assay-doctor", &["assay-model"]),
-    ("assay-import", &["assay-model"]),
+    ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),

@@ -15,6 +15,7 @@ mod rates;
 mod relative;
 mod samples;
 mod steps;
+mod study;
 mod sysbench;
 
 pub use dbms::{Dbms, dbms};
@@ -26,4 +27,5 @@ pub use rates::{RateRow, RateTable, rate_table};
 pub use relative::{printed_ratio, ratio};
 pub use samples::{Iostat, IostatSample, Vmstat, VmstatSample, iostat, vmstat};
 pub use steps::{COLUMNS, StepRow, step_rows};
+pub use study::{About, NoStudy, study_of};
 pub use sysbench::{Interval, SysbenchLatency, SysbenchRun, sysbench_run};

@@ -10,9 +10,10 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    Fault, QpsKind, QpsTable, QueueSecond, StepRow, iostat, metrics, printed_ratio, qps_table,
-    queue_run, rate_reached, rate_table, ratio, step_rows, sysbench_run, vmstat,
+    About, Fault, QpsKind, QpsTable, QueueSecond, StepRow, iostat, metrics, printed_ratio,
+    qps_table, queue_run, rate_reached, rate_table, step_rows, study_of, sysbench_run, vmstat,
 };
+use assay_model::{Setup, System, Verdict};
 use serde_json::Value;
 
 /// How many values were compared, and which of them differ.
@@ -340,50 +341,63 @@ fn summaries_of_the_insert_benchmark_are_reproduced() {
     checked.finish("summaries of the Insert Benchmark");
 }
 
+/// An imported table is judged as a study that was measured, and its groups have the published statistics.
 #[test]
 fn statistics_of_groups_are_reproduced() {
     let Some(folder) = published() else { return };
-    let read = |name: &str| -> Value {
-        serde_json::from_slice(&fs_err::read(folder.join(name)).unwrap()).unwrap()
-    };
-    let (expected, membership) = (read("expected.json"), read("group_membership.json"));
+    let expected = fs_err::read(folder.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
     let mut checked = Checked::default();
+    let mut judged = BTreeMap::new();
     for stats in expected["group_stats"].as_array().unwrap() {
         let word = |key: &str| stats[key].as_str().unwrap();
-        let table = qps(&folder.join(word("dataset")).join(word("table")));
-        let column = |name: &str| table.servers.iter().position(|it| it == name).unwrap();
-        let (base, me) = (column(word("base")), column(word("me")));
-        let set = format!("set_{}", table.rows.len());
-        let members = membership[&set]["groups"][word("group")].as_array().unwrap();
-        let of_group =
-            table.rows.iter().filter(|row| members.iter().any(|it| *it == row.test.as_str()));
-        let ratios: Vec<f64> = of_group
-            .map(|row| ratio(row.values[me].unwrap(), row.values[base].unwrap()).unwrap())
-            .collect();
-        for (name, value) in statistics(ratios) {
+        let key = (word("dataset"), word("table"), word("base"));
+        let (record, judgement) = judged.entry(key).or_insert_with(|| {
+            let table = qps(&folder.join(word("dataset")).join(word("table")));
+            let record = study_of(&with_base(table, word("base")), &about()).unwrap();
+            let judgement = assay_verdict::judge(&record);
+            (record, judgement)
+        });
+        let published = format!("published as `{}`", word("me"));
+        let is_me = |it: &System| it.artifact.notes().contains(&published);
+        let me = record.systems.iter().position(is_me).unwrap();
+        let of_me = judgement.groups.iter().filter(|it| it.system == me);
+        let group = of_me.into_iter().find(|it| it.group.word == word("group")).unwrap();
+        for (name, value) in [
+            ("n", f64::from(group.n)),
+            ("min", group.min),
+            ("max", group.max),
+            ("avg", group.avg),
+            ("median", group.median),
+            ("stddev", group.stddev.unwrap()),
+        ] {
             let what = || format!("{} {} {} {name}", word("dataset"), word("me"), word("group"));
-            checked.equal(
-                what,
-                &format!("{value:.6}"),
-                &format!("{:.6}", stats[name].as_f64().unwrap()),
-            );
+            let published = format!("{:.6}", stats[name].as_f64().unwrap());
+            checked.equal(what, &format!("{value:.6}"), &published);
         }
+        // A single run has no interval, and nothing is called.
+        let of_me = judgement.cells.iter().filter(|it| it.system == me);
+        assert!(of_me.into_iter().all(|it| {
+            it.verdict == Verdict::Undecided && it.rqps.is_none_or(|rqps| !rqps.has_interval())
+        }));
     }
     checked.finish("statistics of groups");
 }
 
-fn statistics(mut values: Vec<f64>) -> [(&'static str, f64); 6] {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    let avg = values.iter().sum::<f64>() / n as f64;
-    let squares: f64 = values.iter().map(|value| (value - avg).powi(2)).sum();
-    let median = f64::midpoint(values[(n - 1) / 2], values[n / 2]);
-    [
-        ("n", n as f64),
-        ("min", values[0]),
-        ("max", values[n - 1]),
-        ("avg", avg),
-        ("median", median),
-        ("stddev", (squares / (n as f64 - 1.0)).sqrt()),
-    ]
+/// The table with another server as its first column.
+fn with_base(mut table: QpsTable, base: &str) -> QpsTable {
+    let at = table.servers.iter().position(|it| it == base).unwrap();
+    table.servers.swap(0, at);
+    table.rows.iter_mut().for_each(|row| row.values.swap(0, at));
+    table
+}
+
+fn about() -> About {
+    About {
+        reported_in: "published".to_owned(),
+        id: "published".to_owned(),
+        imported_ms: 0,
+        setup: Setup { clients: 1, tables: 1, rows: 50_000_000 },
+        assay_version: String::new(),
+    }
 }

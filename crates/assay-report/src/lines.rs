@@ -16,10 +16,10 @@ pub(crate) struct Line {
 pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     let line = |text| Line { depth: 1, text };
     let machine = &conditions.machine;
-    let mut lines = vec![line(format!(
-        "host: {}, {}, {}",
-        machine.processor, machine.memory, machine.platform
-    ))];
+    let mut host = vec![&*machine.processor, &machine.memory, &machine.platform];
+    // All of it may be unknown.
+    host.dedup();
+    let mut lines = vec![line(format!("host: {}", host.join(", ")))];
     lines.extend(machine.state.iter().cloned().map(detail));
     lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
     lines.push(line(study(&conditions.study)));

@@ -202,7 +202,8 @@ fn described(
 fn events_per_second(slices: &[&Slice]) -> Option<f64> {
     let events: f64 = slices.iter().map(|slice| slice.work.events as f64).sum();
     let ns: f64 = slices.iter().map(|slice| slice.work.elapsed_ns as f64).sum();
-    (ns > 0.0).then(|| events / (ns / 1e9))
+    // An imported result may tell queries, but no events.
+    (ns > 0.0 && events > 0.0).then(|| events / (ns / 1e9))
 }
 
 fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> SystemSummary {

@@ -45,6 +45,13 @@ pub fn test_by_name(name: &str) -> Option<Test> {
     all_tests().iter().find(|test| test.name == name).copied()
 }
 
+/// The microbenchmark with a name as published tables have it: `NAME_range=N`, where N is a filler for most tests.
+#[must_use]
+pub fn published_test(name: &str) -> Option<Test> {
+    let base = || name.rsplit_once("_range=").map(|(base, _)| base);
+    test_by_name(name).or_else(|| test_by_name(base()?))
+}
+
 /// The microbenchmark with that name as it was in studies of workload version 1, which kept no digests.
 #[must_use]
 pub fn test_of_version_1(name: &str) -> Option<Test> {

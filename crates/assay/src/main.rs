@@ -15,6 +15,7 @@ mod doctor;
 mod errors;
 mod examination;
 mod exit;
+mod import;
 mod interrupt;
 mod load;
 mod machine_lock;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Run(args) => compare::run(args, cli.cache_dir.as_deref()),
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
+        Command::Import(command) => import::run(command),
         Command::Studies(args) => report::studies(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),

@@ -144,6 +144,18 @@ fn servers_started(record: &StudyRecord) -> usize {
 }
 
 fn machine(host: &Host) -> Machine {
+    if host.cpus == 0 {
+        // Published results do not tell it.
+        let unknown = || "unknown".to_owned();
+        let (cpus, state) = (unknown(), Vec::new());
+        return Machine {
+            processor: unknown(),
+            cpus,
+            memory: unknown(),
+            platform: unknown(),
+            state,
+        };
+    }
     let hypervisor =
         host.hypervisor.as_ref().map_or_else(String::new, |h| format!(", virtual machine ({h})"));
     let cpus = format!("{} × {}", host.cpus, host.cpu);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Experiment, StudyRecord, Verdict, counted};
+use assay_model::{Artifact, Experiment, StudyRecord, Verdict, counted};
 use assay_verdict::{BLOCKS_MIN, CellJudgement, Doubt, threshold};
 
 use super::study::JudgedStudy;
@@ -82,6 +82,9 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         Reason::Smoke => format!(
             "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
         ),
+        Reason::SinglePair if is_reported(record) => {
+            "a single published run has no interval, and so no verdict".to_owned()
+        }
         Reason::SinglePair => match record.study.experiment {
             Experiment::Stepwise => format!(
                 "the uncertainty of a single measurement is unknown: repeat it (`--repeats {BLOCKS_MIN}`)"
@@ -92,6 +95,11 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         },
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
+}
+
+/// Whether others have measured the systems.
+fn is_reported(record: &StudyRecord) -> bool {
+    record.systems.iter().any(|it| matches!(it.artifact, Artifact::Reported(_)))
 }
 
 /// `about 3 times`, `3 to 12 times`.

@@ -2,9 +2,11 @@
 
 mod bench;
 mod gate;
+mod import;
 mod insert_bench;
 mod number;
 mod oltp;
+mod output;
 mod sysbench;
 mod tools;
 
@@ -19,9 +21,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::Bench;
 pub(crate) use gate::Gate;
+pub(crate) use import::{ImportCommand, ImportTables};
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};
+pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
     Audit, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet, ServerStart,
@@ -55,6 +59,9 @@ pub(crate) enum Command {
     Resume(Resume),
     /// Render a study's report
     Report(Report),
+    /// Add results that other tools have published to the ledger
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// List the studies in the ledger
     Studies(Studies),
     /// List the tests that `--tests` can name
@@ -334,65 +341,6 @@ pub(crate) struct Report {
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
-}
-
-/// Text or JSON.
-#[derive(Debug, Args)]
-pub(crate) struct ShapeArg {
-    /// Format of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: ShapeWord,
-}
-
-impl ShapeArg {
-    /// Whether people read it.
-    pub(crate) fn is_text(&self) -> bool {
-        self.format == ShapeWord::Text
-    }
-}
-
-/// `--format` of commands that are no reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShapeWord {
-    /// For people
-    Text,
-    /// For scripts
-    Json,
-}
-
-/// The place of the ledger.
-#[derive(Debug, Args)]
-pub(crate) struct LedgerArg {
-    /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
-    #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
-    pub(crate) file: Option<PathBuf>,
-}
-
-/// The shape and the place of the result.
-#[derive(Debug, Args)]
-pub(crate) struct Output {
-    /// Format of the result [default: by the file extension of `--output`, else text]
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<FormatWord>,
-
-    /// Write the result to a file instead of stdout
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// `--format`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatWord {
-    /// A table for the terminal
-    Text,
-    /// One self-contained page for a browser
-    Html,
-    /// Tables for an issue, a pull request or a post
-    Markdown,
-    /// One line per cell and system
-    Csv,
-    /// For scripts: schema 1
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,0 +1,270 @@
+//! A study of published results: the same record as of a study that assay measured, with what was never measured left
+//! out.
+
+use assay_model::{
+    Artifact, CellId, Class, CpuPlacement, Definition, Experiment, Group, Host, IdKey, Origin,
+    PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema, Setup, Slice,
+    SliceOutcome, StartFrom, StatementMode, Study, StudyRecord, System, SystemSpec, TableForm,
+    Test, TestSet, Unit, WorkCounters,
+};
+
+use crate::dbms::{Dbms, dbms};
+use crate::qps::{QpsKind, QpsTable};
+
+/// What a table does not say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct About {
+    /// Where the results were published: a file, or an address.
+    pub reported_in: String,
+    /// The name of the study.
+    pub id: String,
+    /// When it was imported, milliseconds since the Unix epoch.
+    pub imported_ms: i64,
+    /// Clients, tables and rows.
+    pub setup: Setup,
+    /// Version of the assay that imports it.
+    pub assay_version: String,
+}
+
+/// Why a table is no study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoStudy {
+    /// Its numbers are ratios, from which no rates follow.
+    Relative,
+    /// It has no names of servers, as a csv file.
+    NoServers,
+    /// It has no rows.
+    NoTests,
+}
+
+/// The study that a table of queries per second tells of. Each value is the only slice of its cell.
+///
+/// # Errors
+/// [`NoStudy`].
+pub fn study_of(table: &QpsTable, about: &About) -> Result<StudyRecord, NoStudy> {
+    if table.kind != QpsKind::Absolute {
+        return Err(NoStudy::Relative);
+    }
+    if table.servers.is_empty() {
+        return Err(NoStudy::NoServers);
+    }
+    if table.rows.is_empty() {
+        return Err(NoStudy::NoTests);
+    }
+    let tests: Vec<Test> = table.rows.iter().map(|row| test(&row.test)).collect();
+    let systems = systems(&table.servers, &about.reported_in);
+    let mut record = StudyRecord::new(study(&tests, about), Host::default(), systems);
+    for (row, &test) in table.rows.iter().zip(&tests) {
+        let cell = CellId { test, setup: about.setup };
+        let rates = row.values.iter().zip(0..table.servers.len());
+        let known = rates.filter_map(|(rate, system)| Some((system, (*rate)?)));
+        record.slices.extend(known.map(|(system, rate)| slice(cell, system, rate, about)));
+    }
+    record.finished = true;
+    Ok(record)
+}
+
+/// The microbenchmark with a published name, or a test of that name about which nothing else is known.
+fn test(name: &str) -> Test {
+    assay_workloads::published_test(name).unwrap_or_else(|| {
+        let word = "other".to_owned();
+        Test::of(Definition {
+            name: name.to_owned(),
+            group: Group { rank: u8::MAX.into(), title: word.clone(), word },
+            groups: Vec::new(),
+            does: "unknown".to_owned(),
+            class: Class::Read,
+            start_from: StartFrom::Fresh,
+            unit: Unit::Query,
+            schema: Schema::Sbtest,
+            roles: Vec::new(),
+            planning: PlanningFacts::default(),
+            digest: "unknown".to_owned(),
+        })
+    })
+}
+
+fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
+    let known: Vec<Option<Dbms>> = servers.iter().map(|name| dbms(name)).collect();
+    let names = names(servers, &known);
+    let system =
+        |(number, ((published, known), name)): (usize, ((&String, Option<Dbms>), String))| {
+            let mut notes = vec![format!("published as `{published}`")];
+            let (product, engine, version) = match known {
+                Some(Dbms { product, engine, version, has_primary_key, .. }) => {
+                    let keyless = has_primary_key == Some(false);
+                    notes.extend(keyless.then(|| "tables without primary key".to_owned()));
+                    (product, engine, version)
+                }
+                None => {
+                    notes.push("the name does not tell product and version".to_owned());
+                    (Product::MySql, SystemSpec::default_engine(Product::MySql), published.clone())
+                }
+            };
+            let origin = Origin::Version(version.clone());
+            let reported_in = reported_in.to_owned();
+            System {
+                name,
+                spec: SystemSpec { product, origin, engine, overrides: Vec::new() },
+                artifact: Artifact::Reported(ReportedServer {
+                    reported_in,
+                    product,
+                    version,
+                    notes,
+                }),
+                is_base: number == 0,
+                is_twin: false,
+                options: Vec::new(),
+            }
+        };
+    servers.iter().zip(known).zip(names).enumerate().map(system).collect()
+}
+
+/// Names as those of systems that assay measures, `mariadb@10.11.16`, where they tell all servers apart; else those of
+/// the table.
+fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
+    let short = |it: &Option<Dbms>| it.as_ref().map(|it| format!("{}@{}", it.product, it.version));
+    let names: Option<Vec<String>> = known.iter().map(short).collect();
+    let are_different = |names: &Vec<String>| {
+        names.iter().enumerate().all(|(number, name)| !names[..number].contains(name))
+    };
+    names.filter(are_different).unwrap_or_else(|| servers.to_vec())
+}
+
+fn study(tests: &[Test], about: &About) -> Study {
+    let cell = |&test: &Test| PlannedCell {
+        id: CellId { test, setup: about.setup },
+        warm_ms: 0,
+        warm_us: None,
+        turn_ms: 0,
+        slice_ms: 0,
+        events: None,
+        placement: CpuPlacement::Free,
+    };
+    Study {
+        id: about.id.clone(),
+        started_ms: about.imported_ms,
+        preset: Preset::Published,
+        set: set(tests.len()),
+        seed: 0,
+        threshold: 0.05,
+        budget_s: 0.0,
+        blocks: 1,
+        rounds: 1,
+        cells: tests.iter().map(cell).collect(),
+        setups: vec![about.setup],
+        experiment: Experiment::Sequential,
+        id_key: IdKey::Primary,
+        table_form: TableForm::default(),
+        statements: StatementMode::Prepared,
+        gate: None,
+        recipe: String::new(),
+        workload_version: 0,
+        assay_version: about.assay_version.clone(),
+    }
+}
+
+/// The published set with so many tests, which decides their groups.
+fn set(tests: usize) -> TestSet {
+    TestSet::ALL.into_iter().find(|set| set.len() >= tests).unwrap_or(TestSet::Set47)
+}
+
+/// Seconds after which a time is exact to twelve digits.
+const LONG_S: f64 = 1000.0;
+
+/// Nanoseconds in a second.
+const SECOND_NS: f64 = 1e9;
+
+/// A rate as a slice of a second, in which nothing but the queries was counted.
+fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
+    let work = match cell.test.unit {
+        // Thousands of rows per second: as many scans as take long enough for the time to be exact.
+        Unit::ThousandRows => {
+            let of_scan = f64::from(cell.setup.rows) / 1000.0;
+            let scans = (LONG_S * rate / of_scan).ceil().max(1.0);
+            let event_ns_sum = (scans * of_scan / rate * SECOND_NS) as u64;
+            WorkCounters { events: scans as u64, event_ns_sum, ..WorkCounters::default() }
+        }
+        Unit::Query | Unit::InsertedRow | Unit::IndexedRow => WorkCounters {
+            read: rate.round() as u64,
+            elapsed_ns: SECOND_NS as u64,
+            ..WorkCounters::default()
+        },
+    };
+    Slice {
+        system,
+        cell,
+        run: 0,
+        block: 0,
+        round: 0,
+        position: system as u32,
+        started_ms: about.imported_ms,
+        outcome: SliceOutcome::Good,
+        trouble: Vec::new(),
+        work,
+        turns: Vec::new(),
+        step: None,
+        client: None,
+        server: None,
+        host: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qps::QpsRow;
+
+    fn table(servers: [&str; 2], test: &str, values: [Option<f64>; 2]) -> QpsTable {
+        QpsTable {
+            kind: QpsKind::Absolute,
+            servers: servers.map(str::to_owned).to_vec(),
+            rows: vec![QpsRow { test: test.to_owned(), group: None, values: values.to_vec() }],
+        }
+    }
+
+    fn record(table: &QpsTable) -> StudyRecord {
+        let setup = Setup { clients: 1, tables: 1, rows: 1 };
+        let (reported_in, id) = ("qps.abs.tsv".to_owned(), "imported-1".to_owned());
+        let about = About { reported_in, id, imported_ms: 0, setup, assay_version: String::new() };
+        study_of(table, &about).unwrap()
+    }
+
+    #[test]
+    fn rates_are_exact_and_what_is_missing_has_no_slice() {
+        for test in ["hot-points_range=100", "scan_range=100", "their-own-test"] {
+            let servers = ["x.ma100230_rel.z12a.pk1", "x.ma100244_rel.z12a.pk1"];
+            let record = record(&table(servers, test, [Some(3882.0), None]));
+            let [slice] = record.slices.as_slice() else { panic!("{:?}", record.slices) };
+            let rate = slice.ops_per_second().unwrap();
+            assert!((rate - 3882.0).abs() < 1e-6, "{test}: {rate}");
+            assert_eq!((slice.client, slice.server, slice.host), (None, None, None));
+        }
+    }
+
+    #[test]
+    fn systems_have_short_names_where_these_differ() {
+        let names = |servers| {
+            let systems = record(&table(servers, "insert", [Some(1.0), Some(2.0)])).systems;
+            systems.into_iter().map(|it| it.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(["x.my5651_rel.z1.pk1", "pg162"]), ["mysql@5.6.51", "postgres@16.2"]);
+        let alike = ["x.my5651_rel.z1.pk1", "x.my5651_rel.z2.pk1"];
+        assert_eq!(names(alike), alike);
+        assert_eq!(names(["main", "x.my5651_rel.z1.pk1"]), ["main", "x.my5651_rel.z1.pk1"]);
+    }
+
+    #[test]
+    fn ratios_and_tables_without_names_are_no_studies() {
+        let of = |change: fn(&mut QpsTable)| {
+            let mut table = table(["a", "b"], "insert", [Some(1.0), Some(2.0)]);
+            change(&mut table);
+            let setup = Setup { clients: 1, tables: 1, rows: 1 };
+            let (reported_in, id, assay_version) = (String::new(), String::new(), String::new());
+            study_of(&table, &About { reported_in, id, imported_ms: 0, setup, assay_version }).err()
+        };
+        assert_eq!(of(|it| it.kind = QpsKind::RelativeTo("a".to_owned())), Some(NoStudy::Relative));
+        assert_eq!(of(|it| it.servers.clear()), Some(NoStudy::NoServers));
+        assert_eq!(of(|it| it.rows.clear()), Some(NoStudy::NoTests));
+    }
+}

@@ -1,0 +1,64 @@
+//! The shape and the place of results.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Text or JSON.
+#[derive(Debug, Args)]
+pub(crate) struct ShapeArg {
+    /// Format of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ShapeWord,
+}
+
+impl ShapeArg {
+    /// Whether people read it.
+    pub(crate) fn is_text(&self) -> bool {
+        self.format == ShapeWord::Text
+    }
+}
+
+/// `--format` of commands that are no reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShapeWord {
+    /// For people
+    Text,
+    /// For scripts
+    Json,
+}
+
+/// The place of the ledger.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerArg {
+    /// The ledger file, which stores every slice [default: `ledger.db` in the user's data directory]
+    #[arg(long = "ledger", value_name = "FILE", env = "ASSAY_LEDGER")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// The shape and the place of the result.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Format of the result [default: by the file extension of `--output`, else text]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatWord>,
+
+    /// Write the result to a file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatWord {
+    /// A table for the terminal
+    Text,
+    /// One self-contained page for a browser
+    Html,
+    /// Tables for an issue, a pull request or a post
+    Markdown,
+    /// One line per cell and system
+    Csv,
+    /// For scripts: schema 1
+    Json,
+}
