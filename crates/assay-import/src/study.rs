@@ -64,9 +64,11 @@ pub fn study_of(table: &QpsTable, about: &About) -> Result<StudyRecord, NoStudy>
     Ok(record)
 }
 
-/// The microbenchmark with a published name, or a test of that name about which nothing else is known.
-fn test(name: &str) -> Test {
-    assay_workloads::published_test(name).unwrap_or_else(|| {
+/// The microbenchmark with a published name or the script of sysbench, or a test of that name about which nothing else
+/// is known.
+pub(crate) fn test(name: &str) -> Test {
+    let known = assay_workloads::published_test(name).or_else(|| assay_workloads::script(name));
+    known.unwrap_or_else(|| {
         let word = "other".to_owned();
         Test::of(Definition {
             name: name.to_owned(),
@@ -84,7 +86,7 @@ fn test(name: &str) -> Test {
     })
 }
 
-fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
+pub(crate) fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     let known: Vec<Option<Dbms>> = servers.iter().map(|name| dbms(name)).collect();
     let names = names(servers, &known);
     let system =
@@ -131,7 +133,7 @@ fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
     names.filter(are_different).unwrap_or_else(|| servers.to_vec())
 }
 
-fn study(tests: &[Test], about: &About) -> Study {
+pub(crate) fn study(tests: &[Test], about: &About) -> Study {
     let cell = |&test: &Test| PlannedCell {
         id: CellId { test, setup: about.setup },
         warm_ms: 0,
@@ -191,6 +193,11 @@ fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
             ..WorkCounters::default()
         },
     };
+    reported(cell, system, work, about)
+}
+
+/// The only slice of a cell, of which nothing is known but the work.
+pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &About) -> Slice {
     Slice {
         system,
         cell,

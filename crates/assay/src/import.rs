@@ -1,17 +1,20 @@
 //! `assay import`: results that other tools have published become studies of the ledger.
 
+use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use assay_import::{About, Fault, NoStudy, qps_table, study_of};
+use assay_import::{
+    About, Fault, NoRuns, NoStudy, qps_table, study_of, study_of_runs, sysbench_run,
+};
 use assay_ledger::Ledger;
 use assay_model::{Setup, StudyRecord, counted};
 use sha2::{Digest as _, Sha256};
 
 use crate::advice::Advised;
-use crate::cli::{ImportCommand, ImportTables};
+use crate::cli::{ImportCommand, ImportRuns, ImportTables};
 use crate::clock::now_ms;
 use crate::exit::Exit;
 use crate::progress::print;
@@ -20,15 +23,19 @@ use crate::{paths, report};
 /// Bad lines of a file that are shown.
 const FAULTS_SHOWN: usize = 10;
 
-/// Rows of a table, if nobody knows them.
-const ROWS_UNKNOWN: u32 = 1;
-
 /// Deepest directory below a named one that is searched.
 const DEEPEST: usize = 8;
 
-/// Adds published results to the ledger, and shows the study if it is one.
+/// Adds results to the ledger.
 pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
-    let ImportCommand::Mytools(args) = command;
+    match command {
+        ImportCommand::Mytools(args) => tables(args),
+        ImportCommand::Sysbench(args) => runs(args),
+    }
+}
+
+/// Adds published tables to the ledger, and shows the study if it is one.
+fn tables(args: &ImportTables) -> Result<Exit> {
     report::check(&args.output, None, &args.ledger)?;
     let mut files = Vec::new();
     for path in &args.paths {
@@ -43,13 +50,14 @@ pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
             "tables are called `qps.abs.NAME.tsv`; name a file if yours is called otherwise"
         ));
     }
+    let setup = args.setup.setup();
+    let read = |file: &PathBuf| {
+        read_table(file, setup).with_context(|| format!("cannot import `{}`", file.display()))
+    };
+    let records: Vec<StudyRecord> = files.iter().map(read).collect::<Result<_>>()?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    let mut records = Vec::new();
-    for file in &files {
-        let record =
-            read(file, args).with_context(|| format!("cannot import `{}`", file.display()))?;
-        add(&mut ledger, &record)?;
-        records.push(record);
+    for record in &records {
+        add(&mut ledger, record)?;
     }
     if let [record] = records.as_slice() {
         return report::write(record, &args.output);
@@ -60,6 +68,36 @@ pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
         print(&format!("{}: {what}, from {}", record.study.id, place(record)));
     }
     Ok(Exit::Done)
+}
+
+/// Adds outputs of sysbench to the ledger as one study, and shows it.
+fn runs(args: &ImportRuns) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    let mut runs = Vec::new();
+    let mut digest = Sha256::new();
+    for (file, name) in args.files.iter().zip(names(&args.files)) {
+        let content = open(file).with_context(|| format!("cannot import `{}`", file.display()))?;
+        let (run, faults) = sysbench_run(&file.display().to_string(), content)?;
+        tell(&faults);
+        digest.update(format!("{name} {run:?}\n"));
+        runs.push((name, run));
+    }
+    let about = about("sysbench".to_owned(), digest, args.setup.setup());
+    let file = |number: usize| args.files.get(number).map_or("", |it| it.to_str().unwrap_or(""));
+    let record = study_of_runs(&runs, &about).map_err(|why| match why {
+        NoRuns::Incomplete { number, why } => {
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            let what = format!("`{}` has no report of sysbench{why}", file(number));
+            Advised::new(what, "import the whole output of a run that ended by itself")
+        }
+        NoRuns::Different { number, what } => {
+            let what = format!("`{}` has another {what} than the first output", file(number));
+            Advised::new(what, "import runs that differ only in the server")
+        }
+    })?;
+    let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    add(&mut ledger, &record)?;
+    report::write(&record, &args.output)
 }
 
 /// Where the results of a study were published.
@@ -86,24 +124,17 @@ fn find_tables(directory: &Path, deepest: usize, found: &mut Vec<PathBuf>) -> Re
     Ok(())
 }
 
-fn read(path: &Path, args: &ImportTables) -> Result<StudyRecord> {
-    let file = fs_err::File::open(path)?;
-    anyhow::ensure!(file.metadata()?.is_file(), "it is not a regular file");
-    let name = path.display().to_string();
-    let (table, faults) = qps_table(&name, BufReader::new(file))?;
+fn read_table(path: &Path, setup: Setup) -> Result<StudyRecord> {
+    let (table, faults) = qps_table(&path.display().to_string(), open(path)?)?;
     tell(&faults);
-    let about = About {
-        id: id(&table),
-        // Where the file lies on this machine is nobody else's business.
-        reported_in: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        imported_ms: now_ms(),
-        setup: Setup {
-            clients: args.clients,
-            tables: args.tables,
-            rows: args.rows.unwrap_or(ROWS_UNKNOWN),
-        },
-        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
+    let mut digest = Sha256::new();
+    for server in &table.servers {
+        digest.update(format!("{server}\n"));
+    }
+    for row in &table.rows {
+        digest.update(format!("{} {:?}\n", row.test, row.values));
+    }
+    let about = about(name(path), digest, setup);
     study_of(&table, &about).map_err(|why| {
         let (what, hint) = match why {
             NoStudy::Relative => (
@@ -133,18 +164,44 @@ fn tell(faults: &[Fault]) {
     }
 }
 
-/// The name of the study: the same results have the same one.
-fn id(table: &assay_import::QpsTable) -> String {
-    let mut digest = Sha256::new();
-    for server in &table.servers {
-        digest.update(format!("{server}\n"));
+fn open(path: &Path) -> Result<BufReader<fs_err::File>> {
+    let file = fs_err::File::open(path)?;
+    // A device or a pipe may have no end.
+    anyhow::ensure!(file.metadata()?.is_file(), "it is not a regular file");
+    Ok(BufReader::new(file))
+}
+
+/// The names of files that tell them apart: their own, or those of their directories, or numbered ones.
+fn names(files: &[PathBuf]) -> Vec<String> {
+    let are_different =
+        |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    let own = || files.iter().map(|file| name(file)).collect::<Vec<_>>();
+    let of_directories =
+        || files.iter().map(|file| file.parent().map_or_else(String::new, name)).collect();
+    let numbered = || own().into_iter().zip(1..).map(|(name, number)| format!("{name} #{number}"));
+    Some(own())
+        .filter(are_different)
+        .or_else(|| Some(of_directories()).filter(are_different))
+        .unwrap_or_else(|| numbered().collect())
+}
+
+/// The name of a file. Where it lies on this machine is nobody else's business.
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What the results do not tell. The same results make a study of the same name.
+fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> About {
+    digest.update(setup.to_string());
+    let mut id = hex::encode(digest.finalize());
+    id.truncate(12);
+    About {
+        reported_in,
+        id: format!("imported-{id}"),
+        imported_ms: now_ms(),
+        setup,
+        assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     }
-    for row in &table.rows {
-        digest.update(format!("{} {:?}\n", row.test, row.values));
-    }
-    let mut text = hex::encode(digest.finalize());
-    text.truncate(12);
-    format!("imported-{text}")
 }
 
 fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<()> {

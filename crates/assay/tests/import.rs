@@ -78,3 +78,53 @@ fn what_is_no_table_of_rates_is_refused() {
     let pipe = place.run_to_end(&["import", "mytools", "/dev/zero"]);
     assert!(stderr(&pipe).contains("not a regular file"), "{}", stderr(&pipe));
 }
+
+fn sysbench(threads: u32, queries: u64) -> String {
+    let per_second = queries as f64 / 10.0;
+    format!(
+        "sysbench --db-driver=mysql --table-size=5000 --tables=2 --mysql-password=hidden \
+         lua/oltp_point_select.lua run\n\
+         sysbench 1.0.20 (using system LuaJIT 2.1.0)\nNumber of threads: {threads}\nSQL statistics:\n\
+         \x20   queries performed:\n        read:                            {queries}\n\
+         \x20       write:                           0\n        other:                           0\n\
+         \x20   transactions:                        {queries} ({per_second:.2} per sec.)\n\
+         \x20   queries:                             {queries} ({per_second:.2} per sec.)\n\
+         \x20   ignored errors:                      0      (0.00 per sec.)\n\
+         General statistics:\n    total time:                          10.0000s\n\
+         \x20   total number of events:              {queries}\n"
+    )
+}
+
+#[test]
+fn outputs_of_sysbench_are_compared() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let written = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        fs_err::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let (old, new) =
+        (written("old.txt", &sysbench(4, 100_000)), written("new.txt", &sysbench(4, 90_000)));
+    let import = ["import", "sysbench", &old, &new, "--format", "json"];
+    let output = place.run_to_end(&import);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let study: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cell = &study["cells"][1];
+    assert_eq!((&cell["test"], &cell["clients"]), (&"oltp_point_select".into(), &4.into()));
+    assert_eq!((&cell["tables"], &cell["rows"]), (&2.into(), &5000.into()));
+    assert_eq!((&cell["qps"]["value"], &cell["rqps"]["value"]), (&9000.into(), &0.9.into()));
+    assert_eq!(cell["tps"], 9000);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("hidden"));
+    let other = written("other.txt", &sysbench(8, 100_000));
+    let refused = place.run_to_end(&["import", "sysbench", &old, &other]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("another number of threads"), "{}", stderr(&refused));
+    let failed = written("failed.txt", "FATAL: unable to connect to MySQL server\n");
+    let refused = place.run_to_end(&["import", "sysbench", &failed]);
+    assert!(
+        stderr(&refused).contains("no report of sysbench: FATAL: unable"),
+        "{}",
+        stderr(&refused)
+    );
+}

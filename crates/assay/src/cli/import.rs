@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_model::Setup;
 use clap::{Args, Subcommand};
 
 use super::number::{parse_one_count, parse_rows, parse_tables};
@@ -12,6 +13,8 @@ use super::{LedgerArg, Output};
 pub(crate) enum ImportCommand {
     /// Add tables of queries per second (`qps.abs.*.tsv`), as Mark Callaghan publishes them with his posts
     Mytools(ImportTables),
+    /// Compare outputs of sysbench 1.0 or 1.1, runs of one script, with the first of them
+    Sysbench(ImportRuns),
 }
 
 /// `assay import mytools`.
@@ -21,23 +24,58 @@ pub(crate) struct ImportTables {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Number of clients, which the tables do not tell
-    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
-    pub(crate) clients: u32,
-
-    /// Number of tables, which the tables do not tell
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
-    #[arg(allow_negative_numbers = true)]
-    pub(crate) tables: u32,
-
-    /// Rows in each table, such as `50M`, which the tables do not tell [default: 1, for an unknown number]
-    #[arg(long, visible_alias = "table-size", value_name = "N", value_parser = parse_rows)]
-    pub(crate) rows: Option<u32>,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
 
     #[command(flatten)]
     pub(crate) output: Output,
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,
+}
+
+/// `assay import sysbench`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportRuns {
+    /// Outputs of sysbench: the base, then others
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// What files may not tell.
+#[derive(Debug, Args)]
+pub(crate) struct SetupArgs {
+    /// Number of clients, if the files do not tell
+    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
+    clients: u32,
+
+    /// Number of tables, if the files do not tell
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
+    #[arg(allow_negative_numbers = true)]
+    tables: u32,
+
+    /// Rows in each table, such as `50M`, if the files do not tell [default: 1, for an unknown number]
+    #[arg(long, visible_alias = "table-size", value_name = "N", value_parser = parse_rows)]
+    rows: Option<u32>,
+}
+
+/// Rows of a table, if nobody knows them.
+const ROWS_UNKNOWN: u32 = 1;
+
+impl SetupArgs {
+    /// Clients, tables and rows as far as they are given.
+    pub(crate) fn setup(&self) -> Setup {
+        let Self { clients, tables, rows } = *self;
+        Setup { clients, tables, rows: rows.unwrap_or(ROWS_UNKNOWN) }
+    }
 }

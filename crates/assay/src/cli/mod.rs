@@ -21,7 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::Bench;
 pub(crate) use gate::Gate;
-pub(crate) use import::{ImportCommand, ImportTables};
+pub(crate) use import::{ImportCommand, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};

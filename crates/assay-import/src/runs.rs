@@ -1,0 +1,169 @@
+//! Outputs of sysbench as a study.
+
+use assay_model::{
+    Artifact, CellId, Host, Product, Setup, StudyRecord, System, SystemSpec, WorkCounters,
+};
+
+use crate::study::{About, reported, study, systems, test};
+use crate::sysbench::SysbenchRun;
+
+/// Why outputs of sysbench are no study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoRuns {
+    /// This one has no report: its run failed, or it is none of sysbench's. What it says of its failure.
+    Incomplete {
+        /// Number of the output, from 0.
+        number: usize,
+        /// The first line that says why.
+        why: Option<String>,
+    },
+    /// This one has another script, or other numbers of clients, tables or rows than the first.
+    Different {
+        /// Number of the output, from 0.
+        number: usize,
+        /// What differs.
+        what: &'static str,
+    },
+}
+
+/// The study that compares runs of one script with the first of them. What their command lines tell of clients, tables
+/// and rows replaces what `about` says.
+///
+/// # Errors
+/// [`NoRuns`].
+pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<StudyRecord, NoRuns> {
+    let incomplete = runs.iter().position(|(_, run)| !run.is_complete());
+    if let Some(number) = incomplete {
+        let why = runs.get(number).and_then(|(_, run)| run.fatal.clone());
+        return Err(NoRuns::Incomplete { number, why });
+    }
+    let Some((_, first)) = runs.first() else {
+        return Err(NoRuns::Incomplete { number: 0, why: None });
+    };
+    let setup = setup(first, about.setup);
+    for (number, (_, run)) in runs.iter().enumerate() {
+        let what = if run.script != first.script {
+            "script"
+        } else if self::setup(run, about.setup) != setup {
+            "number of threads, tables or rows"
+        } else {
+            continue;
+        };
+        return Err(NoRuns::Different { number, what });
+    }
+    let script = test(first.script.as_deref().unwrap_or("sysbench"));
+    let about = About { setup, ..about.clone() };
+    let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
+    let systems = systems(&names, &about.reported_in);
+    let mut record = StudyRecord::new(study(&[script], &about), Host::default(), systems);
+    for (system, (_, run)) in record.systems.iter_mut().zip(runs) {
+        if run.option("db-driver") == Some("pgsql") {
+            of_postgres(system);
+        }
+    }
+    let cell = CellId { test: script, setup };
+    let slices = runs.iter().enumerate();
+    record.slices =
+        slices.map(|(system, (_, run))| reported(cell, system, work(run), &about)).collect();
+    record.finished = true;
+    Ok(record)
+}
+
+/// Only the driver of a run tells the product, if the name of its output does not.
+fn of_postgres(system: &mut System) {
+    let product = Product::Postgres;
+    (system.spec.product, system.spec.engine) = (product, SystemSpec::default_engine(product));
+    if let Artifact::Reported(server) = &mut system.artifact {
+        server.product = product;
+    }
+}
+
+/// Clients, tables and rows as the output tells them.
+fn setup(run: &SysbenchRun, otherwise: Setup) -> Setup {
+    let number = |name: &str| run.option(name)?.parse::<u32>().ok().filter(|it| *it > 0);
+    Setup {
+        clients: run.threads.unwrap_or(otherwise.clients).max(1),
+        tables: number("tables").unwrap_or(otherwise.tables),
+        rows: number("table-size").unwrap_or(otherwise.rows),
+    }
+}
+
+fn work(run: &SysbenchRun) -> WorkCounters {
+    let seconds = run.seconds.unwrap_or(0.0);
+    let events = run.events.unwrap_or(0);
+    let mean_ms = run.latency.avg.unwrap_or(0.0);
+    WorkCounters {
+        events,
+        read: run.read.unwrap_or(0),
+        write: run.write.unwrap_or(0),
+        other: run.other.unwrap_or(0),
+        errors: run
+            .ignored_errors
+            .filter(|it| *it > 0)
+            .map(|count| (0, count))
+            .into_iter()
+            .collect(),
+        elapsed_ns: (seconds * 1e9) as u64,
+        event_ns_sum: (mean_ms * 1e6 * events as f64) as u64,
+        ..WorkCounters::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(queries: u64, threads: u32) -> SysbenchRun {
+        SysbenchRun {
+            script: Some("oltp_read_only".to_owned()),
+            options: [("table-size", "5000"), ("db-driver", "pgsql")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
+            threads: Some(threads),
+            read: Some(queries),
+            qps: Some(queries as f64 / 10.0),
+            events: Some(queries / 16),
+            seconds: Some(10.0),
+            ..SysbenchRun::default()
+        }
+    }
+
+    fn about() -> About {
+        About {
+            reported_in: "sysbench".to_owned(),
+            id: "imported-1".to_owned(),
+            imported_ms: 0,
+            setup: Setup { clients: 1, tables: 1, rows: 1 },
+            assay_version: String::new(),
+        }
+    }
+
+    fn of(runs: [SysbenchRun; 2]) -> Result<StudyRecord, NoRuns> {
+        let names = ["old.txt", "new.txt"].map(str::to_owned);
+        study_of_runs(&names.into_iter().zip(runs).collect::<Vec<_>>(), &about())
+    }
+
+    #[test]
+    fn runs_of_one_script_are_compared() {
+        let record = of([run(1600, 4), run(3200, 4)]).unwrap();
+        let [cell] = record.study.cells.as_slice() else { panic!("{:?}", record.study.cells) };
+        assert_eq!(cell.id.setup, Setup { clients: 4, tables: 1, rows: 5000 });
+        assert_eq!(Some(cell.id.test), assay_workloads::script("oltp_read_only"));
+        assert!(record.systems.iter().all(|it| it.artifact.product() == Product::Postgres));
+        let rates: Vec<_> = record.slices.iter().map(assay_model::Slice::ops_per_second).collect();
+        assert_eq!(rates, [Some(160.0), Some(320.0)]);
+    }
+
+    #[test]
+    fn runs_that_differ_or_failed_are_refused() {
+        let what = "number of threads, tables or rows";
+        let other = of([run(1600, 4), run(1600, 8)]);
+        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what });
+        let script = SysbenchRun { script: Some("oltp_insert".to_owned()), ..run(1, 4) };
+        let other = of([run(1600, 4), script]);
+        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what: "script" });
+        let fatal = SysbenchRun { fatal: Some("FATAL: x".to_owned()), ..SysbenchRun::default() };
+        let why = Some("FATAL: x".to_owned());
+        assert_eq!(of([run(1, 4), fatal]).unwrap_err(), NoRuns::Incomplete { number: 1, why });
+    }
+}
