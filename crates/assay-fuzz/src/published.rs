@@ -1,9 +1,10 @@
 //! Published results, which come from anywhere.
 
 use assay_import::{
-    iostat, metrics, printed_ratio, qps_table, queue_run, rate_reached, rate_table, ratio,
-    step_rows, sysbench_run, vmstat,
+    About, iostat, metrics, printed_ratio, qps_table, queue_run, rate_reached, rate_table, ratio,
+    step_rows, study_of, study_of_runs, sysbench_run, vmstat,
 };
+use assay_model::Setup;
 
 pub(crate) fn tables(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
@@ -22,6 +23,10 @@ pub(crate) fn tables(bytes: &[u8]) {
         assert!(table.rows.iter().all(|row| !row.test.is_empty()));
         table.rows.iter().for_each(|row| numbers(&row.values));
         table.servers.iter().for_each(|name| drop(assay_import::dbms(name)));
+        if let Ok(record) = study_of(&table, &about()) {
+            assert!(record.slices.iter().all(|it| it.ops_per_second().is_some()));
+            drop(assay_verdict::judge(&record));
+        }
     }
     if let Ok((all, faults)) = metrics("file", bytes) {
         assert!(all.sections.len() + faults.len() <= lines);
@@ -49,9 +54,24 @@ pub(crate) fn tables(bytes: &[u8]) {
     if let Ok((run, faults)) = sysbench_run("file", bytes) {
         assert!(run.intervals.len() + faults.len() <= lines);
         assert!([run.qps, run.tps, run.seconds].iter().flatten().all(|it| it.is_finite()));
+        if let Ok(record) =
+            study_of_runs(&[("a".to_owned(), run.clone()), ("b".to_owned(), run)], &about())
+        {
+            drop(assay_verdict::judge(&record));
+        }
     }
     if let Ok((table, faults)) = rate_table("file", bytes) {
         assert!(table.rows.len() + faults.len() <= lines);
         table.rows.iter().for_each(|row| numbers(&row.values));
+    }
+}
+
+fn about() -> About {
+    About {
+        reported_in: "file".to_owned(),
+        id: "imported-1".to_owned(),
+        imported_ms: 0,
+        setup: Setup { clients: 1, tables: 1, rows: 1 },
+        assay_version: String::new(),
     }
 }

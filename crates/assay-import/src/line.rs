@@ -6,6 +6,9 @@ use std::io::{BufRead, Read as _, Result};
 /// Longest line of the published layouts, with room for a hundred times as many columns.
 const LINE_BYTES: u64 = 1 << 20;
 
+/// Faults of a file that are kept. Another fault says how many more there are.
+const FAULTS: usize = 100;
+
 /// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -34,6 +37,8 @@ pub(crate) fn each_line(
     mut each: impl FnMut(u64, &str) -> std::result::Result<(), String>,
 ) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
+    let mut more = 0_u64;
+    let mut last = 0;
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
@@ -47,10 +52,25 @@ pub(crate) fn each_line(
                 skip_rest(&mut content)?;
                 Err("the line is longer than 1 MiB".to_owned())
             }
-            Ok(text) => each(line, text.trim_end_matches(['\n', '\r'])),
+            Ok(text) => {
+                let text = if line == 1 { text.trim_start_matches('\u{feff}') } else { text };
+                each(line, text.trim_end_matches(['\n', '\r']))
+            }
             Err(_) => Err("the line is not UTF-8 text".to_owned()),
         };
-        faults.extend(told.err().map(|why| Fault { file: file.to_owned(), line, why }));
+        let Err(why) = told else { continue };
+        last = line;
+        match faults.len() < FAULTS {
+            true => faults.push(Fault { file: file.to_owned(), line, why }),
+            false => more += 1,
+        }
+    }
+    if more > 0 {
+        let why = format!(
+            "{} before and in this line cannot be read",
+            assay_model::counted(more, "more line")
+        );
+        faults.push(Fault { file: file.to_owned(), line: last, why });
     }
     Ok(faults)
 }
@@ -103,6 +123,15 @@ mod tests {
         assert_eq!(told, ["a/file:2: is bad", "a/file:3: the line is not UTF-8 text"]);
         let texts: Vec<_> = read.iter().map(|(number, text)| (*number, text.as_str())).collect();
         assert_eq!(texts, [(1, "one"), (2, "bad"), (4, ""), (5, "last")]);
+    }
+
+    #[test]
+    fn the_first_faults_are_kept_and_the_others_counted() {
+        let (_, faults) = lines("bad\n".repeat(1000).as_bytes());
+        assert_eq!(faults.len(), FAULTS + 1);
+        let told = faults.last().unwrap().to_string();
+        assert_eq!(told, "a/file:1000: 900 more lines before and in this line cannot be read");
+        assert_eq!(lines("\u{feff}one".as_bytes()).0, [(1, "one".to_owned())]);
     }
 
     #[test]

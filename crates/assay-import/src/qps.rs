@@ -1,16 +1,23 @@
 //! Tables of queries per second: `qps.abs.*` and `qps.rel.*`, as tsv, csv or edited by hand.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, Result};
+use std::ops::RangeInclusive;
+
+use assay_model::limits::{CELLS, SYSTEMS};
 
 use crate::line::{Fault, each_line, value};
 
 /// The run of a test that only fills caches before `scan`; it is in the tables by mistake.
 const WARM_UP: &str = "scan.warm";
 
+/// Operations per second that are read.
+const RATES: RangeInclusive<f64> = 0.001..=1e9;
+
 /// What the numbers of a table are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QpsKind {
-    /// Operations per second: queries, or thousands of rows for `scan`.
+    /// Operations per second: queries, or for `scan` rows, in a unit that has changed over the years.
     Absolute,
     /// Operations per second divided by those of this server, which has no column.
     RelativeTo(String),
@@ -45,6 +52,7 @@ pub struct QpsRow {
 pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fault>)> {
     let mut table = QpsTable { kind: QpsKind::Absolute, servers: Vec::new(), rows: Vec::new() };
     let mut heading = None;
+    let mut names = BTreeSet::new();
     let faults = each_line(file, content, |_, line| {
         if let Some(base) = line.strip_prefix("Relative to:") {
             table.kind = QpsKind::RelativeTo(base.trim().to_owned());
@@ -61,15 +69,33 @@ pub fn qps_table(file: &str, content: impl BufRead) -> Result<(QpsTable, Vec<Fau
             return Ok(());
         }
         let row = row(line, heading.clone())?;
-        if table.servers.len() > row.values.len() {
+        if row.test.starts_with(WARM_UP) {
+            return Ok(());
+        }
+        if !table.servers.is_empty() && table.servers.len() != row.values.len() {
             return Err(format!("{} of {} values", row.values.len(), table.servers.len()));
         }
-        if !row.test.starts_with(WARM_UP) {
-            table.rows.push(row);
+        if table.kind == QpsKind::Absolute {
+            row.values.iter().flatten().try_for_each(|rate| plausible(*rate))?;
         }
+        if table.rows.len() == CELLS {
+            return Err(format!("more than {CELLS} tests"));
+        }
+        if !names.insert(row.test.clone()) {
+            return Err(format!("`{}` is in the table already", assay_model::shortened(&row.test)));
+        }
+        table.rows.push(row);
         Ok(())
     })?;
     Ok((table, faults))
+}
+
+/// Rates that a server can have: zero is that of a run that failed.
+fn plausible(rate: f64) -> std::result::Result<(), String> {
+    if rate == 0.0 || RATES.contains(&rate) {
+        return Ok(());
+    }
+    Err(format!("{rate} is no rate between {} and {}", RATES.start(), RATES.end()))
 }
 
 /// The columns are listed in their order.
@@ -79,6 +105,8 @@ fn add_server(
     name: &str,
 ) -> std::result::Result<(), String> {
     match number.parse::<usize>() {
+        Ok(_) if name.is_empty() => return Err("the column has no name".to_owned()),
+        Ok(_) if servers.len() == SYSTEMS => return Err(format!("more than {SYSTEMS} servers")),
         Ok(number) if number == servers.len() + 1 => servers.push(name.to_owned()),
         _ => return Err(format!("column {number} follows column {}", servers.len())),
     }

@@ -4,13 +4,13 @@ use assay_model::{
     Artifact, CellId, Host, Product, Setup, StudyRecord, System, SystemSpec, WorkCounters,
 };
 
-use crate::study::{About, reported, study, systems, test};
+use crate::study::{About, reported, study, systems, unknown_test};
 use crate::sysbench::SysbenchRun;
 
 /// Why outputs of sysbench are no study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoRuns {
-    /// This one has no report: its run failed, or it is none of sysbench's. What it says of its failure.
+    /// This one has no single report: its run failed, or the file is not the output of a run.
     Incomplete {
         /// Number of the output, from 0.
         number: usize,
@@ -22,9 +22,25 @@ pub enum NoRuns {
         /// Number of the output, from 0.
         number: usize,
         /// What differs.
-        what: &'static str,
+        what: String,
     },
 }
+
+/// Beginnings of options that do not change the work of a script.
+const OF_ANY_WORK: [&str; 12] = [
+    "config-file",
+    "db-debug",
+    "db-driver",
+    "events",
+    "max-requests",
+    "mysql-",
+    "pgsql-",
+    "report-",
+    "threads",
+    "time",
+    "verbosity",
+    "warmup-time",
+];
 
 /// The study that compares runs of one script with the first of them. What their command lines tell of clients, tables
 /// and rows replaces what `about` says.
@@ -32,7 +48,8 @@ pub enum NoRuns {
 /// # Errors
 /// [`NoRuns`].
 pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<StudyRecord, NoRuns> {
-    let incomplete = runs.iter().position(|(_, run)| !run.is_complete());
+    let failed = |run: &SysbenchRun| !run.is_complete() || run.fatal.is_some();
+    let incomplete = runs.iter().position(|(_, run)| failed(run));
     if let Some(number) = incomplete {
         let why = runs.get(number).and_then(|(_, run)| run.fatal.clone());
         return Err(NoRuns::Incomplete { number, why });
@@ -43,15 +60,18 @@ pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<St
     let setup = setup(first, about.setup);
     for (number, (_, run)) in runs.iter().enumerate() {
         let what = if run.script != first.script {
-            "script"
+            "script".to_owned()
         } else if self::setup(run, about.setup) != setup {
-            "number of threads, tables or rows"
+            "number of threads, tables or rows".to_owned()
+        } else if let Some(option) = differing_option(run, first) {
+            format!("`--{option}`")
         } else {
             continue;
         };
         return Err(NoRuns::Different { number, what });
     }
-    let script = test(first.script.as_deref().unwrap_or("sysbench"));
+    // It may have been changed by its options, or by its author: it is no script of assay's.
+    let script = unknown_test(first.script.as_deref().unwrap_or("sysbench"));
     let about = About { setup, ..about.clone() };
     let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
     let systems = systems(&names, &about.reported_in);
@@ -67,6 +87,15 @@ pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<St
         slices.map(|(system, (_, run))| reported(cell, system, work(run), &about)).collect();
     record.finished = true;
     Ok(record)
+}
+
+/// An option of the work that is not the same in both runs.
+fn differing_option<'a>(one: &'a SysbenchRun, other: &'a SysbenchRun) -> Option<&'a str> {
+    let mut names = one.options.iter().chain(&other.options).map(|(name, _)| name.as_str());
+    names.find(|name| {
+        let is_of_work = !OF_ANY_WORK.iter().any(|it| name.starts_with(it));
+        is_of_work && one.option(name) != other.option(name)
+    })
 }
 
 /// Only the driver of a run tells the product, if the name of its output does not.
@@ -121,6 +150,9 @@ mod tests {
                 .to_vec(),
             threads: Some(threads),
             read: Some(queries),
+            write: Some(0),
+            other: Some(0),
+            reports: 1,
             qps: Some(queries as f64 / 10.0),
             events: Some(queries / 16),
             seconds: Some(10.0),
@@ -148,7 +180,7 @@ mod tests {
         let record = of([run(1600, 4), run(3200, 4)]).unwrap();
         let [cell] = record.study.cells.as_slice() else { panic!("{:?}", record.study.cells) };
         assert_eq!(cell.id.setup, Setup { clients: 4, tables: 1, rows: 5000 });
-        assert_eq!(Some(cell.id.test), assay_workloads::script("oltp_read_only"));
+        assert_eq!(cell.id.test.name(), "oltp_read_only");
         assert!(record.systems.iter().all(|it| it.artifact.product() == Product::Postgres));
         let rates: Vec<_> = record.slices.iter().map(assay_model::Slice::ops_per_second).collect();
         assert_eq!(rates, [Some(160.0), Some(320.0)]);
@@ -156,12 +188,17 @@ mod tests {
 
     #[test]
     fn runs_that_differ_or_failed_are_refused() {
-        let what = "number of threads, tables or rows";
+        let what = "number of threads, tables or rows".to_owned();
         let other = of([run(1600, 4), run(1600, 8)]);
         assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what });
         let script = SysbenchRun { script: Some("oltp_insert".to_owned()), ..run(1, 4) };
         let other = of([run(1600, 4), script]);
-        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what: "script" });
+        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what: "script".to_owned() });
+        let mut zipfian = run(1600, 4);
+        zipfian.options.push(("rand-type".to_owned(), "zipfian".to_owned()));
+        let what = "`--rand-type`".to_owned();
+        let other = of([run(1600, 4), zipfian]);
+        assert_eq!(other.unwrap_err(), NoRuns::Different { number: 1, what });
         let fatal = SysbenchRun { fatal: Some("FATAL: x".to_owned()), ..SysbenchRun::default() };
         let why = Some("FATAL: x".to_owned());
         assert_eq!(of([run(1, 4), fatal]).unwrap_err(), NoRuns::Incomplete { number: 1, why });

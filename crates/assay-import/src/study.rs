@@ -1,6 +1,8 @@
 //! A study of published results: the same record as of a study that assay measured, with what was never measured left
 //! out.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use assay_model::{
     Artifact, CellId, Class, CpuPlacement, Definition, Experiment, Group, Host, IdKey, Origin,
     PlannedCell, PlanningFacts, Preset, Product, ReportedServer, Schema, Setup, Slice,
@@ -31,7 +33,7 @@ pub struct About {
 pub enum NoStudy {
     /// Its numbers are ratios, from which no rates follow.
     Relative,
-    /// It has no names of servers, as a csv file.
+    /// It has no names of servers, like a csv file.
     NoServers,
     /// It has no rows.
     NoTests,
@@ -51,38 +53,53 @@ pub fn study_of(table: &QpsTable, about: &About) -> Result<StudyRecord, NoStudy>
     if table.rows.is_empty() {
         return Err(NoStudy::NoTests);
     }
-    let tests: Vec<Test> = table.rows.iter().map(|row| test(&row.test)).collect();
+    let tests = tests(table);
     let systems = systems(&table.servers, &about.reported_in);
     let mut record = StudyRecord::new(study(&tests, about), Host::default(), systems);
     for (row, &test) in table.rows.iter().zip(&tests) {
         let cell = CellId { test, setup: about.setup };
         let rates = row.values.iter().zip(0..table.servers.len());
-        let known = rates.filter_map(|(rate, system)| Some((system, (*rate)?)));
+        let known =
+            rates.filter_map(|(rate, system)| Some((system, (*rate).filter(|it| *it > 0.0)?)));
         record.slices.extend(known.map(|(system, rate)| slice(cell, system, rate, about)));
     }
     record.finished = true;
     Ok(record)
 }
 
-/// The microbenchmark with a published name or the script of sysbench, or a test of that name about which nothing else
-/// is known.
-pub(crate) fn test(name: &str) -> Test {
-    let known = assay_workloads::published_test(name).or_else(|| assay_workloads::script(name));
-    known.unwrap_or_else(|| {
-        let word = "other".to_owned();
-        Test::of(Definition {
-            name: name.to_owned(),
-            group: Group { rank: u8::MAX.into(), title: word.clone(), word },
-            groups: Vec::new(),
-            does: "unknown".to_owned(),
-            class: Class::Read,
-            start_from: StartFrom::Fresh,
-            unit: Unit::Query,
-            schema: Schema::Sbtest,
-            roles: Vec::new(),
-            planning: PlanningFacts::default(),
-            digest: "unknown".to_owned(),
-        })
+/// The tests of a table: microbenchmarks, or tests about which nothing but the name is known.
+fn tests(table: &QpsTable) -> Vec<Test> {
+    let mut taken = BTreeSet::new();
+    let mut test = |name: &str| {
+        // `insert_range=10` and `insert_range=100` may both be there.
+        let known = assay_workloads::published_test(name);
+        if let Some(test) = known.filter(|test| taken.insert(test.name().to_owned())) {
+            return test;
+        }
+        let mut name = name.to_owned();
+        while !taken.insert(name.clone()) {
+            name += "'";
+        }
+        unknown_test(&name)
+    };
+    table.rows.iter().map(|row| test(&row.test)).collect()
+}
+
+/// A test about which nothing but the name is known.
+pub(crate) fn unknown_test(name: &str) -> Test {
+    let word = "other".to_owned();
+    Test::of(Definition {
+        name: name.to_owned(),
+        group: Group { rank: u8::MAX.into(), title: word.clone(), word },
+        groups: Vec::new(),
+        does: "unknown".to_owned(),
+        class: Class::Read,
+        start_from: StartFrom::Fresh,
+        unit: Unit::Query,
+        schema: Schema::Sbtest,
+        roles: Vec::new(),
+        planning: PlanningFacts::default(),
+        digest: "unknown".to_owned(),
     })
 }
 
@@ -125,12 +142,25 @@ pub(crate) fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
 /// Names as those of systems that assay measures, `mariadb@10.11.16`, where they tell all servers apart; else those of
 /// the table.
 fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
-    let short = |it: &Option<Dbms>| it.as_ref().map(|it| format!("{}@{}", it.product, it.version));
-    let names: Option<Vec<String>> = known.iter().map(short).collect();
-    let are_different = |names: &Vec<String>| {
-        names.iter().enumerate().all(|(number, name)| !names[..number].contains(name))
+    let short = |it: &Option<Dbms>| {
+        let Dbms { product, version, engine, .. } = it.as_ref()?;
+        let is_usual = *engine == SystemSpec::default_engine(*product);
+        let engine = if is_usual { String::new() } else { format!("/{}", engine.word()) };
+        Some(format!("{product}@{version}{engine}"))
     };
-    names.filter(are_different).unwrap_or_else(|| servers.to_vec())
+    let names: Option<Vec<String>> = known.iter().map(short).collect();
+    let are_different =
+        |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    if let Some(names) = names.filter(are_different) {
+        return names;
+    }
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    let numbered = servers.iter().map(|name| {
+        let time = times.entry(name).or_default();
+        *time += 1;
+        if *time == 1 { name.clone() } else { format!("{name} #{time}") }
+    });
+    numbered.collect()
 }
 
 pub(crate) fn study(tests: &[Test], about: &About) -> Study {
@@ -166,7 +196,7 @@ pub(crate) fn study(tests: &[Test], about: &About) -> Study {
     }
 }
 
-/// The published set with so many tests, which decides their groups.
+/// The smallest published set with at least so many tests, which decides their groups.
 fn set(tests: usize) -> TestSet {
     TestSet::ALL.into_iter().find(|set| set.len() >= tests).unwrap_or(TestSet::Set47)
 }
@@ -177,7 +207,7 @@ const LONG_S: f64 = 1000.0;
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// A rate as a slice of a second, in which nothing but the queries was counted.
+/// A rate as a slice in which nothing but the operations was counted. It is long, so that the rate is exact.
 fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
     let work = match cell.test.unit {
         // Thousands of rows per second: as many scans as take long enough for the time to be exact.
@@ -188,8 +218,8 @@ fn slice(cell: CellId, system: usize, rate: f64, about: &About) -> Slice {
             WorkCounters { events: scans as u64, event_ns_sum, ..WorkCounters::default() }
         }
         Unit::Query | Unit::InsertedRow | Unit::IndexedRow => WorkCounters {
-            read: rate.round() as u64,
-            elapsed_ns: SECOND_NS as u64,
+            read: (LONG_S * rate).round() as u64,
+            elapsed_ns: (LONG_S * SECOND_NS) as u64,
             ..WorkCounters::default()
         },
     };
@@ -250,6 +280,23 @@ mod tests {
     }
 
     #[test]
+    fn small_rates_keep_their_ratio_and_zero_is_no_rate() {
+        let rates = |values: [f64; 2], test| {
+            let record = record(&table(["a", "b"], test, values.map(Some)));
+            record.slices.iter().map(|it| it.ops_per_second().unwrap()).collect::<Vec<_>>()
+        };
+        for test in ["insert", "scan"] {
+            let [one, other] = rates([1.5, 2.5], test).try_into().unwrap();
+            assert!((other / one - 2.5 / 1.5).abs() < 1e-9, "{test}: {one} and {other}");
+            assert_eq!(rates([0.0, 7.0], test).len(), 1);
+        }
+        let mut twice = table(["a", "b"], "insert_range=10", [Some(1.0), Some(2.0)]);
+        twice.rows.push(QpsRow { test: "insert_range=100".to_owned(), ..twice.rows[0].clone() });
+        let names = record(&twice).study.cells.into_iter().map(|it| it.id.test.name());
+        assert_eq!(names.collect::<Vec<_>>(), ["insert", "insert_range=100"]);
+    }
+
+    #[test]
     fn systems_have_short_names_where_these_differ() {
         let names = |servers| {
             let systems = record(&table(servers, "insert", [Some(1.0), Some(2.0)])).systems;
@@ -258,6 +305,8 @@ mod tests {
         assert_eq!(names(["x.my5651_rel.z1.pk1", "pg162"]), ["mysql@5.6.51", "postgres@16.2"]);
         let alike = ["x.my5651_rel.z1.pk1", "x.my5651_rel.z2.pk1"];
         assert_eq!(names(alike), alike);
+        assert_eq!(names(["main", "main"]), ["main", "main #2"]);
+        assert_eq!(names(["rx80", "my8022"]), ["mysql@8.0/rocksdb", "mysql@8.0.22"]);
         assert_eq!(names(["main", "x.my5651_rel.z1.pk1"]), ["main", "x.my5651_rel.z1.pk1"]);
     }
 

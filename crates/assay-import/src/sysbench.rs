@@ -39,6 +39,8 @@ pub struct SysbenchRun {
     pub latency: SysbenchLatency,
     /// The lines of `--report-interval`.
     pub intervals: Vec<Interval>,
+    /// Number of reports: an output may be of several runs.
+    pub reports: u32,
     /// The first line that says why the run failed.
     pub fatal: Option<String>,
 }
@@ -77,10 +79,11 @@ impl SysbenchRun {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether there is a report: a run that fails prints none.
+    /// Whether there is a report, and no more than one: a run that fails prints none.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.qps.is_some() && self.seconds.is_some()
+        let counts = [self.read, self.write, self.other];
+        self.reports == 1 && counts.iter().all(Option::is_some) && self.seconds.is_some()
     }
 }
 
@@ -150,7 +153,10 @@ fn report_line(run: &mut SysbenchRun, name: &str, text: &str) -> std::result::Re
         "write" => run.write = count()?,
         "other" => run.other = count()?,
         "transactions" => run.tps = per_second()?,
-        "queries" => (run.queries, run.qps) = (count()?, per_second()?),
+        "queries" => {
+            (run.queries, run.qps) = (count()?, per_second()?);
+            run.reports = run.reports.saturating_add(1);
+        }
         "ignored errors" => run.ignored_errors = count()?,
         "reconnects" => run.reconnects = count()?,
         "time elapsed" | "total time" => run.seconds = number(first.trim_end_matches('s'))?,

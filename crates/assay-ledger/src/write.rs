@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
     AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
-    SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
+    SliceId, SliceOutcome, Study, StudyEvent, StudyRecord, System, TableForm,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -28,6 +28,15 @@ impl Ledger {
         systems: &[System],
     ) -> Result<(), Error> {
         self.named(create_study(&self.connection, study, host, systems))
+    }
+
+    /// Adds a finished study of published results with its systems, cells and slices. Either all of it is written or
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
+    pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
+        self.named(add_record(&self.connection, record))
     }
 
     /// Adds a block before it is measured.
@@ -138,24 +147,45 @@ fn create_study(
     host: &Host,
     systems: &[System],
 ) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
+    insert_study(&transaction, study, host, systems)?;
+    Ok(transaction.commit()?)
+}
+
+fn insert_study(
+    connection: &Connection,
+    study: &Study,
+    host: &Host,
+    systems: &[System],
+) -> Result<(), Problem> {
     storable(study)?;
     bounds::systems(systems).map_err(Problem::Unstorable)?;
-    let transaction = connection.unchecked_transaction()?;
-    add_study(&transaction, study)?;
+    add_study(connection, study)?;
     let run = Run {
         started_ms: study.started_ms,
         updated_ms: study.started_ms,
         host: host.clone(),
         assay_version: study.assay_version.clone(),
     };
-    runs::add(&transaction, &study.id, &run)?;
+    runs::add(connection, &study.id, &run)?;
     for (number, system) in systems.iter().enumerate() {
-        add_system(&transaction, &study.id, number, system)?;
+        add_system(connection, &study.id, number, system)?;
     }
-    tests::add(&transaction, &study.id, study.cells.iter().map(|cell| cell.id.test))?;
+    tests::add(connection, &study.id, study.cells.iter().map(|cell| cell.id.test))?;
     for (number, cell) in study.cells.iter().enumerate() {
-        add_cell(&transaction, &study.id, number, cell)?;
+        add_cell(connection, &study.id, number, cell)?;
     }
+    Ok(())
+}
+
+fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Problem> {
+    let id = &record.study.id;
+    let transaction = connection.unchecked_transaction()?;
+    insert_study(&transaction, &record.study, record.host(), &record.systems)?;
+    for slice in &record.slices {
+        add_slice(&transaction, id, slice)?;
+    }
+    finish(&transaction, id, Duration::ZERO)?;
     Ok(transaction.commit()?)
 }
 

@@ -32,7 +32,7 @@ pub use answers::{Answer, LoadedData, is_ordered};
 pub use content::{ContentQuery, content_query, own_row_checksum, row_checksum};
 pub use csv_rows::{CsvError, CsvRows};
 pub use event::{Argument, Arguments, Client, EventBuf, Operation};
-pub use oltp::{OLTP_SCRIPTS, oltp_tests, script};
+pub use oltp::{OLTP_SCRIPTS, oltp_tests};
 pub use outline::outline;
 pub use own_rows::{CsvBatches, OwnBatches, quoted_name};
 pub use program::Program;

@@ -31,12 +31,6 @@ pub fn oltp_tests(options: &OltpOptions) -> Vec<Test> {
     all.into_iter().map(define).collect()
 }
 
-/// A script with the usual options, by its name.
-#[must_use]
-pub fn script(name: &str) -> Option<Test> {
-    oltp_tests(&OltpOptions::default()).into_iter().find(|test| test.name == name)
-}
-
 /// The names of the scripts, in the order in which they run.
 pub const OLTP_SCRIPTS: [&str; 11] = [
     "oltp_point_select",

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use assay_import::{
@@ -47,7 +46,7 @@ fn tables(args: &ImportTables) -> Result<Exit> {
     if files.is_empty() {
         bail!(Advised::new(
             "there is no table of queries per second in these directories",
-            "tables are called `qps.abs.NAME.tsv`; name a file if yours is called otherwise"
+            "tables are called `qps.abs.NAME.tsv`; name the file if yours has another name"
         ));
     }
     let setup = args.setup.setup();
@@ -55,14 +54,20 @@ fn tables(args: &ImportTables) -> Result<Exit> {
         read_table(file, setup).with_context(|| format!("cannot import `{}`", file.display()))
     };
     let records: Vec<StudyRecord> = files.iter().map(read).collect::<Result<_>>()?;
-    let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    for record in &records {
-        add(&mut ledger, record)?;
+    let is_shaped = args.output.format.is_some() || args.output.output.is_some();
+    if records.len() > 1 && is_shaped {
+        bail!(Advised::new(
+            format!("`--format` and `-o` show one study, and these are {} tables", records.len()),
+            "leave them out, then use `assay report STUDY --format html -o FILE`"
+        ));
     }
-    if let [record] = records.as_slice() {
+    let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let added = records.iter().map(|record| add(&mut ledger, record));
+    let added: Vec<StudyRecord> = added.collect::<Result<_>>()?;
+    if let [record] = added.as_slice() {
         return report::write(record, &args.output);
     }
-    for record in &records {
+    for record in &added {
         let (cells, systems) = (record.study.cells.len() as u64, record.systems.len() as u64);
         let what = format!("{} of {}", counted(cells, "test"), counted(systems, "system"));
         print(&format!("{}: {what}, from {}", record.study.id, place(record)));
@@ -87,7 +92,7 @@ fn runs(args: &ImportRuns) -> Result<Exit> {
     let record = study_of_runs(&runs, &about).map_err(|why| match why {
         NoRuns::Incomplete { number, why } => {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            let what = format!("`{}` has no report of sysbench{why}", file(number));
+            let what = format!("`{}` has no single report of sysbench{why}", file(number));
             Advised::new(what, "import the whole output of a run that ended by itself")
         }
         NoRuns::Different { number, what } => {
@@ -96,8 +101,7 @@ fn runs(args: &ImportRuns) -> Result<Exit> {
         }
     })?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
-    add(&mut ledger, &record)?;
-    report::write(&record, &args.output)
+    report::write(&add(&mut ledger, &record)?, &args.output)
 }
 
 /// Where the results of a study were published.
@@ -204,14 +208,11 @@ fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> About {
     }
 }
 
-fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<()> {
+/// Adds a study unless it is there, and returns it as it is stored.
+fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let id = &record.study.id;
-    if ledger.studies()?.iter().any(|it| it.id == *id) {
-        return Ok(());
+    if !ledger.studies()?.iter().any(|it| it.id == *id) {
+        ledger.add_record(record)?;
     }
-    ledger.create_study(&record.study, record.host(), &record.systems)?;
-    for slice in &record.slices {
-        ledger.add_slice(id, slice)?;
-    }
-    Ok(ledger.finish(id, Duration::ZERO)?)
+    report::read(ledger, id)
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const TABLE: &str = "col-1 : x.ma101116_rel.z12a_c8r32.pk1\r\ncol-2 : x.ma110806_rel.z12b_c8r32.pk1\r\n\r\n\
     col-1\tcol-2\r\n1000\t1100\thot-points_range=100\r\n2000\t1900\tpoint-query_range=100\r\n\
-    500\tNA\tscan_range=100\r\n1\t1\tscan.warm_range=100\r\nbroken\r\n";
+    500\t0\tscan_range=100\r\n7\t8\ttheir-own\r\n1\t1\tscan.warm_range=100\r\nbroken\r\n";
 
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -22,15 +22,16 @@ fn a_published_table_is_a_study_without_verdicts() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("qps.abs.mine.tsv");
     fs_err::write(&file, TABLE).unwrap();
-    let folder = folder.path().to_str().unwrap();
+    let directory = folder.path();
+    let folder = directory.to_str().unwrap();
     let import = ["import", "mytools", folder, "--rows", "50M", "--clients", "4"];
     let output = place.run_to_end(&[&import[..], &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = stderr(&output);
-    assert!(told.contains("qps.abs.mine.tsv:9: neither tabs nor commas"), "{told}");
+    assert!(told.contains("qps.abs.mine.tsv:10: neither tabs nor commas"), "{told}");
     let study: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = study["cells"].as_array().unwrap();
-    assert_eq!(cells.len(), 3 * 2, "{study:#}");
+    assert_eq!(cells.len(), 4 * 2, "{study:#}");
     let cell = |test: &str, system: &str| {
         cells.iter().find(|it| it["test"] == test && it["system"] == system).unwrap()
     };
@@ -55,6 +56,10 @@ fn a_published_table_is_a_study_without_verdicts() {
     assert!(place.run_to_end(&import).status.success());
     let studies = place.run_to_end(&["studies", "--format", "json"]);
     assert_eq!(String::from_utf8_lossy(&studies.stdout).matches("imported-").count(), 1);
+    fs_err::write(directory.join("qps.abs.other.tsv"), TABLE.replace("1100", "1200")).unwrap();
+    let two = place.run_to_end(&["import", "mytools", folder, "--format", "html"]);
+    assert!(stderr(&two).contains("these are 2 tables"), "{}", stderr(&two));
+    assert!(place.run_to_end(&["import", "mytools", folder]).status.success());
 }
 
 #[test]
@@ -123,7 +128,7 @@ fn outputs_of_sysbench_are_compared() {
     let failed = written("failed.txt", "FATAL: unable to connect to MySQL server\n");
     let refused = place.run_to_end(&["import", "sysbench", &failed]);
     assert!(
-        stderr(&refused).contains("no report of sysbench: FATAL: unable"),
+        stderr(&refused).contains("no single report of sysbench: FATAL: unable"),
         "{}",
         stderr(&refused)
     );
