@@ -22,6 +22,10 @@ pub(crate) fn conditions(conditions: &Conditions) -> Vec<Line> {
     let mut lines = vec![line(format!("host: {}", host.join(", ")))];
     lines.extend(machine.state.iter().cloned().map(detail));
     lines.extend(conditions.systems.iter().filter(|it| !it.is_twin).flat_map(system));
+    if conditions.is_reported {
+        lines.push(line(reported(&conditions.study)));
+        return lines;
+    }
     lines.push(line(study(&conditions.study)));
     lines.extend(runs(conditions).map(line));
     lines.extend(conditions.data.iter().map(|data| line(format!("data {data}"))));
@@ -56,6 +60,19 @@ fn system(system: &SystemFacts) -> Vec<Line> {
     }
     lines.extend(system.notes.iter().map(|note| detail(format!("note: {note}"))));
     lines
+}
+
+/// What is known of published results.
+fn reported(study: &StudyFacts) -> String {
+    let setups: Vec<String> = study.setups.iter().map(ToString::to_string).collect();
+    format!(
+        "study {}: published results, {} (clients × tables × rows; 1 where it is not known), imported by \
+         assay {} at {}",
+        study.id,
+        setups.join(", "),
+        study.assay_version,
+        study.started.as_deref().unwrap_or("an unknown time")
+    )
 }
 
 fn study(study: &StudyFacts) -> String {

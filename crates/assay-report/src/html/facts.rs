@@ -17,6 +17,22 @@ pub(crate) fn about(conditions: &Conditions) -> Vec<String> {
     date.into_iter().chain(rest).collect()
 }
 
+/// Facts that published results do not tell.
+const NOT_REPORTED: [&str; 12] = [
+    "Experiment",
+    "Statements",
+    "Key of id",
+    "Data",
+    "Placement",
+    "Seed",
+    "Took",
+    "Slices",
+    "Servers started",
+    "Retried errors",
+    "Workload version",
+    "Memory",
+];
+
 /// Machine, study and slices.
 pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     let (machine, study) = (&conditions.machine, &conditions.study);
@@ -58,5 +74,8 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
     // After the system.
     let state = machine.state.iter().map(|line| ("Machine", line.clone()));
     facts.splice(3..3, state);
+    if conditions.is_reported {
+        facts.retain(|(name, _)| !NOT_REPORTED.contains(name));
+    }
     facts
 }

@@ -12,7 +12,7 @@ use super::study::JudgedStudy;
 use super::trouble;
 use crate::doctor;
 use crate::number::{duration, share};
-use crate::words::{binaries, minute, origin, rfc3339};
+use crate::words::{binaries, is_reported, minute, origin, rfc3339};
 
 /// The conditions of the measurement.
 pub(crate) struct Conditions<'a> {
@@ -20,6 +20,8 @@ pub(crate) struct Conditions<'a> {
     /// All systems, the twin among them.
     pub(crate) systems: Vec<SystemFacts<'a>>,
     pub(crate) study: StudyFacts<'a>,
+    /// Whether the results were published, so that nothing else is known.
+    pub(crate) is_reported: bool,
     /// Number of runs in which the study was measured.
     pub(crate) runs: usize,
     /// Beginning and end of each pause between the runs; `None` if a time is unknown.
@@ -122,6 +124,7 @@ impl<'a> Conditions<'a> {
             machine: machine(record.host()),
             systems: (0..record.systems.len()).map(|index| system(study, index)).collect(),
             study: study_facts(record),
+            is_reported: is_reported(record),
             runs: record.runs.len(),
             pauses: pauses(record),
             data: data(study),

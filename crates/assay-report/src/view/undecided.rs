@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Artifact, Experiment, StudyRecord, Verdict, counted};
+use assay_model::{Experiment, StudyRecord, Verdict, counted};
 use assay_verdict::{BLOCKS_MIN, CellJudgement, Doubt, threshold};
 
 use super::study::JudgedStudy;
 use crate::number::share;
+use crate::words::is_reported;
 
 /// The most tests that a line names.
 const NAMES: usize = 5;
@@ -95,11 +96,6 @@ fn sentence(reason: Reason, doubts: &[Doubt], record: &StudyRecord) -> String {
         },
         Reason::Unmeasured => "no round was measured on both systems".to_owned(),
     }
-}
-
-/// Whether others have measured the systems.
-fn is_reported(record: &StudyRecord) -> bool {
-    record.systems.iter().any(|it| matches!(it.artifact, Artifact::Reported(_)))
 }
 
 /// `about 3 times`, `3 to 12 times`.
