@@ -23,7 +23,7 @@ pub(crate) fn tables(bytes: &[u8]) {
         assert!(table.rows.iter().all(|row| !row.test.is_empty()));
         table.rows.iter().for_each(|row| numbers(&row.values));
         table.servers.iter().for_each(|name| drop(assay_import::dbms(name)));
-        if let Ok(record) = study_of(&table, &about()) {
+        if let Ok(record) = study_of(&table, None, &about()) {
             assert!(record.slices.iter().all(|it| it.ops_per_second().is_some()));
             drop(assay_verdict::judge(&record));
         }

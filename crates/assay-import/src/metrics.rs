@@ -3,6 +3,7 @@
 use std::io::{BufRead, Result};
 
 use crate::line::{Fault, each_line, value};
+use crate::qps::{QpsKind, QpsRow, QpsTable};
 
 /// The column with the name of the server.
 const SERVER: &str = "dbms";
@@ -38,7 +39,109 @@ pub struct MetricRow {
     pub values: Vec<Option<f64>>,
 }
 
+/// The rate of a run, which has its own place.
+pub(crate) const RATE: &str = "o/s";
+
+impl Metrics {
+    /// The number of clients of all runs; `None` if it differs, or nothing tells it.
+    #[must_use]
+    pub fn clients(&self) -> Option<u32> {
+        let mut clients = self.sections.iter().filter_map(|section| section.run()?.clients);
+        let first = clients.next()?;
+        clients.all(|it| it == first).then_some(first)
+    }
+
+    /// The rates of all runs, as a table of queries per second.
+    #[must_use]
+    pub fn table(&self) -> QpsTable {
+        let mut servers: Vec<String> = Vec::new();
+        for row in self.sections.iter().flat_map(|section| &section.absolute) {
+            if !servers.contains(&row.server) {
+                servers.push(row.server.clone());
+            }
+        }
+        let row = |section: &Section| {
+            let name = section.run().filter(|run| !run.is_warm_up())?.in_tables();
+            let rate = section.column(RATE)?;
+            let of = |server: &String| {
+                let row = section.absolute.iter().find(|row| row.server == *server)?;
+                row.values.get(rate).copied().flatten()
+            };
+            Some(QpsRow { test: name, group: None, values: servers.iter().map(of).collect() })
+        };
+        let rows = self.sections.iter().filter_map(row).collect();
+        QpsTable { kind: QpsKind::Absolute, servers, rows }
+    }
+
+    /// The metrics of a server in a test, as they are called in a table of queries per second, such as
+    /// `point-query_range=100` and `x.my5651_rel.z12a.pk1`; `None` if they are not there.
+    pub(crate) fn of_run(&self, test: &str, server: &str) -> Option<Vec<(String, f64)>> {
+        let is_test = |section: &&Section| section.run().is_some_and(|it| it.is_of(test));
+        let section = self.sections.iter().find(is_test)?;
+        let row = section.absolute.iter().find(|row| plain(&row.server) == plain(server))?;
+        let named = section.columns.iter().zip(&row.values);
+        let known = named.filter_map(|(name, value)| Some((name.clone(), (*value)?)));
+        Some(known.filter(|(name, _)| name != RATE).collect())
+    }
+}
+
+/// The name of a server without what is not in every file.
+fn plain(server: &str) -> &str {
+    server.strip_prefix("x.").unwrap_or(server)
+}
+
+/// What the name of a file or section of a run tells: `point-query.pre.range100.pk1.dop8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunName<'a> {
+    /// Name of the test, such as `point-query.pre`.
+    pub(crate) test: &'a str,
+    /// Length of the range, or what stands for it.
+    pub(crate) range: Option<&'a str>,
+    /// Number of clients.
+    pub(crate) clients: Option<u32>,
+}
+
+impl<'a> RunName<'a> {
+    /// Reads a name without the word before the test, such as `sb.met.`.
+    pub(crate) fn of(name: &'a str) -> Self {
+        let (rest, clients) = match name.rsplit_once(".dop") {
+            Some((rest, clients)) => (rest, clients.parse().ok()),
+            None => (name, None),
+        };
+        let rest = rest.strip_suffix(".pk1").or_else(|| rest.strip_suffix(".pk0")).unwrap_or(rest);
+        match rest.rsplit_once(".range") {
+            Some((test, range)) => Self { test, range: Some(range), clients },
+            None => Self { test: rest, range: None, clients },
+        }
+    }
+
+    /// Whether it only fills caches.
+    pub(crate) fn is_warm_up(&self) -> bool {
+        self.test.ends_with(".warm") || self.test.ends_with(".warmpre")
+    }
+
+    /// The test as tables of queries per second call it.
+    pub(crate) fn in_tables(&self) -> String {
+        match self.range {
+            Some(range) => format!("{}_range={range}", self.test),
+            None => self.test.to_owned(),
+        }
+    }
+
+    /// Whether it is the run of a test of a table of queries per second.
+    fn is_of(&self, test: &str) -> bool {
+        let (name, range) =
+            test.split_once("_range=").map_or((test, None), |(it, r)| (it, Some(r)));
+        self.test == name && (self.range == range || range.is_none())
+    }
+}
+
 impl Section {
+    /// The run; `None` for a load.
+    fn run(&self) -> Option<RunName<'_>> {
+        self.title.strip_prefix("sb.met.").map(RunName::of)
+    }
+
     /// The number of a column.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<usize> {

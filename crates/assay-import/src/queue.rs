@@ -111,6 +111,23 @@ fn response_times(text: &str) -> std::result::Result<Option<ResponseTimes>, Stri
     Ok(Some(times))
 }
 
+/// The duration of a step, whole seconds, as the first line of its summary `o.res.dop<n>` tells it:
+/// `1 processes, 3000 rows-per-process, 31 seconds, ...`. `None` if it does not.
+///
+/// # Errors
+/// When the content cannot be read.
+pub fn step_seconds(content: impl BufRead) -> Result<Option<u32>> {
+    let mut seconds = None;
+    each_line("", content, |number, line| {
+        let told = || line.split(", ").find_map(|part| part.strip_suffix(" seconds"));
+        if number == 1 {
+            seconds = told().and_then(|it| it.parse().ok()).filter(|it| *it > 0);
+        }
+        Ok(())
+    })?;
+    Ok(seconds)
+}
+
 /// The rate that this share of the seconds reaches or exceeds, as the author computes it: rates from high to low, the
 /// one at the rounded rank, where a half is rounded to the even number. `None` without seconds.
 #[must_use]

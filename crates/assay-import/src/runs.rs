@@ -1,10 +1,10 @@
 //! Outputs of sysbench as a study.
 
 use assay_model::{
-    Artifact, CellId, Host, Product, Setup, StudyRecord, System, SystemSpec, WorkCounters,
+    Artifact, CellId, Product, Setup, StudyRecord, System, SystemSpec, WorkCounters,
 };
 
-use crate::study::{About, reported, study, systems, unknown_test};
+use crate::study::{About, empty, reported, unknown_test};
 use crate::sysbench::SysbenchRun;
 
 /// Why outputs of sysbench are no study.
@@ -74,18 +74,16 @@ pub fn study_of_runs(runs: &[(String, SysbenchRun)], about: &About) -> Result<St
     let script = unknown_test(first.script.as_deref().unwrap_or("sysbench"));
     let about = About { setup, ..about.clone() };
     let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
-    let systems = systems(&names, &about.reported_in);
-    let mut record = StudyRecord::new(study(&[script], &about), Host::default(), systems);
+    let cell = CellId { test: script, setup };
+    let mut record = empty(&names, vec![cell], &about);
     for (system, (_, run)) in record.systems.iter_mut().zip(runs) {
         if run.option("db-driver") == Some("pgsql") {
             of_postgres(system);
         }
     }
-    let cell = CellId { test: script, setup };
     let slices = runs.iter().enumerate();
     record.slices =
         slices.map(|(system, (_, run))| reported(cell, system, work(run), &about)).collect();
-    record.finished = true;
     Ok(record)
 }
 
@@ -108,7 +106,7 @@ fn of_postgres(system: &mut System) {
 }
 
 /// Clients, tables and rows as the output tells them.
-fn setup(run: &SysbenchRun, otherwise: Setup) -> Setup {
+pub(crate) fn setup(run: &SysbenchRun, otherwise: Setup) -> Setup {
     let number = |name: &str| run.option(name)?.parse::<u32>().ok().filter(|it| *it > 0);
     Setup {
         clients: run.threads.unwrap_or(otherwise.clients).max(1),
@@ -117,7 +115,7 @@ fn setup(run: &SysbenchRun, otherwise: Setup) -> Setup {
     }
 }
 
-fn work(run: &SysbenchRun) -> WorkCounters {
+pub(crate) fn work(run: &SysbenchRun) -> WorkCounters {
     let seconds = run.seconds.unwrap_or(0.0);
     let events = run.events.unwrap_or(0);
     let mean_ms = run.latency.avg.unwrap_or(0.0);

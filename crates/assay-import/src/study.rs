@@ -11,6 +11,7 @@ use assay_model::{
 };
 
 use crate::dbms::{Dbms, dbms};
+use crate::metrics::Metrics;
 use crate::qps::{QpsKind, QpsTable};
 
 /// What a table does not say.
@@ -39,11 +40,16 @@ pub enum NoStudy {
     NoTests,
 }
 
-/// The study that a table of queries per second tells of. Each value is the only slice of its cell.
+/// The study that a table of queries per second tells of, with the metrics of the same runs if there are any. Each
+/// value is the only slice of its cell.
 ///
 /// # Errors
 /// [`NoStudy`].
-pub fn study_of(table: &QpsTable, about: &About) -> Result<StudyRecord, NoStudy> {
+pub fn study_of(
+    table: &QpsTable,
+    metrics: Option<&Metrics>,
+    about: &About,
+) -> Result<StudyRecord, NoStudy> {
     if table.kind != QpsKind::Absolute {
         return Err(NoStudy::Relative);
     }
@@ -54,33 +60,61 @@ pub fn study_of(table: &QpsTable, about: &About) -> Result<StudyRecord, NoStudy>
         return Err(NoStudy::NoTests);
     }
     let tests = tests(table);
-    let systems = systems(&table.servers, &about.reported_in);
-    let mut record = StudyRecord::new(study(&tests, about), Host::default(), systems);
+    let cell = |&test: &Test| CellId { test, setup: about.setup };
+    let mut record = empty(&table.servers, tests.iter().map(cell).collect(), about);
     for (row, &test) in table.rows.iter().zip(&tests) {
         let cell = CellId { test, setup: about.setup };
         let rates = row.values.iter().zip(0..table.servers.len());
         let known =
             rates.filter_map(|(rate, system)| Some((system, (*rate).filter(|it| *it > 0.0)?)));
-        record.slices.extend(known.map(|(system, rate)| slice(cell, system, rate, about)));
+        for (system, rate) in known {
+            let server = table.servers.get(system).map_or("", String::as_str);
+            let of_run = metrics.and_then(|it| it.of_run(&row.test, server));
+            let published = of_run.unwrap_or_default();
+            record.slices.push(Slice { published, ..slice(cell, system, rate, about) });
+        }
     }
-    record.finished = true;
     Ok(record)
 }
 
-/// The tests of a table: microbenchmarks, or tests about which nothing but the name is known.
-fn tests(table: &QpsTable) -> Vec<Test> {
-    let mut taken = BTreeSet::new();
-    let mut test = |name: &str| {
-        // `insert_range=10` and `insert_range=100` may both be there.
-        let known = assay_workloads::published_test(name);
-        if let Some(test) = known.filter(|test| taken.insert(test.name().to_owned())) {
-            return test;
+/// The tests of a study by their published names: microbenchmarks, or tests about which nothing but the name is known.
+#[derive(Default)]
+pub(crate) struct Tests {
+    by_name: BTreeMap<String, Test>,
+    taken: BTreeSet<String>,
+}
+
+impl Tests {
+    /// The test of a published name. Tests of different names are different.
+    pub(crate) fn get(&mut self, published: &str) -> Test {
+        if let Some(test) = self.by_name.get(published) {
+            return *test;
         }
+        // `insert_range=10` and `insert_range=100` may both be there.
+        let known = assay_workloads::published_test(published);
+        let known = known.filter(|test| self.taken.insert(test.name().to_owned()));
+        let test = known.unwrap_or_else(|| {
+            let mut name = published.to_owned();
+            while !self.taken.insert(name.clone()) {
+                name += "'";
+            }
+            unknown_test(&name)
+        });
+        self.by_name.insert(published.to_owned(), test);
+        test
+    }
+}
+
+/// The tests of a table. One that is there twice is two tests.
+fn tests(table: &QpsTable) -> Vec<Test> {
+    let mut tests = Tests::default();
+    let mut seen = BTreeSet::new();
+    let mut test = |name: &str| {
         let mut name = name.to_owned();
-        while !taken.insert(name.clone()) {
+        while !seen.insert(name.clone()) {
             name += "'";
         }
-        unknown_test(&name)
+        tests.get(&name)
     };
     table.rows.iter().map(|row| test(&row.test)).collect()
 }
@@ -103,7 +137,7 @@ pub(crate) fn unknown_test(name: &str) -> Test {
     })
 }
 
-pub(crate) fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
+fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
     let known: Vec<Option<Dbms>> = servers.iter().map(|name| dbms(name)).collect();
     let names = names(servers, &known);
     let system =
@@ -163,9 +197,19 @@ fn names(servers: &[String], known: &[Option<Dbms>]) -> Vec<String> {
     numbered.collect()
 }
 
-pub(crate) fn study(tests: &[Test], about: &About) -> Study {
-    let cell = |&test: &Test| PlannedCell {
-        id: CellId { test, setup: about.setup },
+/// The finished study of these cells, without slices.
+pub(crate) fn empty(servers: &[String], cells: Vec<CellId>, about: &About) -> StudyRecord {
+    let systems = systems(servers, &about.reported_in);
+    let mut record = StudyRecord::new(study(cells, about), Host::default(), systems);
+    record.finished = true;
+    record
+}
+
+fn study(cells: Vec<CellId>, about: &About) -> Study {
+    let tests: BTreeSet<Test> = cells.iter().map(|cell| cell.test).collect();
+    let setups: BTreeSet<Setup> = cells.iter().map(|cell| cell.setup).collect();
+    let cell = |id| PlannedCell {
+        id,
         warm_ms: 0,
         warm_us: None,
         turn_ms: 0,
@@ -183,8 +227,8 @@ pub(crate) fn study(tests: &[Test], about: &About) -> Study {
         budget_s: 0.0,
         blocks: 1,
         rounds: 1,
-        cells: tests.iter().map(cell).collect(),
-        setups: vec![about.setup],
+        cells: cells.into_iter().map(cell).collect(),
+        setups: setups.into_iter().collect(),
         experiment: Experiment::Sequential,
         id_key: IdKey::Primary,
         table_form: TableForm::default(),
@@ -241,6 +285,7 @@ pub(crate) fn reported(cell: CellId, system: usize, work: WorkCounters, about: &
         work,
         turns: Vec::new(),
         step: None,
+        published: Vec::new(),
         client: None,
         server: None,
         host: None,
@@ -264,7 +309,7 @@ mod tests {
         let setup = Setup { clients: 1, tables: 1, rows: 1 };
         let (reported_in, id) = ("qps.abs.tsv".to_owned(), "imported-1".to_owned());
         let about = About { reported_in, id, imported_ms: 0, setup, assay_version: String::new() };
-        study_of(table, &about).unwrap()
+        study_of(table, None, &about).unwrap()
     }
 
     #[test]
@@ -317,7 +362,8 @@ mod tests {
             change(&mut table);
             let setup = Setup { clients: 1, tables: 1, rows: 1 };
             let (reported_in, id, assay_version) = (String::new(), String::new(), String::new());
-            study_of(&table, &About { reported_in, id, imported_ms: 0, setup, assay_version }).err()
+            study_of(&table, None, &About { reported_in, id, imported_ms: 0, setup, assay_version })
+                .err()
         };
         assert_eq!(of(|it| it.kind = QpsKind::RelativeTo("a".to_owned())), Some(NoStudy::Relative));
         assert_eq!(of(|it| it.servers.clear()), Some(NoStudy::NoServers));

@@ -10,10 +10,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use assay_import::{
-    About, Fault, QpsKind, QpsTable, QueueSecond, StepRow, iostat, metrics, printed_ratio,
-    qps_table, queue_run, rate_reached, rate_table, step_rows, study_of, sysbench_run, vmstat,
+    About, Fault, QpsKind, QpsTable, QueueResult, QueueSecond, StepRow, iostat, metrics,
+    printed_ratio, qps_table, queue_run, rate_reached, rate_table, step_results, step_rows,
+    step_seconds, steps_of_server, study_of, study_of_queue_runs, study_of_steps, summary_results,
+    sysbench_run, vmstat,
 };
-use assay_model::{Setup, System, Verdict};
+use assay_model::{Setup, Slice, System, Verdict};
 use serde_json::Value;
 
 /// How many values were compared, and which of them differ.
@@ -31,11 +33,9 @@ impl Checked {
         }
     }
 
-    #[track_caller]
-    fn finish(self, what: &str) {
-        let Self { compared, wrong } = self;
-        eprintln!("{what}: {} of {compared}", compared - wrong.len());
-        assert!(wrong.is_empty() && compared > 0, "{what}: {:#?}", &wrong[..wrong.len().min(20)]);
+    /// Says how many values are as published.
+    fn told(&self, what: &str) {
+        eprintln!("{what}: {} of {}", self.compared - self.wrong.len(), self.compared);
     }
 }
 
@@ -91,11 +91,43 @@ fn beside(path: &Path, from: &str, to: &str) -> PathBuf {
     path.with_file_name(name.replacen(from, to, 1))
 }
 
+/// What is compared, and how.
+type Check = (&'static str, fn(&Path, &mut Checked));
+
+const CHECKS: [Check; 12] = [
+    ("relative rates", relative_rates_are_ratios_of_the_absolute_ones),
+    ("relative metrics", relative_metrics_are_ratios_of_the_printed_ones),
+    ("rates of sysbench", tables_have_the_rates_that_sysbench_printed),
+    ("metrics from samples", metrics_follow_from_samples),
+    ("percentiles of rates", runs_of_the_insert_benchmark_are_read),
+    ("fields of steps", rows_of_steps_are_ratios_to_the_first_of_their_family),
+    ("summaries of the Insert Benchmark", summaries_of_the_insert_benchmark_are_reproduced),
+    ("statistics of groups", statistics_of_groups_are_reproduced),
+    ("studies of tables and their metrics", studies_have_what_was_published),
+    ("studies of steps", studies_of_steps_have_what_was_published),
+    ("studies of raw runs", studies_of_raw_runs_have_what_was_published),
+    ("steps in the summaries of servers", summaries_of_servers_are_the_merged_steps),
+];
+
+/// All that can be computed from the published files is what was published.
 #[test]
-fn relative_rates_are_ratios_of_the_absolute_ones() {
+fn everything_published_is_reproduced() {
     let Some(folder) = published() else { return };
-    let mut checked = Checked::default();
-    for path in files(&folder, "qps.rel.") {
+    let mut all = Checked::default();
+    for (what, check) in CHECKS {
+        let mut checked = Checked::default();
+        check(&folder, &mut checked);
+        checked.told(what);
+        assert!(checked.compared > 0, "{what}: nothing was compared");
+        all.compared += checked.compared;
+        all.wrong.extend(checked.wrong);
+    }
+    all.told("all");
+    assert!(all.wrong.is_empty(), "{:#?}", &all.wrong[..all.wrong.len().min(20)]);
+}
+
+fn relative_rates_are_ratios_of_the_absolute_ones(folder: &Path, checked: &mut Checked) {
+    for path in files(folder, "qps.rel.") {
         let relative = qps(&path);
         let absolute = beside(&path, "qps.rel.", "qps.abs.");
         let absolute = qps(&absolute.with_file_name(
@@ -117,14 +149,10 @@ fn relative_rates_are_ratios_of_the_absolute_ones() {
         let is_csv = path.extension().is_some_and(|it| it == "csv");
         assert!(is_csv || matches!(relative.kind, QpsKind::RelativeTo(_)));
     }
-    checked.finish("relative rates");
 }
 
-#[test]
-fn relative_metrics_are_ratios_of_the_printed_ones() {
-    let Some(folder) = published() else { return };
-    let mut checked = Checked::default();
-    for path in [files(&folder, "o.met"), files(&folder, "met.")].concat() {
+fn relative_metrics_are_ratios_of_the_printed_ones(folder: &Path, checked: &mut Checked) {
+    for path in [files(folder, "o.met"), files(folder, "met.")].concat() {
         for section in sound(metrics(&path.display().to_string(), open(&path)).unwrap()).sections {
             let Some((base, others)) = section.absolute.split_first() else { continue };
             for (row, published) in others.iter().zip(&section.relative) {
@@ -138,16 +166,12 @@ fn relative_metrics_are_ratios_of_the_printed_ones() {
             }
         }
     }
-    checked.finish("relative metrics");
 }
 
 /// The tables have the queries per second that sysbench printed, except for `scan`.
-#[test]
-fn tables_have_the_rates_that_sysbench_printed() {
-    let Some(folder) = published() else { return };
+fn tables_have_the_rates_that_sysbench_printed(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("sysbench-raw/nov25-pn53-mysql-dop1");
     let table = qps(&folder.join("qps.abs.all.tsv"));
-    let mut checked = Checked::default();
     for (column, server) in table.servers.iter().enumerate() {
         for row in table.rows.iter().filter(|row| !row.test.starts_with("scan")) {
             let name = row.test.replace("_range=", ".range");
@@ -167,7 +191,6 @@ fn tables_have_the_rates_that_sysbench_printed() {
         let run = sound(sysbench_run(&path.display().to_string(), open(&path)).unwrap());
         assert_eq!(run.is_complete(), !path.ends_with("sb.o.myvac"), "{}", path.display());
     }
-    checked.finish("rates of sysbench");
 }
 
 /// The lines of numbers in a file of metrics of one run: those of the device, and those of the CPU.
@@ -178,11 +201,8 @@ fn printed(path: &Path) -> [Vec<String>; 2] {
 }
 
 /// Metrics per operation follow from the samples and the queries per second.
-#[test]
-fn metrics_follow_from_samples() {
-    let Some(folder) = published() else { return };
+fn metrics_follow_from_samples(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("sysbench-raw/feb25-hetz48-postgres-dop40");
-    let mut checked = Checked::default();
     for path in files(&folder, "sb.vm.") {
         let samples = sound(vmstat(&path.display().to_string(), open(&path)).unwrap());
         let [device, cpu] = printed(&beside(&path, "sb.vm.", "sb.met."));
@@ -222,15 +242,11 @@ fn metrics_follow_from_samples() {
             checked.equal(|| path.display().to_string(), found, printed);
         }
     }
-    checked.finish("metrics from samples");
 }
 
 /// Percentiles of rates follow from the seconds, and the histograms hold every statement.
-#[test]
-fn runs_of_the_insert_benchmark_are_read() {
-    let Some(folder) = published() else { return };
+fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Checked) {
     let folder = folder.join("ibench-raw");
-    let mut checked = Checked::default();
     for path in files(&folder, "o.ib.dop1.") {
         let run = sound(queue_run(&path.display().to_string(), open(&path)).unwrap());
         let summary = fs_err::read_to_string(path.with_file_name("o.res.dop1")).unwrap();
@@ -259,14 +275,10 @@ fn runs_of_the_insert_benchmark_are_read() {
             checked.equal(|| format!("{} {percent}", path.display()), &found, rates);
         }
     }
-    checked.finish("percentiles of rates");
 }
 
-#[test]
-fn rows_of_steps_are_ratios_to_the_first_of_their_family() {
-    let Some(folder) = published() else { return };
-    let mut checked = Checked::default();
-    for path in files(&folder, "rel.") {
+fn rows_of_steps_are_ratios_to_the_first_of_their_family(folder: &Path, checked: &mut Checked) {
+    for path in files(folder, "rel.") {
         let absolute = steps(&beside(&path, "rel.", "mrg."));
         let mut bases: BTreeMap<usize, &StepRow> = BTreeMap::new();
         let mut others = Vec::new();
@@ -288,15 +300,11 @@ fn rows_of_steps_are_ratios_to_the_first_of_their_family() {
             }
         }
     }
-    checked.finish("fields of steps");
 }
 
-#[test]
-fn summaries_of_the_insert_benchmark_are_reproduced() {
-    let Some(folder) = published() else { return };
+fn summaries_of_the_insert_benchmark_are_reproduced(folder: &Path, checked: &mut Checked) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
-    let mut checked = Checked::default();
     for set in expected["insert_benchmark"].as_array().unwrap() {
         let of_set = folder.join(set["dataset"].as_str().unwrap());
         let table = |name: &str| {
@@ -338,23 +346,19 @@ fn summaries_of_the_insert_benchmark_are_reproduced() {
         let told: Vec<String> = told.collect();
         checked.equal(|| set["dataset"].to_string(), &missed.join("; "), &told.join("; "));
     }
-    checked.finish("summaries of the Insert Benchmark");
 }
 
 /// An imported table is judged as a study that was measured, and its groups have the published statistics.
-#[test]
-fn statistics_of_groups_are_reproduced() {
-    let Some(folder) = published() else { return };
+fn statistics_of_groups_are_reproduced(folder: &Path, checked: &mut Checked) {
     let expected = fs_err::read(folder.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
-    let mut checked = Checked::default();
     let mut judged = BTreeMap::new();
     for stats in expected["group_stats"].as_array().unwrap() {
         let word = |key: &str| stats[key].as_str().unwrap();
         let key = (word("dataset"), word("table"), word("base"));
         let (record, judgement) = judged.entry(key).or_insert_with(|| {
             let table = qps(&folder.join(word("dataset")).join(word("table")));
-            let record = study_of(&with_base(table, word("base")), &about()).unwrap();
+            let record = study_of(&with_base(table, word("base")), None, &about()).unwrap();
             let judgement = assay_verdict::judge(&record);
             (record, judgement)
         });
@@ -381,7 +385,6 @@ fn statistics_of_groups_are_reproduced() {
             it.verdict == Verdict::Undecided && it.rqps.is_none_or(|rqps| !rqps.has_interval())
         }));
     }
-    checked.finish("statistics of groups");
 }
 
 /// The table with another server as its first column.
@@ -399,5 +402,149 @@ fn about() -> About {
         imported_ms: 0,
         setup: Setup { clients: 1, tables: 1, rows: 50_000_000 },
         assay_version: String::new(),
+    }
+}
+
+/// The judgement of an imported table has its ratios, and its cells have the metrics of their runs.
+fn studies_have_what_was_published(folder: &Path, checked: &mut Checked) {
+    for path in files(folder, "qps.abs.") {
+        let word = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Some(word) = word.strip_prefix("qps.abs.").and_then(|it| it.strip_suffix(".tsv"))
+        else {
+            continue;
+        };
+        let table = qps(&path);
+        let names = [format!("o.met.{word}"), format!("met.{word}.txt"), "o.met".to_owned()];
+        let beside = names.iter().map(|name| path.with_file_name(name)).find(|it| it.is_file());
+        let metrics =
+            beside.map(|it| sound(metrics(&it.display().to_string(), open(&it)).unwrap()));
+        let record = study_of(&table, metrics.as_ref(), &about()).unwrap();
+        let judgement = assay_verdict::judge(&record);
+        let cells = judgement.cells.chunks(table.servers.len());
+        assert_eq!(cells.len(), table.rows.len());
+        for (row, cells) in table.rows.iter().zip(cells) {
+            let base = row.values[0].unwrap();
+            for (cell, value) in cells.iter().zip(&row.values) {
+                let what = || format!("{} {} {}", path.display(), row.test, cell.system);
+                let qps = cell.qps.unwrap().value;
+                checked.equal(what, &format!("{qps:.0}"), &format!("{:.0}", value.unwrap()));
+                if cell.system > 0 {
+                    let rqps = format!("{:.2}", cell.rqps.unwrap().value);
+                    checked.equal(what, &rqps, &printed_ratio(value.unwrap(), base));
+                }
+                let server = &table.servers[cell.system];
+                let title = format!("sb.met.{}.", row.test.replace("_range=", ".range"));
+                let section = metrics.iter().flat_map(|it| &it.sections);
+                let section = section.into_iter().find(|it| it.title.starts_with(&title));
+                let Some(section) = section else { continue };
+                let of_server = section.absolute.iter().find(|it| it.server == *server).unwrap();
+                for (name, value) in section.columns.iter().zip(&of_server.values) {
+                    let found = cell.published.iter().find(|(it, _)| it == name);
+                    if name != "o/s" {
+                        let found = format!("{:?}", found.map(|it| it.1));
+                        checked.equal(what, &found, &format!("{value:?}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The judgement of imported steps has their rates and ratios, and misses the SLA where it was missed.
+fn studies_of_steps_have_what_was_published(folder: &Path, checked: &mut Checked) {
+    let expected = fs_err::read(folder.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    for set in expected["insert_benchmark"].as_array().unwrap() {
+        let of_set = folder.join(set["dataset"].as_str().unwrap());
+        let table = |name: &str| sound(rate_table(name, open(&of_set.join(name))).unwrap());
+        let (rates, inserts) = (table("tput.tsv"), table("iput.tsv"));
+        let record = study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap();
+        let judgement = assay_verdict::judge(&record);
+        for (number, cells) in judgement.cells.chunks(rates.rows.len()).enumerate() {
+            for (cell, row) in cells.iter().zip(&rates.rows) {
+                let what = || format!("{} {}", row.server, rates.steps[number]);
+                let published = row.values[number].unwrap();
+                let rate = cell.qps.unwrap().value;
+                checked.equal(what, &format!("{rate:.0}"), &format!("{published:.0}"));
+                // A step that misses its SLA is not compared.
+                if let Some(rqps) = cell.rqps {
+                    let told = set["relative"][&row.server][number].as_str().unwrap();
+                    checked.equal(what, &format!("{:.2}", rqps.value), told);
+                }
+            }
+        }
+        let missed = judgement.cells.iter().filter_map(|cell| cell.step.as_ref()?.sla_met);
+        let missed = missed.filter(|met| !met).count();
+        let published = set["sla_failures"].as_array().unwrap().len();
+        checked.equal(|| set["dataset"].to_string(), &missed.to_string(), &published.to_string());
+    }
+}
+
+/// Rates and counts of raw runs of the Insert Benchmark are those of their summaries.
+fn studies_of_raw_runs_have_what_was_published(folder: &Path, checked: &mut Checked) {
+    let mut results = Vec::new();
+    let mut published = Vec::new();
+    for path in files(&folder.join("ibench-raw"), "o.ib.dop1.") {
+        let word = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let step = path.parent().unwrap();
+        let (step, server) = (word(step), word(step.parent().unwrap()));
+        let summary = fs_err::read_to_string(path.with_file_name("o.res.dop1")).unwrap();
+        let first: Vec<String> =
+            summary.lines().next().unwrap().split(", ").map(str::to_owned).collect();
+        let run = sound(queue_run(&path.display().to_string(), open(&path)).unwrap());
+        let seconds = step_seconds(open(&path.with_file_name("o.res.dop1"))).unwrap();
+        published.push((server.clone(), step.clone(), first));
+        results.push(QueueResult { step, server, seconds, clients: vec![run] });
+    }
+    let record = study_of_queue_runs(&results, &about()).unwrap();
+    for (server, step, summary) in published {
+        let plain = step.split(".L").next().unwrap();
+        let name = format!("published as `{server}`");
+        let system =
+            record.systems.iter().position(|it| it.artifact.notes().contains(&name)).unwrap();
+        let is_it = |it: &&Slice| it.system == system && it.cell.test.name() == plain;
+        let slice = record.slices.iter().find(is_it).unwrap();
+        let number =
+            |unit: &str| summary.iter().find_map(|part| part.strip_suffix(unit)).map(str::to_owned);
+        let what = || format!("{server} {step}");
+        let work = slice.step.as_ref().unwrap();
+        if step != "l.x" {
+            checked.equal(
+                what,
+                &work.insert.rows.to_string(),
+                &number(" rows-per-process").unwrap(),
+            );
+            // The summaries cut rates off after one digit.
+            let rate = (10.0 * work.insert.rows as f64 / slice.rate_s()).floor() / 10.0;
+            checked.equal(what, &format!("{rate:.1}"), &number(" rows-per-second").unwrap());
+        }
+        if plain.starts_with('q') {
+            // The summary counts the queries of the last full second, the histogram all.
+            let queries: f64 = number(" queries").unwrap().parse().unwrap();
+            let difference = (work.query.statements as f64 / queries - 1.0).abs();
+            checked.equal(what, &(difference < 0.001).to_string(), "true");
+        }
+    }
+}
+
+/// Rows of `o.sum.*`, whose steps have no names, are those of the files of the steps.
+fn summaries_of_servers_are_the_merged_steps(folder: &Path, checked: &mut Checked) {
+    let folder = folder.join("ibench/jan21-nuc-20m");
+    let mut merged = BTreeMap::new();
+    for path in files(&folder.join("res.latest"), "mrg.") {
+        let step = path.file_name().unwrap().to_string_lossy().replacen("mrg.", "", 1);
+        for result in step_results(&step, &steps(&path)) {
+            merged.insert((result.server.clone(), step.clone()), result);
+        }
+    }
+    for path in files(&folder, "o.sum.") {
+        for result in steps_of_server(&steps(&path)) {
+            let key = (result.server.clone(), result.step.clone());
+            let Some(same) = merged.get(&key) else { continue };
+            for ((name, value), (_, merged)) in result.published.iter().zip(&same.published) {
+                let found = if name == "rps" { format!("{value:.0}") } else { value.to_string() };
+                checked.equal(|| format!("{key:?} {name}"), &found, &merged.to_string());
+            }
+        }
     }
 }

@@ -36,6 +36,9 @@ const BLOCK_NUMBERS: RangeInclusive<u32> = 0..=*BLOCKS.end() - 1;
 /// Numbers of rounds. Spoilt rounds are repeated, so there may be more of them than were planned.
 const ROUND_NUMBERS: RangeInclusive<u32> = 0..=10 * *ROUNDS.end();
 
+/// Figures that may be published with a rate.
+const PUBLISHED: usize = 100;
+
 /// A value that can be checked without other values.
 pub(crate) trait Bounded {
     /// Checks the value. The error says what is wrong with it.
@@ -298,6 +301,11 @@ impl Bounded for Slice {
         }
         if let Some(step) = &self.step {
             queue::work(step)?;
+        }
+        within("number of published figures", self.published.len(), &(0..=PUBLISHED))?;
+        for (name, value) in &self.published {
+            within("length of a name", name.len(), &(1..=NAME_BYTES))?;
+            within("published figure", *value, &(0.0..=1e18))?;
         }
         if !histogram::is_sound(&self.work.latency_hdr) {
             return Err("`latency_hdr` is no histogram that can be decoded".to_owned());

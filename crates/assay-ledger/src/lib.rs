@@ -11,6 +11,7 @@ mod migrations;
 mod parts;
 mod read;
 mod read_limits;
+mod record;
 mod rows;
 mod runs;
 mod schema;

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -13,6 +13,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../migrations/0005_turns.sql"),
     include_str!("../migrations/0006_steps.sql"),
     include_str!("../migrations/0007_form.sql"),
+    include_str!("../migrations/0008_published.sql"),
 ];
 
 /// The newest schema version.

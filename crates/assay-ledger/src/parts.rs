@@ -84,7 +84,7 @@ fn row_of(connection: &Connection, study: &str, slice: SliceId) -> Result<i64, P
     id.ok_or_else(|| Problem::NoSuchSlice { study: study.to_owned(), slice: slice_in_words(slice) })
 }
 
-fn add_series(
+pub(crate) fn add_series(
     connection: &Connection,
     study: &str,
     slice: SliceId,

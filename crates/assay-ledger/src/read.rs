@@ -346,6 +346,10 @@ fn read_slice(
         },
         turns: fields.json("turns")?,
         step: fields.has("step")?.then(|| fields.json("step")).transpose()?,
+        published: match fields.has("published")? {
+            true => fields.json("published")?,
+            false => Vec::new(),
+        },
         client: None,
         server: None,
         host: None,

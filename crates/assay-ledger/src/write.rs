@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use assay_model::{
     AuditFinding, Block, CellId, DataContent, Host, Instance, PlannedCell, Run, Setup, Slice,
-    SliceId, SliceOutcome, Study, StudyEvent, StudyRecord, System, TableForm,
+    SliceId, SliceOutcome, Study, StudyEvent, System, TableForm,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -28,15 +28,6 @@ impl Ledger {
         systems: &[System],
     ) -> Result<(), Error> {
         self.named(create_study(&self.connection, study, host, systems))
-    }
-
-    /// Adds a finished study of published results with its systems, cells and slices. Either all of it is written or
-    /// nothing.
-    ///
-    /// # Errors
-    /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
-    pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
-        self.named(add_record(&self.connection, record))
     }
 
     /// Adds a block before it is measured.
@@ -152,7 +143,7 @@ fn create_study(
     Ok(transaction.commit()?)
 }
 
-fn insert_study(
+pub(crate) fn insert_study(
     connection: &Connection,
     study: &Study,
     host: &Host,
@@ -176,17 +167,6 @@ fn insert_study(
         add_cell(connection, &study.id, number, cell)?;
     }
     Ok(())
-}
-
-fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Problem> {
-    let id = &record.study.id;
-    let transaction = connection.unchecked_transaction()?;
-    insert_study(&transaction, &record.study, record.host(), &record.systems)?;
-    for slice in &record.slices {
-        add_slice(&transaction, id, slice)?;
-    }
-    finish(&transaction, id, Duration::ZERO)?;
-    Ok(transaction.commit()?)
 }
 
 fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
@@ -349,7 +329,11 @@ fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Re
     Ok(())
 }
 
-fn add_slice(connection: &Connection, study: &str, slice: &Slice) -> Result<(), Problem> {
+pub(crate) fn add_slice(
+    connection: &Connection,
+    study: &str,
+    slice: &Slice,
+) -> Result<(), Problem> {
     storable(slice)?;
     let row = slice_row(study, slice, runs::id(connection, study, slice.run)?)?;
     let names: Vec<&str> = row.iter().map(|(name, _)| name.as_str()).collect();
@@ -378,6 +362,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         SliceOutcome::Troubled => ("troubled", None),
         SliceOutcome::Failed(why) => ("failed", Some(why.clone())),
     };
+    let published = Some(&slice.published).filter(|it| !it.is_empty());
     let mut row = [
         ("study", Value::from(study.to_owned())),
         ("system", index(slice.system)?.into()),
@@ -397,6 +382,7 @@ fn slice_row(study: &str, slice: &Slice, run: i64) -> Result<Vec<(String, Value)
         ("errors", json(&slice.work.errors)?.into()),
         ("turns", json(&slice.turns)?.into()),
         ("step", slice.step.as_ref().map(json).transpose()?.into()),
+        ("published", published.map(json).transpose()?.into()),
         ("latency_hdr", slice.work.latency_hdr.clone().into()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -508,7 +494,11 @@ fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
     Ok(removed == 1)
 }
 
-fn finish(connection: &Connection, study: &str, elapsed: Duration) -> Result<(), Problem> {
+pub(crate) fn finish(
+    connection: &Connection,
+    study: &str,
+    elapsed: Duration,
+) -> Result<(), Problem> {
     let changed = connection.execute(
         "UPDATE study SET finished = 1, elapsed_s = ? WHERE id = ?",
         params![elapsed.as_secs_f64(), study],

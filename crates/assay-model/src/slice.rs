@@ -219,6 +219,9 @@ pub struct Slice {
     pub turns: Vec<Turn>,
     /// All that the clients of a step of the Insert Benchmark did; `None` for all other tests.
     pub step: Option<Box<StepWork>>,
+    /// Figures that were published with its rate, by their published names, such as `cpu/o`. Empty for a slice that
+    /// assay measured.
+    pub published: Vec<(String, f64)>,
     /// The clients' counters; `None` if they were not read.
     pub client: Option<ClientCounters>,
     /// The server's counters; `None` if they were not read, such as those of a server on another machine.
@@ -346,6 +349,7 @@ mod tests {
             work,
             turns: Vec::new(),
             step: None,
+            published: Vec::new(),
             client: None,
             server: None,
             host: None,

@@ -360,6 +360,7 @@ impl Machine {
             trouble: Vec::new(),
             turns: Vec::new(),
             step: None,
+            published: Vec::new(),
             work: WorkCounters {
                 events: OPS,
                 read: OPS,

@@ -100,6 +100,7 @@ fn slice(record: &StudyRecord, (block, cell, system, round, _): Asked, fails: bo
         work: WorkCounters { read: 100, elapsed_ns: 1_000_000_000, ..WorkCounters::default() },
         turns: Vec::new(),
         step: Some(Box::new(step)),
+        published: Vec::new(),
         client: None,
         server: None,
         host: None,

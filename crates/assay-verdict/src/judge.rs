@@ -190,6 +190,10 @@ fn described(
         ops: slices().map(operations).sum(),
         errors: counts.errors,
         failure: counts.failure.clone(),
+        published: match judged {
+            [only] => only.published.clone(),
+            _ => Vec::new(),
+        },
         step: step::summary(judged),
         latency: latency(slices()),
         per_op: per_op(slices(), planned.placement),

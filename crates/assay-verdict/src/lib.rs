@@ -106,6 +106,8 @@ pub struct CellJudgement {
     pub errors: u64,
     /// Why a slice was cut off, if one was.
     pub failure: Option<String>,
+    /// Figures that were published with the rate, by their published names; empty for what assay measured.
+    pub published: Vec<(String, f64)>,
     /// What the clients did, if the test is a step of the Insert Benchmark.
     pub step: Option<StepSummary>,
     /// Latency of events over all slices that the verdict uses.

@@ -73,6 +73,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut Session) -> StudyRe
                 trouble: Vec::new(),
                 turns: Vec::new(),
                 step: None,
+                published: Vec::new(),
                 work: session.run(0, Bound::Events(50)).unwrap(),
                 client: None,
                 server: None,

@@ -58,8 +58,61 @@ fn a_published_table_is_a_study_without_verdicts() {
     assert_eq!(String::from_utf8_lossy(&studies.stdout).matches("imported-").count(), 1);
     fs_err::write(directory.join("qps.abs.other.tsv"), TABLE.replace("1100", "1200")).unwrap();
     let two = place.run_to_end(&["import", "mytools", folder, "--format", "html"]);
-    assert!(stderr(&two).contains("these are 2 tables"), "{}", stderr(&two));
+    assert!(stderr(&two).contains("these are 2"), "{}", stderr(&two));
     assert!(place.run_to_end(&["import", "mytools", folder]).status.success());
+}
+
+/// Tables with metrics, steps of the Insert Benchmark and raw runs in one directory are a study each.
+#[test]
+fn all_layouts_of_a_directory_become_studies() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let server = "x.ma101116_rel.z12a_c8r32.pk1";
+    let second = |number: u32| {
+        format!("1.0\t{number}.0\t100\t100\t0\t0\t0\t0\t9\t0\t0\t{number}00\t0\t0\t0\t0\t0\n")
+    };
+    let client: String = (1..=30).map(second).collect();
+    let files = [
+        ("a/qps.abs.mine.tsv", TABLE.to_owned()),
+        (
+            "a/o.met.mine",
+            format!(
+                "sb.met.hot-points.range100.pk1.dop8\n--- absolute\ncpu/o\t\tcs/o\to/s\tdbms\n\
+                 0.000097\t4.2\t1000\t{server}\n"
+            ),
+        ),
+        ("b/tput.tsv", "dbms\tl.i0\tqr100.L1\nmy5651.a\t900\t50\nmy8036.a\t800\t40\n".to_owned()),
+        ("b/iput.tsv", "dbms\tqr100.L1\nmy5651.a\t100\nmy8036.a\t90\n".to_owned()),
+        ("c/1m.pg1520.cxa/l.i0/o.ib.dop1.1", client),
+        ("d/x.pg1023.a.pk1/sb.o.hot-points.range100.pk1.dop4", sysbench(4, 100_000)),
+        ("d/x.pg1110.a.pk1/sb.o.hot-points.range100.pk1.dop4", sysbench(4, 90_000)),
+    ];
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, content).unwrap();
+    }
+    let all = place.run_to_end(&["import", "mytools", folder.path().to_str().unwrap()]);
+    assert_eq!(all.status.code(), Some(0), "{}", stderr(&all));
+    assert_eq!(stderr(&all).matches("imported-").count(), 4, "{}", stderr(&all));
+    let json = |name: &str| -> Value {
+        let path = folder.path().join(name).display().to_string();
+        let output = place.run_to_end(&["import", "mytools", &path, "--format", "json"]);
+        assert_eq!(output.status.code().unwrap() % 3, 0, "{name}: {}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let table = json("a");
+    assert_eq!(table["cells"][0]["clients"], 8);
+    assert_eq!(table["cells"][0]["published"], serde_json::json!({"cpu/o": 0.000097, "cs/o": 4.2}));
+    let steps = json("b");
+    let query = &steps["cells"][3];
+    assert_eq!((&query["test"], &query["verdict"]), (&"qr100".into(), &"failed".into()));
+    assert_eq!(query["step"]["sla_met"], false);
+    assert!(query["step"]["seconds"].is_null() && query["step"]["query"].is_null(), "{query:#}");
+    let client = json("c");
+    assert_eq!(client["cells"][0]["step"]["ips"], 100);
+    let raw = json("d/x.pg1023.a.pk1");
+    assert_eq!((&raw["cells"][0]["rows"], &raw["cells"][0]["clients"]), (&5000.into(), &4.into()));
 }
 
 #[test]
@@ -79,7 +132,7 @@ fn what_is_no_table_of_rates_is_refused() {
         assert!(stderr(&output).contains(why), "{}", stderr(&output));
     }
     let empty = place.run_to_end(&["import", "mytools", folder.path().to_str().unwrap()]);
-    assert!(stderr(&empty).contains("there is no table"), "{}", stderr(&empty));
+    assert!(stderr(&empty).contains("there are no published results"), "{}", stderr(&empty));
     let pipe = place.run_to_end(&["import", "mytools", "/dev/zero"]);
     assert!(stderr(&pipe).contains("not a regular file"), "{}", stderr(&pipe));
 }

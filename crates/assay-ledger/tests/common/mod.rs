@@ -143,6 +143,7 @@ fn slice(cells: Vec<CellId>, systems: usize, runs: usize) -> impl Strategy<Value
                 work,
                 turns,
                 step: None,
+                published: Vec::new(),
                 client: tasks.map(|tasks| ClientCounters { tasks }),
                 server,
                 host,

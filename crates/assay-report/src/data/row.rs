@@ -1,6 +1,7 @@
 //! The row of a cell and system, which JSON and CSV share.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use assay_model::{Estimate, Statements, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, Latency, PerOp, StepSummary};
@@ -74,6 +75,9 @@ pub(crate) struct CellRow<'a> {
     /// The largest relative change that agrees with the verdict same.
     same_within: Number,
     why: Option<Cow<'a, str>>,
+    /// Figures of published results, by their published names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    published: BTreeMap<&'a str, Number>,
     /// A step of the Insert Benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     step: Option<StepOfBench>,
@@ -95,10 +99,11 @@ struct StepOfBench {
     indexes_s: Number,
     /// Half-width of the 95 % interval of the rate within the step, as a fraction; null for several repeats.
     within: Number,
-    insert: StatementsRow,
-    delete: StatementsRow,
-    query: StatementsRow,
-    lowest_queries: LowestRow,
+    /// What was counted; null where only rates were published.
+    insert: Option<StatementsRow>,
+    delete: Option<StatementsRow>,
+    query: Option<StatementsRow>,
+    lowest_queries: Option<LowestRow>,
 }
 
 /// Statements of a kind. The buckets are those of the published response-time table.
@@ -134,26 +139,30 @@ fn step_of_bench(judged: &CellJudgement) -> Option<StepOfBench> {
     let step = judged.step.as_ref();
     let number = |of: fn(&StepSummary) -> f64| Number(step.map(of));
     let lowest = step.map(|step| step.lowest).unwrap_or_default();
+    let counted = judged.published.is_empty();
+    let of_kind =
+        |of: fn(&StepSummary) -> &Statements| counted.then(|| statements(step.map_or(&none, of)));
+    let if_counted = |number: Number| if counted { number } else { Number(None) };
     Some(StepOfBench {
-        seconds: number(|step| step.seconds),
+        seconds: if_counted(number(|step| step.seconds)),
         ips: number(|step| step.ips),
-        dps: number(|step| step.dps),
+        dps: if_counted(number(|step| step.dps)),
         qps: number(|step| step.qps),
         target_ips: Number(step.and_then(|step| step.target_ips)),
         sla_met: step.and_then(|step| step.sla_met),
         failed,
         indexes_s: Number(step.and_then(|step| step.indexes_s)),
         within: Number(step.and_then(|step| step.within)),
-        insert: statements(step.map_or(&none, |step| &step.insert)),
-        delete: statements(step.map_or(&none, |step| &step.delete)),
-        query: statements(step.map_or(&none, |step| &step.query)),
-        lowest_queries: LowestRow {
+        insert: of_kind(|step| &step.insert),
+        delete: of_kind(|step| &step.delete),
+        query: of_kind(|step| &step.query),
+        lowest_queries: counted.then(|| LowestRow {
             count: lowest.count,
             mean_s: Number(
                 (lowest.count > 0).then(|| lowest.ns as f64 / 1e9 / lowest.count as f64),
             ),
             longest_s: seconds(lowest.longest_ns),
-        },
+        }),
     })
 }
 
@@ -238,6 +247,9 @@ impl<'a> CellRow<'a> {
             beyond_threshold: Number(beyond_threshold(judged)),
             same_within: Number(same_within(judged)),
             why: why(record, judged),
+            published: (judged.published.iter())
+                .map(|(name, value)| (name.as_str(), Number::from(*value)))
+                .collect(),
             step: step_of_bench(judged),
         }
     }

@@ -64,7 +64,7 @@ pub(crate) fn render(report: &Report) -> String {
         column_axis: Axis { scale, distance: 25.0 },
         has_groups: report.groups.iter().any(|row| !row.is_twin),
         filters: Filters::new(report),
-        figures: Figure::all().collect(),
+        figures: report.tests.details.clone(),
         facts: facts::facts(&report.conditions),
         none: NONE,
     };

@@ -5,6 +5,7 @@ use assay_verdict::{CellJudgement, SystemSummary};
 
 use super::study::JudgedStudy;
 use crate::number::{Ratio, change_in_words};
+use crate::words::is_reported;
 
 /// The number of largest changes that are named.
 const LARGEST: usize = 4;
@@ -61,8 +62,14 @@ fn answer<'a>(study: &'a JudgedStudy<'a>, summary: &SystemSummary) -> SystemAnsw
     let (name, base) = (study.label(summary.system), study.label(study.base));
     SystemAnswer {
         system: name,
-        sentence: sentence(name, base, summary),
-        sentence_below_name: sentence_below_name(base, summary),
+        sentence: match is_reported(study.record) {
+            true => format!("{name} against {base}: {}", published(summary, &cells)),
+            false => sentence(name, base, summary),
+        },
+        sentence_below_name: match is_reported(study.record) {
+            true => format!("Against {base}: {}.", published(summary, &cells)),
+            false => sentence_below_name(base, summary),
+        },
         tendency: match summary.slower.cmp(&summary.faster) {
             std::cmp::Ordering::Greater => Verdict::Slower,
             std::cmp::Ordering::Less => Verdict::Faster,
@@ -98,6 +105,23 @@ fn in_order(summary: &SystemSummary) -> impl Iterator<Item = (Verdict, u32)> {
 
 fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>) -> String {
     verdicts.map(|(verdict, number)| format!(", {} in {number}", verdict.word())).collect()
+}
+
+/// What single runs without intervals say, which is no verdict.
+fn published(summary: &SystemSummary, cells: &[&CellJudgement]) -> String {
+    let ratios: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.rqps?.value)).collect();
+    let Some(median) = summary.median.filter(|_| !ratios.is_empty()) else {
+        return "no test has a relative QPS".to_owned();
+    };
+    let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let tests = counted(ratios.len() as u64, "test");
+    let failed = match summary.failed {
+        0 => String::new(),
+        failed => format!(", {failed} failed"),
+    };
+    let median = median.value;
+    format!("median relative QPS {median:.2} over {tests}, from {least:.2} to {most:.2}{failed}")
 }
 
 fn sentence(name: &str, base: &str, summary: &SystemSummary) -> String {

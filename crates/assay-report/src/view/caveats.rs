@@ -8,7 +8,7 @@ use assay_verdict::{Judgement, SystemSummary, threshold};
 use super::study::JudgedStudy;
 use super::{findings, trouble};
 use crate::number::{duration, share};
-use crate::words::origin;
+use crate::words::{is_reported, origin};
 
 /// Sentences without a capital letter and a full stop.
 pub(crate) struct Caveats {
@@ -121,7 +121,10 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let unremovable = (!what.is_empty()).then(|| {
         format!("differences between the versions that no option can remove: {}", what.join(", "))
     });
-    releases(study).into_iter().chain(unremovable).collect()
+    let published = is_reported(study.record).then(|| {
+        "each published value is a single run, which has no interval, and so no verdict".to_owned()
+    });
+    releases(study).into_iter().chain(unremovable).chain(published).collect()
 }
 
 /// The maker of a build and the release it was built for: compiler and libraries come with them.
@@ -161,6 +164,14 @@ fn builds_differ(study: &JudgedStudy, what: &str) -> String {
 
 fn basis(study: &JudgedStudy) -> String {
     let (record, cells) = (study.record, &study.judgement.cells);
+    if is_reported(record) {
+        let values: u32 = cells.iter().map(|cell| cell.slices).sum();
+        return format!(
+            "{} of {}",
+            counted(values, "published value"),
+            counted(record.systems.len() as u64, "system")
+        );
+    }
     let blocks = cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
     let called = cells.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));

@@ -3,7 +3,9 @@
 use assay_verdict::CellJudgement;
 
 use super::certainty::{beyond_threshold, same_within};
+use super::study::JudgedStudy;
 use crate::number::{NONE, Ratio, confidence, figure, share, thousands, within};
+use crate::words::is_reported;
 
 /// A figure of a system in one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,10 +29,12 @@ pub(crate) enum Figure {
     Detectable,
     BeyondThreshold,
     SameWithin,
+    /// A figure of published results, by its name there.
+    Published(&'static str),
 }
 
 /// Each figure with a heading that fits a narrow column and an explanation, in the order in which readers want them.
-const WORDS: [(Figure, &str, &str); 19] = [
+const WORDS: [(Figure, &str, &str); 24] = [
     (Figure::Qps, "QPS", "operations per second"),
     (
         Figure::CpuRatio,
@@ -78,12 +82,42 @@ const WORDS: [(Figure, &str, &str); 19] = [
         "same within",
         "the largest change of QPS in the interval on which the verdict same rests",
     ),
+    (
+        Figure::Published("cpu/o"),
+        "cpu/o",
+        "as published: CPU of the machine, client included, in percent of all CPUs, divided by QPS",
+    ),
+    (
+        Figure::Published("cs/o"),
+        "cs/o",
+        "as published: context switches of the machine per operation",
+    ),
+    (Figure::Published("r/o"), "r/o", "as published: reads of the block device per operation"),
+    (
+        Figure::Published("rKB/o"),
+        "rKB/o",
+        "as published: KiB read from the block device per operation",
+    ),
+    (
+        Figure::Published("wKB/o"),
+        "wKB/o",
+        "as published: KiB written to the block device per operation",
+    ),
 ];
 
 impl Figure {
-    /// All figures, in the order in which readers want them.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        WORDS.iter().map(|(figure, ..)| *figure)
+    /// The figures of a study, in the order in which readers want them: of what assay measures, or, of published
+    /// results, what was published.
+    pub(crate) fn of(study: &JudgedStudy) -> Vec<Self> {
+        let cells = &study.judgement.cells;
+        let is_known = |figure: &Self| cells.iter().any(|cell| figure.quantity(cell).is_some());
+        let is_reported = is_reported(study.record);
+        let is_wanted = |figure: &Self| match (figure, is_reported) {
+            (Self::Published(_), false) => false,
+            (_, false) => true,
+            (_, true) => is_known(figure),
+        };
+        WORDS.iter().map(|(figure, ..)| *figure).filter(is_wanted).collect()
     }
 
     fn words(self) -> (&'static str, &'static str) {
@@ -120,6 +154,9 @@ impl Figure {
             Self::LatencyP50 => cell.latency.map(|it| it.p50),
             Self::LatencyP95 => cell.latency.map(|it| it.p95),
             Self::LatencyP99 => cell.latency.map(|it| it.p99),
+            Self::Published(name) => {
+                cell.published.iter().find(|(it, _)| it == name).map(|(_, value)| *value)
+            }
             Self::CpuRatio
             | Self::Slices
             | Self::Blocks
@@ -152,6 +189,10 @@ impl Figure {
                 beyond_threshold(cell).map_or_else(|| NONE.to_owned(), confidence)
             }
             Self::SameWithin => same_within(cell).map_or_else(|| NONE.to_owned(), within),
+            // A change of the last digit would be a change of the published figure.
+            Self::Published(_) => {
+                self.quantity(cell).map_or_else(|| NONE.to_owned(), |value| value.to_string())
+            }
             _ => figure(self.quantity(cell)),
         }
     }

@@ -238,8 +238,9 @@ fn longest(kind: &Kind, steps: &[Step], names: &[String]) -> Option<ShadedTable>
     (!columns.is_empty()).then(|| table(title, "of all clients", names, columns))
 }
 
+/// Whether response times are known. A published rate tells of none.
 fn has_any(cell: &CellJudgement, of: fn(&StepSummary) -> &Statements) -> bool {
-    cell.step.as_ref().is_some_and(|step| of(step).statements > 0)
+    cell.step.as_ref().is_some_and(|step| of(step).longest_ns > 0)
 }
 
 /// The response-time tables of a step: queries come first.

@@ -30,6 +30,12 @@ const COLUMNS: [&str; 20] = [
     "p99",
 ];
 
+/// The names of the columns in published rows.
+const PUBLISHED: [&str; 20] = [
+    "ips", "qps", "rps", "rmbps", "wps", "wmbps", "rpq", "rkbpq", "wpi", "wkbpi", "csps", "cpups",
+    "cspq", "cpupq", "dbgb1", "dbgb2", "rss", "maxop", "p50", "p99",
+];
+
 const NOTE: &str = "inserts and queries per second; reads and writes of the device per second, per operation (o) and \
                     per inserted row (i); context switches; CPU of the machine, in percent of all CPUs and per \
                     operation; size of the database and of the data directory (GB) and of the server's memory at the \
@@ -53,10 +59,13 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
         let all = Rows::of(study, cell);
         [
             all.table(format!("{name}: metrics"), NOTE, &COLUMNS, |slice, series| {
-                metrics(slice, series, cpus).map(|it| it.to_vec())
+                match slice.published.is_empty() {
+                    true => metrics(slice, series, cpus).map(|it| it.map(shown).to_vec()),
+                    false => Some(PUBLISHED.map(|name| published(slice, name)).to_vec()),
+                }
             }),
             all.table(format!("{name}: device"), DEVICE_NOTE, &DEVICE_COLUMNS, |slice, series| {
-                device(slice, series).map(|it| it.to_vec())
+                device(slice, series).map(|it| it.map(shown).to_vec())
             }),
         ]
     });
@@ -81,17 +90,16 @@ impl<'a> Rows<'a> {
         Self((0..study.record.systems.len()).filter_map(of_system).collect())
     }
 
-    /// A table of what `values` makes of each slice and its series.
+    /// A table of what `cells` makes of each slice and its series.
     fn table(
         &self,
         title: String,
         note: &str,
         columns: &[&str],
-        values: impl Fn(&Slice, &[&Series]) -> Option<Vec<Option<f64>>>,
+        cells: impl Fn(&Slice, &[&Series]) -> Option<Vec<ShadedCell>>,
     ) -> ShadedTable {
         let row = |(name, slice, series): &(&str, &Slice, Vec<&Series>)| {
-            let cells = values(slice, series)?.into_iter().map(shown).collect();
-            Some(ShadedRow { name: (*name).to_owned(), cells })
+            Some(ShadedRow { name: (*name).to_owned(), cells: cells(slice, series)? })
         };
         ShadedTable {
             title,
@@ -135,6 +143,13 @@ fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLU
 
 fn shown(value: Option<f64>) -> ShadedCell {
     let text = value.map_or_else(|| NONE.to_owned(), |value| figure(Some(value)));
+    ShadedCell { text, shade: Shade::None }
+}
+
+/// A published figure, as it was published.
+fn published(slice: &Slice, name: &str) -> ShadedCell {
+    let value = slice.published.iter().find(|(it, _)| it == name).map(|(_, value)| value);
+    let text = value.map_or_else(|| NONE.to_owned(), ToString::to_string);
     ShadedCell { text, shade: Shade::None }
 }
 

@@ -16,6 +16,8 @@ pub(crate) struct Tests<'a> {
     pub(crate) sections: Vec<TestSection<'a>>,
     /// The figures for a table, the most important first.
     pub(crate) figures: Vec<Figure>,
+    /// The figures for the details of a test.
+    pub(crate) details: Vec<Figure>,
     /// The figures in which no test differs by more than the threshold.
     pub(crate) alike: Vec<Figure>,
     /// The smallest change that counts: `2 %`.
@@ -105,6 +107,7 @@ impl<'a> Tests<'a> {
             systems: systems.collect(),
             sections: sections(study),
             figures,
+            details: Figure::of(study),
             alike,
             threshold: share(threshold(&study.record.study)),
             certainty: certainty::of_changes(study),

@@ -143,6 +143,10 @@ pub(crate) fn why<'a>(record: &StudyRecord, cell: &'a CellJudgement) -> Option<C
 
 /// A line for the tests of a system that are undecided for the same reason: `3 tests: why (names)`.
 pub(crate) fn lines(study: &JudgedStudy) -> Vec<String> {
+    // A note says why no published result has a verdict.
+    if is_reported(study.record) {
+        return Vec::new();
+    }
     let is_undecided = |cell: &&CellJudgement| {
         cell.verdict == Verdict::Undecided && study.compared.contains(&cell.system)
     };

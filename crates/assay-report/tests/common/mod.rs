@@ -108,6 +108,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
         trouble: Vec::new(),
         turns: Vec::new(),
         step: None,
+        published: Vec::new(),
         work: WorkCounters {
             events: (qps * 0.05) as u64,
             read: (qps * 0.05) as u64,

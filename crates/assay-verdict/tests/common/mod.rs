@@ -92,6 +92,7 @@ pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: 
         trouble: Vec::new(),
         turns: Vec::new(),
         step: None,
+        published: Vec::new(),
         work: Default::default(),
         client: None,
         server: None,

@@ -203,6 +203,7 @@ pub(crate) fn unmeasured(cell: CellId, slot: Slot) -> Slice {
         work: WorkCounters::default(),
         turns: Vec::new(),
         step: None,
+        published: Vec::new(),
         client: None,
         server: None,
         host: None,

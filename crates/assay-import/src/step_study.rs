@@ -1,0 +1,328 @@
+//! Published summaries of the Insert Benchmark as a study.
+
+use std::collections::BTreeMap;
+
+use assay_model::{
+    CellId, Class, Definition, Group, PlanningFacts, Preparation, QueueQueries, QueueQuery,
+    QueueStep, QueueTables, Schema, Slice, StartFrom, Statements, StepWork, StudyRecord, Test,
+    Unit, WorkCounters,
+};
+
+use crate::NoStudy;
+use crate::rates::RateTable;
+use crate::steps::{COLUMNS, StepRow};
+use crate::study::{About, empty, reported};
+
+/// What was published of a server in a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepResult {
+    /// Name of the step, such as `l.i0`, `qr100` or `q100.2`.
+    pub step: String,
+    /// Name of the server.
+    pub server: String,
+    /// Rows inserted, or indexed in `l.x`, per second.
+    pub inserts: f64,
+    /// Queries per second.
+    pub queries: f64,
+    /// All figures that were published, by their names there.
+    pub published: Vec<(String, f64)>,
+}
+
+/// The results of a file with a row for each server, such as `mrg.qr100.L1`. Rows without rates are left out.
+#[must_use]
+pub fn step_results(step: &str, rows: &[StepRow]) -> Vec<StepResult> {
+    let result = |row: &StepRow| {
+        let named = COLUMNS.iter().zip(&row.values);
+        let published: Vec<(String, f64)> =
+            named.filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?))).collect();
+        let figure = |name| published.iter().find(|(it, _)| it == name).map(|(_, value)| *value);
+        Some(StepResult {
+            step: plain(step).to_owned(),
+            server: row.tag.clone(),
+            inserts: figure(COLUMNS[0])?,
+            queries: figure(COLUMNS[1])?,
+            published,
+        })
+    };
+    rows.iter().filter_map(result).collect()
+}
+
+/// The steps of the published runs, in their order: of today, and of 2021.
+const ORDERS: [&[&str]; 2] = [
+    &["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"],
+    &[
+        "l.i0", "l.x", "l.i1", "q100.1", "q100.2", "q200.1", "q200.2", "q400.1", "q400.2",
+        "q600.1", "q600.2", "q800.1", "q800.2", "q1000.1", "q1000.2",
+    ],
+];
+
+/// The results of a file with a row for each step of one server, such as `o.sum.t.20m.pg131.cx5`, which does not name
+/// the steps; nothing if their number is not that of the published runs.
+#[must_use]
+pub fn steps_of_server(rows: &[StepRow]) -> Vec<StepResult> {
+    let Some(order) = ORDERS.iter().find(|order| order.len() == rows.len()) else {
+        return Vec::new();
+    };
+    let named = order.iter().zip(rows);
+    let results = named.flat_map(|(step, row)| step_results(step, std::slice::from_ref(row)));
+    // `20m.pg131.cx5`: the size of the tables is not part of the server's name.
+    let plain = |server: &str| match server.split_once('.') {
+        Some((size, rest)) if size.starts_with(|it: char| it.is_ascii_digit()) => rest.to_owned(),
+        _ => server.to_owned(),
+    };
+    results.map(|result| StepResult { server: plain(&result.server), ..result }).collect()
+}
+
+/// The results of a summary of rates, `tput.tsv`, with that of the background inserts, `iput.tsv`.
+#[must_use]
+pub fn summary_results(rates: &RateTable, inserts: Option<&RateTable>) -> Vec<StepResult> {
+    let background = |server: &str, step: &str| {
+        let inserts = inserts?;
+        let row = inserts.rows.iter().find(|row| row.server == server)?;
+        let at = inserts.steps.iter().position(|it| it == step)?;
+        row.values.get(at).copied().flatten()
+    };
+    let mut results = Vec::new();
+    for row in &rates.rows {
+        for (step, rate) in rates.steps.iter().zip(&row.values) {
+            let (Some(rate), Some(kind)) = (*rate, Kind::of(step)) else { continue };
+            let of_background = background(&row.server, step);
+            let (inserts, queries) = match kind {
+                Kind::Load { .. } => (rate, 0.0),
+                Kind::Query { .. } => (of_background.unwrap_or(0.0), rate),
+            };
+            results.push(StepResult {
+                step: step.clone(),
+                server: row.server.clone(),
+                inserts,
+                queries,
+                published: [("ips", inserts), ("qps", queries)]
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .to_vec(),
+            });
+        }
+    }
+    results
+}
+
+/// The study that results tell of; steps and servers are in the order in which they first appear.
+///
+/// # Errors
+/// [`NoStudy::NoTests`] without a step of the Insert Benchmark.
+pub fn study_of_steps(results: &[StepResult], about: &About) -> Result<StudyRecord, NoStudy> {
+    let mut steps: Vec<(&str, CellId)> = Vec::new();
+    let mut servers: Vec<String> = Vec::new();
+    let mut slices: BTreeMap<(usize, usize), Slice> = BTreeMap::new();
+    for result in results {
+        let Some(kind) = Kind::of(&result.step) else { continue };
+        let number = steps.iter().position(|(name, _)| *name == result.step);
+        let number = number.unwrap_or_else(|| {
+            let cell = CellId { test: test(&result.step, kind), setup: about.setup };
+            steps.push((&result.step, cell));
+            steps.len() - 1
+        });
+        let system = servers.iter().position(|server| *server == result.server);
+        let system = system.unwrap_or_else(|| {
+            servers.push(result.server.clone());
+            servers.len() - 1
+        });
+        let cell = steps.get(number).map(|(_, cell)| *cell);
+        if let Some(slice) = cell.and_then(|cell| slice(cell, system, kind, result, about)) {
+            slices.insert((number, system), slice);
+        }
+    }
+    if slices.is_empty() {
+        return Err(NoStudy::NoTests);
+    }
+    let mut record = empty(&servers, steps.into_iter().map(|(_, cell)| cell).collect(), about);
+    record.slices = slices.into_values().collect();
+    Ok(record)
+}
+
+/// A kind of step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Load { builds_indexes: bool, rows_per_commit: u32 },
+    Query { kind: QueueQuery, per_second: u32 },
+}
+
+impl Kind {
+    /// The kind of a step, by its name; `None` if it is no step of the Insert Benchmark.
+    fn of(name: &str) -> Option<Self> {
+        let load =
+            |builds_indexes, rows_per_commit| Some(Self::Load { builds_indexes, rows_per_commit });
+        match name {
+            "l.i0" => return load(false, 100),
+            "l.x" => return load(true, 100),
+            "l.i1" => return load(false, 50),
+            "l.i2" => return load(false, 5),
+            _ => {}
+        }
+        let rest = name.strip_prefix('q')?;
+        let (kind, rate) = match rest.strip_prefix('p') {
+            Some(rate) => (QueueQuery::Point, rate),
+            None => (QueueQuery::Range, rest.strip_prefix('r').unwrap_or(rest)),
+        };
+        let rate = rate.split_once('.').map_or(rate, |(rate, _)| rate);
+        let per_second = rate.parse().ok().filter(|it| (1..=1_000_000).contains(it))?;
+        Some(Self::Query { kind, per_second })
+    }
+}
+
+/// The plain name and the test of a step; `None` if it is no step of the Insert Benchmark.
+pub(crate) fn step_of(name: &str) -> Option<(&str, Test)> {
+    let name = plain(name);
+    Some((name, test(name, Kind::of(name)?)))
+}
+
+/// A step without what differs between files: `qr100` for `qr100.L1`.
+fn plain(step: &str) -> &str {
+    match step.rsplit_once(".L") {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => step,
+    }
+}
+
+fn test(name: &str, kind: Kind) -> Test {
+    let group = |rank, word: &str| Group { rank, word: word.to_owned(), title: word.to_owned() };
+    let none = QueueTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    let step = QueueStep {
+        tables: none,
+        before: Preparation::Nothing,
+        rows: 0,
+        rows_per_commit: 50,
+        deletes: false,
+        per_second: None,
+        queries: None,
+        builds_indexes: false,
+        transaction_s: None,
+    };
+    let (group, unit, step) = match kind {
+        Kind::Load { builds_indexes, rows_per_commit } => (
+            group(0, "load"),
+            if builds_indexes { Unit::IndexedRow } else { Unit::InsertedRow },
+            QueueStep { builds_indexes, rows_per_commit, ..step },
+        ),
+        Kind::Query { kind, per_second } => {
+            let queries = Some(QueueQueries { kind, is_prepared: false });
+            let group = match kind {
+                QueueQuery::Range => group(1, "range"),
+                QueueQuery::Point => group(2, "point"),
+            };
+            (group, Unit::Query, QueueStep { per_second: Some(per_second), queries, ..step })
+        }
+    };
+    Test::of(Definition {
+        name: name.to_owned(),
+        group,
+        groups: Vec::new(),
+        does: "unknown".to_owned(),
+        class: Class::Write,
+        start_from: StartFrom::Fresh,
+        unit,
+        schema: Schema::Queue(step),
+        roles: Vec::new(),
+        planning: PlanningFacts::default(),
+        digest: "unknown".to_owned(),
+    })
+}
+
+/// Seconds in which a rate becomes counts that are exact to three decimals.
+const LONG_S: u64 = 1000;
+
+/// The only slice of a cell; `None` without its rate.
+fn slice(
+    cell: CellId,
+    system: usize,
+    kind: Kind,
+    result: &StepResult,
+    about: &About,
+) -> Option<Slice> {
+    let counted = |rate: f64| (rate * LONG_S as f64).round() as u64;
+    let mut elapsed_ns = LONG_S * 1_000_000_000;
+    let mut step = StepWork::default();
+    let mut work = WorkCounters::default();
+    match kind {
+        Kind::Load { builds_indexes: true, .. } => {
+            // All rows of the tables are indexed, and their number is that of the setup.
+            step.insert.rows = 1;
+            let setup = cell.setup;
+            let rows = f64::from(setup.rows) * f64::from(setup.clients) + 100.0;
+            elapsed_ns = (rows / result.inserts * 1e9) as u64;
+        }
+        Kind::Load { .. } => step.insert.rows = counted(result.inserts),
+        Kind::Query { .. } => {
+            let statements = counted(result.queries);
+            step.insert.rows = counted(result.inserts);
+            step.query = Statements { statements, ..Statements::default() };
+            work.read = statements;
+        }
+    }
+    let is_known = match kind {
+        Kind::Load { .. } => result.inserts > 0.0,
+        Kind::Query { .. } => result.queries > 0.0,
+    };
+    let work = WorkCounters { elapsed_ns, ..work };
+    let slice = reported(cell, system, work, about);
+    let published = result.published.clone();
+    is_known.then(|| Slice { step: Some(Box::new(step)), published, ..slice })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_model::Setup;
+
+    use super::*;
+    use crate::{rate_table, step_rows};
+
+    fn about() -> About {
+        let setup = Setup { clients: 1, tables: 1, rows: 50_000_000 };
+        let (reported_in, id, assay_version) = ("x".to_owned(), "y".to_owned(), String::new());
+        About { reported_in, id, imported_ms: 0, setup, assay_version }
+    }
+
+    #[test]
+    fn rates_of_all_kinds_of_steps_are_kept() {
+        let rates = "dbms\tl.i0\tl.x\tqr100.L1\nmy5651_rel.cz11a\t174216\t179212\t10706\n\
+                     my8036_rel.cz11a\t120000\tNA\t9000\n";
+        let inserts = "dbms\tqr100.L1\nmy5651_rel.cz11a\t100\nmy8036_rel.cz11a\t90\n";
+        let [rates, inserts] =
+            [rates, inserts].map(|text| rate_table("t", text.as_bytes()).unwrap().0);
+        let record = study_of_steps(&summary_results(&rates, Some(&inserts)), &about()).unwrap();
+        assert!(record.study.is_insert_benchmark());
+        let names: Vec<_> = record.systems.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["mysql@5.6.51", "mysql@8.0.36"]);
+        let found: Vec<_> = record
+            .slices
+            .iter()
+            .map(|it| {
+                let rate = it.ops_per_second().unwrap().round();
+                (it.cell.test.name(), it.system, rate, it.misses_sla())
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("l.i0", 0, 174_216.0, false),
+                ("l.i0", 1, 120_000.0, false),
+                ("l.x", 0, 179_212.0, false),
+                ("qr100", 0, 10_706.0, false),
+                ("qr100", 1, 9000.0, true),
+            ]
+        );
+    }
+
+    #[test]
+    fn rows_keep_their_figures_and_other_files_are_no_steps() {
+        let line = format!("{}NA my5649.cx6d\n", "7 ".repeat(19));
+        let (rows, _) = step_rows("mrg.q100.1", line.as_bytes()).unwrap();
+        let [result] = step_results("q100.1", &rows).try_into().unwrap();
+        assert_eq!((result.step.as_str(), result.published.len()), ("q100.1", 19));
+        let record = study_of_steps(&[result], &about()).unwrap();
+        assert_eq!(record.slices[0].published.last(), Some(&("p50".to_owned(), 7.0)));
+        for other in ["l.i9", "qr", "q0", "q9999999999", "x"] {
+            assert_eq!(Kind::of(other), None, "{other}");
+        }
+        assert_eq!(study_of_steps(&[], &about()), Err(NoStudy::NoTests));
+    }
+}

@@ -1,0 +1,35 @@
+//! Adds whole studies.
+
+use std::time::Duration;
+
+use assay_model::StudyRecord;
+use rusqlite::Connection;
+
+use crate::parts::add_series;
+use crate::write::{add_slice, finish, insert_study};
+use crate::{Error, Ledger, Problem};
+
+impl Ledger {
+    /// Adds a finished study of published results with its systems, cells, slices and series. Either all of it is
+    /// written or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Ledger::create_study`] and [`Ledger::add_slice`].
+    pub fn add_record(&mut self, record: &StudyRecord) -> Result<(), Error> {
+        self.named(add_record(&self.connection, record))
+    }
+}
+
+fn add_record(connection: &Connection, record: &StudyRecord) -> Result<(), Problem> {
+    let id = &record.study.id;
+    let transaction = connection.unchecked_transaction()?;
+    insert_study(&transaction, &record.study, record.host(), &record.systems)?;
+    for slice in &record.slices {
+        add_slice(&transaction, id, slice)?;
+    }
+    for (slice, series) in &record.series {
+        add_series(&transaction, id, *slice, series)?;
+    }
+    finish(&transaction, id, Duration::ZERO)?;
+    Ok(transaction.commit()?)
+}

@@ -1,0 +1,20 @@
+//! `assay import`: results of other tools become studies of the ledger.
+
+mod common;
+mod data_sets;
+mod mytools;
+mod raw;
+mod sysbench;
+
+use anyhow::Result;
+
+use crate::cli::ImportCommand;
+use crate::exit::Exit;
+
+/// Adds results to the ledger.
+pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
+    match command {
+        ImportCommand::Mytools(args) => mytools::run(args),
+        ImportCommand::Sysbench(args) => sysbench::run(args),
+    }
+}

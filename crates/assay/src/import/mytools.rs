@@ -1,0 +1,227 @@
+//! Results in the layouts of Mark Callaghan's tools.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use assay_import::{
+    About, Metrics, NoStudy, QpsTable, StepRow, metrics, qps_table, rate_table, step_results,
+    step_rows, steps_of_server, study_of, study_of_steps, summary_results,
+};
+use assay_ledger::Ledger;
+use assay_model::{Setup, StudyRecord, counted};
+use sha2::{Digest as _, Sha256};
+
+use super::common::{about, add, name, open, tell};
+use super::data_sets::{self, DataSet};
+use super::raw;
+use crate::advice::Advised;
+use crate::cli::ImportTables;
+use crate::exit::Exit;
+use crate::progress::print;
+use crate::{paths, report};
+
+/// Adds published results to the ledger, and shows the study if it is one.
+pub(super) fn run(args: &ImportTables) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    let mut sets = Vec::new();
+    for path in &args.paths {
+        match path.is_dir() {
+            true => sets.extend(data_sets::found(path)?),
+            false => sets.push(data_sets::named(path)),
+        }
+    }
+    if sets.is_empty() {
+        bail!(Advised::new(
+            "there are no published results in these directories",
+            "a table of queries per second is called `qps.abs.NAME.tsv`; name the file if yours has another name"
+        ));
+    }
+    let mut records: Vec<StudyRecord> = Vec::new();
+    for set in &sets {
+        records.extend(studies(set, args.setup.setup())?);
+    }
+    let is_shaped = args.output.format.is_some() || args.output.output.is_some();
+    if records.len() > 1 && is_shaped {
+        bail!(Advised::new(
+            format!("`--format` and `-o` show one study, and these are {}", records.len()),
+            "leave them out, then use `assay report STUDY --format html -o FILE`"
+        ));
+    }
+    let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let added = records.iter().map(|record| add(&mut ledger, record));
+    let added: Vec<StudyRecord> = added.collect::<Result<_>>()?;
+    if let [record] = added.as_slice() {
+        return report::write(record, &args.output);
+    }
+    for record in &added {
+        let (cells, systems) = (record.study.cells.len() as u64, record.systems.len() as u64);
+        let what = format!("{} of {}", counted(cells, "test"), counted(systems, "system"));
+        print(&format!("{}: {what}, from {}", record.study.id, place(record)));
+    }
+    Ok(Exit::Done)
+}
+
+/// Where the results of a study were published.
+fn place(record: &StudyRecord) -> &str {
+    record.systems.first().map_or("", |it| it.artifact.channel())
+}
+
+/// The studies of a data set: one, or one for each family of servers.
+fn studies(set: &DataSet, setup: Setup) -> Result<Vec<StudyRecord>> {
+    let of = |path: &Path| format!("cannot import `{}`", path.display());
+    match set {
+        DataSet::Table { table, metrics } => {
+            let study = || table_study(table, metrics.as_deref(), setup);
+            Ok(vec![study().with_context(|| of(table))?])
+        }
+        DataSet::Metrics(path) => Ok(vec![metrics_study(path, setup).with_context(|| of(path))?]),
+        DataSet::Steps(paths) => step_studies(paths, setup),
+        DataSet::Servers(paths) => Ok(vec![server_study(paths, setup)?]),
+        DataSet::Rates { rates, inserts } => {
+            let study = || rate_study(rates, inserts.as_deref(), setup);
+            Ok(vec![study().with_context(|| of(rates))?])
+        }
+        DataSet::RawRuns(paths) => Ok(vec![raw::of_sysbench(paths, setup)?]),
+        DataSet::RawSteps(paths) => Ok(vec![raw::of_steps(paths, setup)?]),
+    }
+}
+
+fn table_study(table: &Path, metrics: Option<&Path>, setup: Setup) -> Result<StudyRecord> {
+    let (found, faults) = qps_table(&table.display().to_string(), open(table)?)?;
+    tell(&faults);
+    let metrics = metrics.map(read_metrics).transpose()?;
+    study_of_table(&found, metrics.as_ref(), name(table), setup)
+}
+
+fn read_metrics(path: &Path) -> Result<Metrics> {
+    let (found, faults) = metrics(&path.display().to_string(), open(path)?)?;
+    tell(&faults);
+    Ok(found)
+}
+
+/// The rates of metrics are in one of their columns.
+fn metrics_study(path: &Path, setup: Setup) -> Result<StudyRecord> {
+    let metrics = read_metrics(path)?;
+    study_of_table(&metrics.table(), Some(&metrics), name(path), setup)
+}
+
+fn study_of_table(
+    table: &QpsTable,
+    metrics: Option<&Metrics>,
+    reported_in: String,
+    setup: Setup,
+) -> Result<StudyRecord> {
+    let mut digest = Sha256::new();
+    for server in &table.servers {
+        digest.update(format!("{server}\n"));
+    }
+    for row in &table.rows {
+        digest.update(format!("{} {:?}\n", row.test, row.values));
+    }
+    if let Some(metrics) = metrics {
+        digest.update(format!("{metrics:?}"));
+    }
+    let clients = metrics.and_then(Metrics::clients).unwrap_or(setup.clients);
+    let about = about(reported_in, digest, Setup { clients, ..setup });
+    study_of(table, metrics, &about).map_err(|why| {
+        let (what, hint) = match why {
+            NoStudy::Relative => (
+                "its numbers are ratios, from which no rates follow",
+                "import the absolute ones, which are called `qps.abs.NAME.tsv`",
+            ),
+            NoStudy::NoServers => (
+                "it has no names of servers",
+                "import the tsv file, which lists them as `col-1 : NAME`",
+            ),
+            NoStudy::NoTests => (
+                "it has no rows that can be read",
+                "a row is tab-separated: a number for each server, then the test",
+            ),
+        };
+        Advised::new(what, hint).into()
+    })
+}
+
+fn read_rows(path: &Path) -> Result<Vec<StepRow>> {
+    let read = || -> Result<_> { Ok(step_rows(&path.display().to_string(), open(path)?)?) };
+    let (rows, faults) = read().with_context(|| format!("cannot import `{}`", path.display()))?;
+    tell(&faults);
+    Ok(rows)
+}
+
+/// The directory of files, or the only file: where results were published.
+fn origin(paths: &[PathBuf]) -> String {
+    match paths {
+        [only] => name(only),
+        [first, ..] => first.parent().map_or_else(String::new, name),
+        [] => String::new(),
+    }
+}
+
+/// A study for each family of servers, because a family has its own base.
+fn step_studies(paths: &[PathBuf], setup: Setup) -> Result<Vec<StudyRecord>> {
+    let mut families: BTreeMap<usize, Vec<(String, StepRow)>> = BTreeMap::new();
+    for path in paths {
+        let step = name(path).trim_start_matches("mrg.").to_owned();
+        for row in read_rows(path)? {
+            families.entry(row.family).or_default().push((step.clone(), row));
+        }
+    }
+    let study = |rows: &Vec<(String, StepRow)>| {
+        let results =
+            rows.iter().flat_map(|(step, row)| step_results(step, std::slice::from_ref(row)));
+        let results: Vec<_> = results.collect();
+        step_study(&results, origin(paths), setup)
+    };
+    if families.is_empty() {
+        bail!(no_steps(&origin(paths)));
+    }
+    families.values().map(study).collect()
+}
+
+fn server_study(paths: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+    let mut results = Vec::new();
+    for path in paths {
+        let rows = read_rows(path)?;
+        let found = steps_of_server(&rows);
+        if found.is_empty() {
+            print(&format!(
+                "warning: {}: its {} rows are not the steps that are known",
+                name(path),
+                rows.len()
+            ));
+        }
+        results.extend(found);
+    }
+    step_study(&results, origin(paths), setup)
+}
+
+fn rate_study(rates: &Path, inserts: Option<&Path>, setup: Setup) -> Result<StudyRecord> {
+    let read = |path: &Path| -> Result<_> {
+        let (table, faults) = rate_table(&path.display().to_string(), open(path)?)?;
+        tell(&faults);
+        Ok(table)
+    };
+    let (table, inserts) = (read(rates)?, inserts.map(read).transpose()?);
+    let origin = rates.parent().map_or_else(String::new, name);
+    step_study(&summary_results(&table, inserts.as_ref()), origin, setup)
+}
+
+fn step_study(
+    results: &[assay_import::StepResult],
+    reported_in: String,
+    setup: Setup,
+) -> Result<StudyRecord> {
+    let digest = Sha256::new().chain_update(format!("{results:?}"));
+    let place = reported_in.clone();
+    let about: About = about(reported_in, digest, setup);
+    study_of_steps(results, &about).map_err(|_| no_steps(&place).into())
+}
+
+fn no_steps(place: &str) -> Advised {
+    Advised::new(
+        format!("`{place}` has no step of the Insert Benchmark"),
+        "the steps are those of the files' names, such as `mrg.l.i0` and `mrg.qr100.L1`",
+    )
+}

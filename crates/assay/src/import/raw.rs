@@ -1,0 +1,116 @@
+//! Directories of raw runs.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use assay_import::{
+    QueueResult, RawRun, queue_run, run_metrics, step_seconds, study_of_queue_runs,
+    study_of_raw_runs, sysbench_run,
+};
+use assay_model::{Setup, StudyRecord};
+use sha2::{Digest as _, Sha256};
+
+use super::common::{about, name, open, tell};
+use super::data_sets::{CLIENT, files};
+use crate::advice::Advised;
+
+/// The study of directories of raw runs of sysbench, one for each server.
+pub(super) fn of_sysbench(directories: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+    let mut runs = Vec::new();
+    let mut digest = Sha256::new();
+    for directory in directories {
+        for (file, path) in files(directory)? {
+            let Some(run) = file.strip_prefix("sb.o.") else { continue };
+            let read = || raw_run(&path, run, name(directory));
+            runs.push(read().with_context(|| format!("cannot import `{}`", path.display()))?);
+        }
+    }
+    for run in &runs {
+        digest.update(format!("{run:?}\n"));
+    }
+    let about = about(origin(directories), digest, setup);
+    study_of_raw_runs(&runs, &about).map_err(|_| {
+        let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
+        Advised::new("there is no complete output of sysbench", hint).into()
+    })
+}
+
+fn raw_run(output: &Path, run: &str, server: String) -> Result<RawRun> {
+    let (found, faults) = sysbench_run(&output.display().to_string(), open(output)?)?;
+    tell(&faults);
+    let metrics = output.with_file_name(format!("sb.met.{run}"));
+    let metrics = match metrics.is_file() {
+        false => Vec::new(),
+        true => {
+            let (found, faults) = run_metrics(&metrics.display().to_string(), open(&metrics)?)?;
+            tell(&faults);
+            found
+        }
+    };
+    Ok(RawRun { server, name: run.to_owned(), run: found, metrics })
+}
+
+/// The directory of the servers' directories.
+fn origin(directories: &[PathBuf]) -> String {
+    let parent = directories.first().and_then(|it| it.parent());
+    parent.map_or_else(String::new, name)
+}
+
+/// The study of directories of raw runs of the Insert Benchmark, one for each server.
+pub(super) fn of_steps(directories: &[PathBuf], setup: Setup) -> Result<StudyRecord> {
+    let mut results = Vec::new();
+    for directory in directories {
+        let mut steps = Vec::new();
+        for (step, path) in files(directory)? {
+            if path.is_dir() && !path.is_symlink() {
+                let read = || result(&path, step, server(directory));
+                let found =
+                    read().with_context(|| format!("cannot import `{}`", path.display()))?;
+                steps.extend(found);
+            }
+        }
+        steps.sort_by_key(|result: &QueueResult| order(&result.step));
+        results.extend(steps);
+    }
+    let digest = Sha256::new().chain_update(format!("{results:?}"));
+    let about = about(origin(directories), digest, setup);
+    study_of_queue_runs(&results, &about).map_err(|_| {
+        let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
+        Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
+    })
+}
+
+/// `1.5m.pg1520.cxa` begins with the size of the tables.
+fn server(directory: &Path) -> String {
+    let name = name(directory);
+    let is_size = |it: &str| {
+        it.ends_with(['k', 'm', 'b']) && it.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let parts: Vec<&str> = name.split('.').collect();
+    let size = parts.iter().take(2).position(|it| is_size(it)).map_or(0, |at| at + 1);
+    parts.get(size..).map(|rest| rest.join(".")).filter(|it| !it.is_empty()).unwrap_or(name)
+}
+
+/// Loads first, then query steps by their number: `qr100.L1`, `qp100.L2`.
+fn order(step: &str) -> (bool, u32, String) {
+    let number = step.rsplit_once(".L").and_then(|(_, number)| number.parse().ok());
+    let place = ["l.i0", "l.x", "l.i1", "l.i2"].iter().position(|it| *it == step);
+    let is_query = place.is_none();
+    (is_query, number.or(place.map(|it| it as u32)).unwrap_or(u32::MAX), step.to_owned())
+}
+
+/// What the clients of a step did; `None` without their outputs.
+fn result(directory: &Path, step: String, server: String) -> Result<Option<QueueResult>> {
+    let mut clients = Vec::new();
+    let mut seconds = None;
+    for (file, path) in files(directory)? {
+        if file.starts_with(CLIENT) {
+            let (run, faults) = queue_run(&path.display().to_string(), open(&path)?)?;
+            tell(&faults);
+            clients.push(run);
+        } else if file.starts_with("o.res.dop") {
+            seconds = step_seconds(open(&path)?)?;
+        }
+    }
+    Ok((!clients.is_empty()).then_some(QueueResult { step, server, seconds, clients }))
+}
