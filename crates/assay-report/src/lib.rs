@@ -3,6 +3,7 @@
 //! `view` is what a report says; `text`, `markdown` and `html` lay it out. `data` is the same for scripts.
 
 mod audit;
+mod beside;
 mod data;
 mod doctor;
 mod format;
@@ -19,6 +20,7 @@ mod view;
 mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
+pub use beside::render_beside;
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use junit::junit;

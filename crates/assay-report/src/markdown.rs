@@ -258,7 +258,7 @@ fn at_start(text: &str) -> String {
 }
 
 /// Escapes text, so that nothing in it is markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
     for c in text.chars() {

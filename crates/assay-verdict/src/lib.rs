@@ -4,6 +4,7 @@
 
 mod account;
 mod active;
+mod beside;
 mod cell;
 mod crossover;
 mod effect;
@@ -27,6 +28,7 @@ use assay_model::{CellId, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
+pub use beside::{Agreement, GroupBeside, Judged, PairBeside, TestBeside, beside};
 pub use cell::QUIET_SHARE;
 pub use crossover::Crossover;
 pub use effect::BLOCK_SD;

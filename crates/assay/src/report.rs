@@ -22,8 +22,21 @@ use crate::{paths, study, study_id, workload};
 pub(crate) fn run(args: &Report) -> Result<Exit> {
     check(&args.output, None, &args.ledger)?;
     let record = found(&args.ledger, args.study.as_deref())?;
+    if let Some(other) = &args.beside {
+        let other = found(&args.ledger, Some(other))?;
+        return write_beside(&record, &other, &args.output);
+    }
     let running = !record.finished && study::is_measured(&record);
     write(&StudyRecord { running, ..record }, &args.output)
+}
+
+/// Writes a study beside another one.
+fn write_beside(ours: &StudyRecord, theirs: &StudyRecord, output: &Output) -> Result<Exit> {
+    let [here, there] = [ours, theirs].map(assay_verdict::judge);
+    put(output, |format, options| {
+        assay_report::render_beside((ours, &here), (theirs, &there), format, options)
+    })?;
+    Ok(Exit::Done)
 }
 
 /// The study of the ledger that the user means.

@@ -21,7 +21,7 @@ use crate::words::{CROSSOVERS_LEGEND, STEPS_LEGEND, Separated, Symbol, sentence}
 use chart::{Axis, Scale};
 use rows::{Filters, rank, verdict_words};
 
-const STYLE: &str = include_str!("../../templates/page.css");
+pub(crate) const STYLE: &str = include_str!("../../templates/page.css");
 const SCRIPT: &str = include_str!("../../templates/page.js");
 
 #[derive(Template)]
@@ -100,7 +100,7 @@ fn unbroken(text: &str) -> String {
 }
 
 /// Forbids every load from outside and every script and style but the page's own.
-fn policy() -> String {
+pub(crate) fn policy() -> String {
     let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",

@@ -5,6 +5,7 @@
 
 pub(crate) mod again;
 pub(crate) mod answer;
+pub(crate) mod beside;
 pub(crate) mod causes;
 pub(crate) mod caveats;
 pub(crate) mod certainty;

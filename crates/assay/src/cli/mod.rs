@@ -336,6 +336,10 @@ pub(crate) struct Report {
     /// The study: its name, a unique prefix of it, or `latest` [default: the latest]
     pub(crate) study: Option<String>,
 
+    /// Compare its relative QPS with that of another study of the same servers, such as an imported one
+    #[arg(long, value_name = "STUDY")]
+    pub(crate) beside: Option<String>,
+
     #[command(flatten)]
     pub(crate) output: Output,
 

@@ -1,0 +1,141 @@
+//! A study beside another one: what both found, and where they disagree.
+
+use assay_model::{Estimate, StudyRecord, System, counted};
+use assay_verdict::{Agreement, Judged, PairBeside, TestBeside, beside};
+
+use crate::label::labels;
+use crate::number::Ratio;
+use crate::words::is_reported;
+
+/// The most disagreements that are named.
+const DISAGREEMENTS: usize = 10;
+
+/// Everything that a comparison of two studies says.
+pub(crate) struct Beside<'a> {
+    pub(crate) ours: &'a StudyRecord,
+    pub(crate) theirs: &'a StudyRecord,
+    /// What is not equal in both, in words.
+    pub(crate) differences: Vec<String>,
+    pub(crate) pairs: Vec<Pair<'a>>,
+}
+
+/// A system against its base, in both studies.
+pub(crate) struct Pair<'a> {
+    pub(crate) found: PairBeside,
+    /// The labels of base and system in the first study.
+    pub(crate) names: [String; 2],
+    /// The names of their counterparts.
+    pub(crate) their_names: [&'a str; 2],
+    /// The answer in one line.
+    pub(crate) answer: String,
+    /// The tests in which they disagree, the largest difference first.
+    pub(crate) disagreements: Vec<String>,
+}
+
+impl<'a> Beside<'a> {
+    pub(crate) fn new(ours: Judged<'a>, theirs: Judged<'a>) -> Self {
+        let names: Vec<&str> = ours.record.systems.iter().map(|it| it.name.as_str()).collect();
+        let labels = labels(&names);
+        let pairs: Vec<Pair> = beside(ours, theirs)
+            .into_iter()
+            .map(|found| pair(found, &labels, theirs.record, ours.record))
+            .collect();
+        let differences = differences(ours.record, theirs.record, &pairs);
+        Self { ours: ours.record, theirs: theirs.record, differences, pairs }
+    }
+}
+
+fn pair<'a>(
+    found: PairBeside,
+    labels: &[String],
+    theirs: &'a StudyRecord,
+    ours: &StudyRecord,
+) -> Pair<'a> {
+    let label = |index: usize| labels.get(index).cloned().unwrap_or_default();
+    let name = |index: usize| theirs.systems.get(index).map_or("", |it| it.name.as_str());
+    let mut differing: Vec<&TestBeside> =
+        found.tests.iter().filter(|test| test.agreement == Agreement::Differs).collect();
+    differing.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let several = ours.study.setups.len() > 1;
+    let line = |test: &&TestBeside| {
+        let setup = if several { format!(" at {}", test.cell.setup) } else { String::new() };
+        format!(
+            "{}{setup}: {} here, {} there",
+            test.cell.test.name(),
+            Ratio(Some(test.ours)).value_with_interval(),
+            Ratio(Some(test.theirs)).value_with_interval()
+        )
+    };
+    let mut disagreements: Vec<String> = differing.iter().take(DISAGREEMENTS).map(line).collect();
+    if let Some(more @ 1..) = differing.len().checked_sub(DISAGREEMENTS) {
+        disagreements.push(format!("and {}", counted(more as u64, "more test")));
+    }
+    Pair {
+        names: found.ours.map(label),
+        their_names: found.theirs.map(name),
+        answer: answer(&found, &label(found.ours[1])),
+        disagreements,
+        found,
+    }
+}
+
+fn size(test: &TestBeside) -> f64 {
+    test.quotient.value.ln().abs()
+}
+
+/// `mariadb@11.8: both studies agree in 24 of 26 tests; r = 0.92 [0.83, 0.96]; ...`.
+fn answer(found: &PairBeside, name: &str) -> String {
+    if found.tests.is_empty() {
+        return format!("{name}: the studies have no test in common");
+    }
+    let of = counted(found.tests.len() as u64, "test");
+    let count = |kind| found.tests.iter().filter(|test| test.agreement == kind).count();
+    let agree = match count(Agreement::Unknown) {
+        0 => format!("both studies agree in {} of {of}", count(Agreement::Agrees)),
+        _ => format!("{of} in common, without intervals"),
+    };
+    let correlation = found.correlation.map(|r| format!("; {}", correlation(r)));
+    let rms = found.rms.map(|rms| {
+        format!("; relative QPS differs by {:.1} % (root mean square)", 100.0 * rms.exp_m1())
+    });
+    format!("{name}: {agree}{}{}", correlation.unwrap_or_default(), rms.unwrap_or_default())
+}
+
+/// `r = 0.92 [0.83, 0.96]`.
+pub(crate) fn correlation(r: Estimate) -> String {
+    format!("r = {:.2} [{:.2}, {:.2}]", r.value, r.low, r.high)
+}
+
+/// What a reader must know before comparing the two.
+fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if is_reported(theirs) {
+        lines.push(
+            "there, each value is a published single run, whose uncertainty is unknown".to_owned(),
+        );
+        lines.push(
+            "there, machine and settings are those of the author, which the published results do not tell".to_owned(),
+        );
+    } else if ours.host() != theirs.host() {
+        lines.push("the studies ran on different machines".to_owned());
+    }
+    let test = |pair: &Pair| pair.found.tests.first().map(|it| (it.cell.setup, it.their_setup));
+    if let Some((our, their)) = pairs.iter().find_map(test).filter(|(our, their)| our != their) {
+        lines.push(format!("clients × tables × rows: {our} here, {their} there"));
+    }
+    let version =
+        |system: Option<&System>| system.map_or("", |it| it.artifact.version()).to_owned();
+    let mut seen = Vec::new();
+    for pair in pairs {
+        for (our, their) in pair.found.ours.into_iter().zip(pair.found.theirs) {
+            let (here, there) =
+                (version(ours.systems.get(our)), version(theirs.systems.get(their)));
+            if here != there && !seen.contains(&our) {
+                seen.push(our);
+                let product = ours.systems.get(our).map_or("", |it| it.artifact.product().word());
+                lines.push(format!("{product} {here} here, {there} there"));
+            }
+        }
+    }
+    lines
+}

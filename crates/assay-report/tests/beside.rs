@@ -1,0 +1,81 @@
+//! A study beside another one of the same servers.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod common;
+
+use assay_model::{Artifact, StudyRecord};
+use assay_report::{Format, TextOptions, render_beside};
+use common::record;
+use serde_json::Value;
+
+fn shown(ours: &StudyRecord, theirs: &StudyRecord, format: Format) -> String {
+    let [here, there] = [ours, theirs].map(assay_verdict::judge);
+    let options = TextOptions { width: 120, color: false };
+    render_beside((ours, &here), (theirs, &there), format, &options)
+}
+
+fn json(ours: &StudyRecord, theirs: &StudyRecord) -> Value {
+    serde_json::from_str(&shown(ours, theirs, Format::Json)).unwrap()
+}
+
+/// The same study under another name, with its systems in another order.
+fn other() -> StudyRecord {
+    let mut other = record(&["11.4", "11.8"]);
+    other.study.id = "20261101-0000".to_owned();
+    other
+}
+
+#[test]
+fn a_study_agrees_with_itself() {
+    let ours = record(&["11.8"]);
+    let found = json(&ours, &ours);
+    let [pair] = found["pairs"].as_array().unwrap().as_slice() else { panic!("{found:#}") };
+    assert_eq!((&pair["agrees"], &pair["differs"]), (&5.into(), &0.into()));
+    assert!(pair["correlation"]["value"].as_f64().unwrap() > 0.999_999);
+    assert_eq!(pair["rms_log"], 0);
+    assert_eq!(pair["tests"][0]["quotient"]["value"], 1);
+}
+
+#[test]
+fn counterparts_are_found_by_product_and_series() {
+    let (ours, mut theirs) = (record(&["11.8"]), other());
+    let names = |found: &Value| {
+        let pairs = found["pairs"].as_array().unwrap().clone();
+        pairs.iter().map(|it| it["their_system"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let found = json(&ours, &theirs);
+    assert_eq!(names(&found), [theirs.systems[2].name.clone()]);
+    assert_eq!(found["pairs"][0]["tests"].as_array().unwrap().len(), 5);
+    // Two systems of which the other study knows one.
+    assert_eq!(names(&json(&other(), &ours)).len(), 1);
+    // Without a counterpart of the base there is nothing to compare.
+    theirs.systems.iter_mut().for_each(|system| {
+        let Artifact::Prefix(prefix) = &mut system.artifact else { return };
+        prefix.version = "12.1.1".to_owned();
+    });
+    assert!(names(&json(&ours, &theirs)).is_empty());
+    assert!(shown(&ours, &theirs, Format::Text).contains("has no counterpart"));
+}
+
+#[test]
+fn disagreements_are_named_in_every_format() {
+    let (ours, mut theirs) = (record(&["11.8"]), record(&["11.8"]));
+    theirs.systems[1].name = "<script>\u{1b}[31m11.8".to_owned();
+    for slice in theirs.slices.iter_mut().filter(|it| it.system == 1) {
+        if slice.cell.test.name() == "insert" {
+            slice.work.elapsed_ns *= 2;
+        }
+    }
+    let text = shown(&ours, &theirs, Format::Text);
+    assert!(text.contains("both studies agree in 4 of 5 tests"), "{text}");
+    assert!(text.contains("where they differ") && text.contains("  insert: "), "{text}");
+    for format in [Format::Text, Format::Markdown, Format::Html, Format::Csv] {
+        let shown = shown(&ours, &theirs, format);
+        assert!(!shown.contains('\u{1b}') && shown.contains("insert"), "{format:?}: {shown}");
+    }
+    let page = shown(&ours, &theirs, Format::Html);
+    assert!(!page.contains("<script>") && page.contains("&#60;script&#62;"), "{page}");
+    assert_eq!(page.matches("<circle").count(), 5);
+    let csv = shown(&ours, &theirs, Format::Csv);
+    assert_eq!((csv.lines().count(), csv.matches(",differs").count()), (6, 1), "{csv}");
+}
