@@ -17,11 +17,12 @@ use crate::circles;
 /// Stages do not use each other; only `assay` knows their order.
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-model", &[]),
-    ("assay-plan", &["assay-model", "assay-workloads"]),
+    ("assay-terms", &["assay-model"]),
+    ("assay-plan", &["assay-model", "assay-terms", "assay-workloads"]),
     ("assay-decompress", &[]),
     ("assay-provision", &["assay-decompress", "assay-model"]),
     ("assay-wire", &[]),
-    ("assay-servers", &["assay-model", "assay-wire"]),
+    ("assay-servers", &["assay-model", "assay-terms", "assay-wire"]),
     ("assay-workloads", &["assay-model"]),
     ("assay-load", &["assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
@@ -32,7 +33,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
     ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
-    ("assay-testkit", &["assay-model", "assay-provision", "assay-servers", "assay-wire"]),
+    (
+        "assay-testkit",
+        &["assay-model", "assay-provision", "assay-servers", "assay-terms", "assay-wire"],
+    ),
     (
         "assay-fuzz",
         &[
@@ -55,6 +59,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &[
     "assay-model",
     "assay-plan",
+    "assay-terms",
     "assay-workloads",
     "assay-verdict",
     "assay-study",

@@ -232,6 +232,7 @@ fn study(cells: Vec<CellId>, about: &About) -> Study {
         experiment: Experiment::Sequential,
         id_key: IdKey::Primary,
         table_form: TableForm::default(),
+        terms: None,
         statements: StatementMode::Prepared,
         gate: None,
         recipe: String::new(),

@@ -95,8 +95,22 @@ impl Bounded for Study {
         some("setups", self.setups.len(), CELLS)?;
         TableForm::check_options(&self.table_form.create_table_options)
             .map_err(|why| format!("`create_table_options` {why}"))?;
+        self.terms.as_deref().map_or(Ok(()), terms)?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
         self.setups.iter().try_for_each(Setup::check)
+    }
+}
+
+/// Refuses what cannot be the name of terms. It is part of commands that reports show.
+fn terms(name: &str) -> Result<(), String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.len() <= NAME_BYTES
+        && name.chars().all(is_part)
+    {
+        Ok(())
+    } else {
+        Err("`terms` is not the name of any terms".to_owned())
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -14,6 +14,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../migrations/0006_steps.sql"),
     include_str!("../migrations/0007_form.sql"),
     include_str!("../migrations/0008_published.sql"),
+    include_str!("../migrations/0009_terms.sql"),
 ];
 
 /// The newest schema version.

@@ -173,8 +173,8 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
     connection.execute(
         "INSERT INTO study (id, started_ms, preset, test_set, seed, threshold, budget_s, blocks,
             rounds, setups, workload_version, assay_version, experiment, id_key, table_form,
-            statements, gate, recipe)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            statements, terms, gate, recipe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             study.id,
             study.started_ms,
@@ -194,6 +194,7 @@ fn add_study(connection: &Connection, study: &Study) -> Result<(), Problem> {
                 .then(|| json(&study.table_form))
                 .transpose()?,
             word(&study.statements)?,
+            study.terms,
             study.gate.as_ref().map(json).transpose()?,
             study.recipe,
         ],

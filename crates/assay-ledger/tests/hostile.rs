@@ -75,13 +75,14 @@ fn invalid_numbers_are_named() {
             r#"study SET table_form = '{"create_table_options":"; DROP DATABASE x"}'"#,
             "`study`, row `sample`: `create_table_options` must be a part of one statement",
         ),
+        ("study SET terms = '--x'", "`study`, row `sample`: `terms` is not the name of any terms"),
         ("run SET started_ms = 9000000000000000000", "`run`, row 1: `started_ms` is 9000"),
         ("slice SET written_ms = 9000000000000000000", "`run`, row "),
         ("cell SET clients = 1000000", "`cell`, row 0: `clients` is 1000000, not"),
         ("cell SET rows = 0", "`cell`, row 0: `rows` is 0, not"),
         ("cell SET slice_ms = 4294967295", "`cell`, row 0: `slice_ms` is 4294967295, not"),
         ("cell SET events = 1 << 50", "`cell`, row 0: `events` is 1125899906842624, not"),
-        ("cell SET events = 10", "`cell`, row 0: `events` is set, and "),
+        ("cell SET events = 10", "`cell`, row 1: `events` is set, and "),
         ("system SET is_base = 0", "`system`, row 0: the base is not the first"),
         ("slice SET block = 4294967295", "`slice`, row 1: `block` is 4294967295, not"),
         ("slice SET round = 4294967295", "`slice`, row 1: `round` is 4294967295, not"),
@@ -112,7 +113,7 @@ fn invalid_numbers_are_named() {
         ("slice SET host_busy_ns = 1, host_other_ns = -1", "`slice`, row 1: `host_other_ns` is -1"),
         ("host SET cpus = -1", "`host`, row 1: `cpus` is -1, out of range"),
         ("host SET run = run + 1000", "`host`, row 1: is missing"),
-        ("run SET study = 'other'", "`slice`, row 1: `run` is 2, not one of the study"),
+        ("run SET study = 'other'", "`slice`, row 1: `run` is 1, not one of the study"),
     ] {
         // Only the first slice is changed: slices must not become equal.
         let first = if change.starts_with("slice") { " WHERE id = 1" } else { "" };

@@ -190,6 +190,8 @@ pub struct Study {
     pub table_form: TableForm,
     /// The way in which statements are sent.
     pub statements: StatementMode,
+    /// Name of the terms on which servers are started; `None` for published results.
+    pub terms: Option<String>,
     /// The limits that its systems must keep within; `None` if the study is no gate.
     pub gate: Option<Gate>,
     /// The study file that asks for this again, TOML.

@@ -6,7 +6,7 @@ use assay_model::{DataSet, Engine, Experiment, Origin, Setup, Study, SystemSpec}
 
 use crate::config_file::asked;
 use crate::error::{DISK, Error, MEMORY};
-use crate::size::{Footprint, loaded_mb, redo_log_mb};
+use crate::size::{Footprint, loaded_mb};
 
 /// The facts about the machine that the plan depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,10 +56,11 @@ pub fn check_audit(
         false => Ok(()),
     };
     let Some(cache) = caches.max() else { return Ok(()) };
-    needs(MEMORY, cache + SERVER_BASE_MB, machine.memory_mb * 7 / 10)?;
+    needs(MEMORY, cache + footprint.terms.server_mb, machine.memory_mb * 7 / 10)?;
     let templates = started.collect::<HashSet<_>>().len() as u64;
     // The unused part of a log is a hole in its file, except in the server that runs.
-    let disk = (templates + 1) * EMPTY_DATA_MB + redo_log_mb(largest) + table;
+    let logs = footprint.log_mb(largest) + footprint.terms.binary_log_mb;
+    let disk = (templates + 1) * EMPTY_DATA_MB + logs + table;
     needs(DISK, disk, machine.disk_mb)
 }
 
@@ -88,20 +89,20 @@ pub(crate) fn check_machine(
     };
     // The same system twice, such as a twin, shares its templates.
     let distinct = started.clone().collect::<HashSet<_>>().len() as u64;
-    let memory_need = |setup| caches_mb(setup) + resident * SERVER_BASE_MB;
+    let memory_need = |setup| caches_mb(setup) + resident * footprint.terms.server_mb;
     let data: BTreeSet<DataSet> = footprint.setups.iter().map(|setup| setup.data()).collect();
     let templates = if footprint.has_templates { 2 * distinct } else { 0 };
     // Each data set has two templates; the one that is measured also has a copy that may grow.
     let disk_need = |rows: Option<u32>| -> u64 {
         // The log of every server is sized for the largest setup.
-        let log_mb = redo_log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
+        let log_mb = footprint.log_mb(Setup { rows: rows.unwrap_or(largest.rows), ..largest });
         let template_mb = |setup: Setup| loaded_mb(setup) + log_mb + EMPTY_DATA_MB;
         let sizes: Vec<u64> = data
             .iter()
             .map(|data| Setup { clients: 1, tables: data.tables, rows: rows.unwrap_or(data.rows) })
             .map(template_mb)
             .collect();
-        let copy = sizes.iter().max().copied().unwrap_or(0) * 3 / 2;
+        let copy = sizes.iter().max().copied().unwrap_or(0) * 3 / 2 + footprint.terms.binary_log_mb;
         templates * sizes.iter().sum::<u64>() + resident * copy
     };
     let (what, need_mb, have_mb) = if memory_need(largest) > memory_have {
@@ -149,9 +150,6 @@ fn cache_mb(spec: &SystemSpec) -> Option<u64> {
 
 /// An empty data directory with its system tables, MB.
 const EMPTY_DATA_MB: u64 = 100;
-
-/// Memory a server takes besides its buffer pool, MB.
-const SERVER_BASE_MB: u64 = 200;
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use assay_model::{
     CellId, CpuPlacement, Experiment, Partitions, PlannedCell, Preset, QueueTables, Setup, Study,
     Test,
 };
+use assay_terms::Terms;
 use assay_workloads::{QueueSizes, queue_steps};
 
 use crate::error::Error;
@@ -134,7 +135,8 @@ pub(crate) fn plan(
     let cells: Vec<PlannedCell> =
         queue_steps(&sizes).into_iter().map(|test| planned_cell(test, setup)).collect();
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
-    if let Some(footprint) = Footprint::of_steps(&cells) {
+    let terms = Terms::or_default(Some(&request.terms));
+    if let Some(footprint) = Footprint::of_steps(&cells, terms) {
         let checked = check_machine(&footprint, &specs, Experiment::Stepwise, machine);
         // There are three numbers of rows.
         checked.map_err(Error::whatever_rows)?;

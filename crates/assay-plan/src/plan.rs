@@ -6,6 +6,7 @@ use assay_model::{
     CellId, Class, CpuPlacement, DataSet, Experiment, IdKey, OltpOptions, OwnData, PgsqlVariant,
     PlannedCell, Product, Setup, Study, Suite, SystemSpec, Test,
 };
+use assay_terms::Terms;
 
 use crate::config_file::asked;
 use crate::effort::{Effort, effort};
@@ -70,7 +71,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Res
         return Err(Error::CannotTakePart { name: system.name.clone(), why });
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
-    check_room(&setups, own, &specs, effort.experiment, machine)?;
+    let terms = Terms::or_default(Some(&request.terms));
+    check_room(&Footprint::of(&setups, own, terms), own, &specs, effort.experiment, machine)?;
 
     // A server that others use is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -216,13 +218,13 @@ fn setups(request: &Request, effort: &Effort) -> Result<Vec<Setup>, Error> {
 
 /// Checks that the machine is large enough.
 fn check_room(
-    setups: &[Setup],
+    footprint: &Footprint,
     own: Option<&OwnData>,
     systems: &[&SystemSpec],
     experiment: Experiment,
     machine: MachineFacts,
 ) -> Result<(), Error> {
-    let checked = check_machine(&Footprint::of(setups, own), systems, experiment, machine);
+    let checked = check_machine(footprint, systems, experiment, machine);
     // The number of rows of a workload is no option.
     checked.map_err(|error| if own.is_some() { error.whatever_rows() } else { error })
 }

@@ -258,3 +258,19 @@ fn names_the_size_that_fits() {
     request.setups[0].rows = Some(rows_that_fit as u32);
     plan(&request, MACHINE).unwrap();
 }
+
+#[test]
+fn terms_decide_sizes_besides_the_data() {
+    let machine = MachineFacts { memory_mb: 64_000, disk_mb: 500_000, ..MACHINE };
+    let of = |terms: &str, rows: u32| {
+        let words = ["mysql@5.6".to_owned(), "mysql@8.0".to_owned()];
+        let mut request = Request { terms: terms.to_owned(), ..Request::of_systems(&words) };
+        request.setups[0].rows = Some(rows);
+        let study = plan(&request, machine).unwrap().study;
+        (crate::cache_mb(&study), crate::log_mb(&study))
+    };
+    // The log is not limited to 2 GiB, and 15 files of it are as large as one.
+    assert_eq!(of("lean", 8_000_000), (3456, 2048));
+    assert_eq!(of("published", 8_000_000), (3584, 4620));
+    assert_eq!((of("lean", 100_000), of("published", 100_000)), ((256, 512), (256, 540)));
+}

@@ -77,6 +77,9 @@ pub struct Request {
     pub blocks: Option<u32>,
     /// Rounds of a cell in a block at most, instead of the preset's.
     pub rounds: Option<u32>,
+    /// The name of the terms that servers are started on.
+    #[serde(skip_serializing_if = "is_usual_terms")]
+    pub terms: String,
     /// The only source that servers are taken from, such as `maven`; any by default.
     pub source: Option<String>,
 }
@@ -89,7 +92,16 @@ const SEED: u64 = 1;
 
 /// A request with all defaults and no systems yet.
 pub(crate) fn usual() -> Request {
-    Request { setups: vec![SetupRequest::default()], seed: SEED, ..Request::default() }
+    Request {
+        setups: vec![SetupRequest::default()],
+        seed: SEED,
+        terms: assay_terms::DEFAULT.to_owned(),
+        ..Request::default()
+    }
+}
+
+fn is_usual_terms(name: &String) -> bool {
+    name == assay_terms::DEFAULT
 }
 
 fn set_size<S: Serializer>(set: &TestSet, to: S) -> Result<S::Ok, S::Error> {

@@ -1,6 +1,7 @@
 //! How much memory and disk a plan needs.
 
 use assay_model::{Generator, OwnData, OwnRows, PlannedCell, QueueStep, Setup, Study};
+use assay_terms::Terms;
 
 /// Loaded size of one row with its primary key, secondary index and page overhead, bytes.
 ///
@@ -34,21 +35,23 @@ pub(crate) struct Footprint {
     exceeds_cache: bool,
     /// Whether loaded data are kept, to start instances from.
     pub(crate) has_templates: bool,
+    /// The terms that servers are started on.
+    pub(crate) terms: &'static Terms,
 }
 
 impl Footprint {
     /// The footprint of sysbench's tables, or of a user's.
-    pub(crate) fn of(setups: &[Setup], own: Option<&OwnData>) -> Self {
+    pub(crate) fn of(setups: &[Setup], own: Option<&OwnData>, terms: &'static Terms) -> Self {
         let setups = match own {
             None => setups.to_vec(),
             Some(data) => alike(setups, own_bytes(data)),
         };
-        Self { setups, exceeds_cache: false, has_templates: true }
+        Self { setups, exceeds_cache: false, has_templates: true, terms }
     }
 
     /// The footprint of the tables of the Insert Benchmark, in a study with at least one of its steps. Tables keep the
     /// rows of the first one, or grow where nothing is deleted.
-    pub(crate) fn of_steps(cells: &[PlannedCell]) -> Option<Self> {
+    pub(crate) fn of_steps(cells: &[PlannedCell], terms: &'static Terms) -> Option<Self> {
         let setup = cells.first()?.id.setup;
         let steps: Vec<&QueueStep> = cells.iter().filter_map(|it| it.id.test.queue()).collect();
         let tables = steps.first()?.tables;
@@ -58,12 +61,14 @@ impl Footprint {
         };
         let bytes = u64::from(setup.clients).saturating_mul(of_client) * QUEUE_ROW_BYTES;
         let setups = alike(&[setup], bytes);
-        Some(Self { setups, exceeds_cache: tables.exceed_cache, has_templates: false })
+        Some(Self { setups, exceeds_cache: tables.exceed_cache, has_templates: false, terms })
     }
 
     /// The footprint of a study.
     pub(crate) fn of_study(study: &Study) -> Self {
-        Self::of_steps(&study.cells).unwrap_or_else(|| Self::of(&study.setups, study.own()))
+        let terms = Terms::or_default(study.terms.as_deref());
+        Self::of_steps(&study.cells, terms)
+            .unwrap_or_else(|| Self::of(&study.setups, study.own(), terms))
     }
 
     /// The setup with the most data: servers are configured for it.
@@ -76,8 +81,17 @@ impl Footprint {
     pub(crate) fn cache_mb(&self, setup: Setup) -> u64 {
         match self.exceeds_cache {
             true => (loaded_mb(setup) / EXCEEDED_PART).max(EXCEEDED_MIN_MB).next_multiple_of(8),
-            false => buffer_pool_mb(setup),
+            false => buffer_pool_mb(setup, self.terms),
         }
+    }
+
+    /// The redo log that servers get, MB: large enough that slices of writes are not stalled by a forced checkpoint.
+    ///
+    /// Its unused part is a hole in the file, so that a large log costs no copying.
+    pub(crate) fn log_mb(&self, setup: Setup) -> u64 {
+        let wanted = (2 * loaded_mb(setup)).max(REDO_LOG_MIN_MB);
+        let wanted = wanted.next_multiple_of(self.terms.log_step_mb);
+        self.terms.log_most_mb.map_or(wanted, |most| wanted.min(most))
     }
 }
 
@@ -105,7 +119,8 @@ pub fn cache_mb(study: &Study) -> u64 {
 /// The redo log that the servers of a study get, MB.
 #[must_use]
 pub fn log_mb(study: &Study) -> u64 {
-    redo_log_mb(Footprint::of_study(study).largest())
+    let footprint = Footprint::of_study(study);
+    footprint.log_mb(footprint.largest())
 }
 
 /// Expected size of a user's tables, bytes. Rows that a script makes are not known, so they count as nothing.
@@ -137,20 +152,16 @@ pub(crate) fn loaded_mb(setup: Setup) -> u64 {
     (u64::from(setup.tables) * u64::from(setup.rows) * ROW_BYTES).div_ceil(1 << 20)
 }
 
-/// Buffer pool for a study that is to be served from memory, MB, in steps of 128.
-#[must_use]
-pub(crate) fn buffer_pool_mb(setup: Setup) -> u64 {
+/// Cache size from which the terms decide in which steps it grows, and the steps below it, MB.
+const LARGE_POOL_MB: u64 = 1024;
+const POOL_STEP_MB: u64 = 128;
+
+/// Buffer pool for a study that is to be served from memory, MB.
+fn buffer_pool_mb(setup: Setup, terms: &Terms) -> u64 {
     let wanted = (loaded_mb(setup) as f64 * BUFFER_POOL_FACTOR).ceil() as u64;
-    wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(128)
+    let step = if wanted < LARGE_POOL_MB { POOL_STEP_MB } else { terms.pool_step_mb };
+    wanted.max(BUFFER_POOL_MIN_MB).next_multiple_of(step)
 }
 
-/// Smallest and largest redo log, MB.
-const REDO_LOG_MB: (u64, u64) = (512, 2048);
-
-/// Redo log, MB: large enough that slices of writes are not stalled by a forced checkpoint.
-///
-/// Its unused part is a hole in the file, so that a large log costs no copying.
-#[must_use]
-pub(crate) fn redo_log_mb(setup: Setup) -> u64 {
-    (2 * loaded_mb(setup)).next_multiple_of(64).clamp(REDO_LOG_MB.0, REDO_LOG_MB.1)
-}
+/// Smallest redo log, MB.
+const REDO_LOG_MIN_MB: u64 = 512;

@@ -23,6 +23,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         id_key: request.id_key,
         table_form: request.oltp.table_form(),
         statements: request.statements,
+        terms: Some(request.terms.clone()),
         gate: None,
         recipe: write_study(request),
         workload_version: WORKLOAD_VERSION,

@@ -92,6 +92,7 @@ fn study(study: &StudyFacts) -> String {
         StatementMode::Prepared => "prepared statements".to_owned(),
         StatementMode::Text => "statements as text".to_owned(),
     });
+    parts.extend(study.terms.map(|terms| format!("terms {terms}")));
     parts.extend([
         format!("placement {}", study.placements),
         format!("seed {}", study.seed),

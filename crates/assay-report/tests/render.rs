@@ -99,7 +99,7 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
     let cells = document["cells"].as_array().unwrap();
     assert_eq!(lines.len(), cells.len());
     // These columns belong to the study and the system. All others belong to the cell.
-    let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version"];
+    let elsewhere = ["study", "started", "is_base", "is_twin", "workload_version", "terms"];
     let mut told = 0;
     for (line, cell) in lines.iter().zip(cells) {
         assert_eq!(line.len(), header.len());

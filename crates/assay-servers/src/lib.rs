@@ -1,4 +1,4 @@
-//! Servers on equal terms: configured from one intent, started, frozen, drained, audited and stopped.
+//! Servers on equal terms: configured on named terms, started, frozen, drained, audited and stopped.
 //!
 //! [`initialize`] makes an empty data directory, [`Server::start`] runs an instance on a copy of one, and
 //! [`Server::stop_and_keep`] makes an instance's data the next template.
@@ -11,7 +11,6 @@ mod copy;
 mod drained;
 mod error;
 mod initialize;
-mod intent;
 mod kept;
 mod listen;
 mod maintain;
@@ -20,12 +19,10 @@ mod name_value;
 mod plans;
 mod postgres;
 mod refused;
-mod render;
 mod run_root;
 mod server;
 mod server_log;
 mod server_paths;
-mod setting;
 mod settings;
 mod site;
 pub mod supervise;
@@ -37,12 +34,10 @@ pub use copy::copy_tree;
 pub use drained::Drained;
 pub use error::Error;
 pub use initialize::{UNFINISHED, initialize};
-pub use intent::{Durability, Intent};
 pub use kept::{FoundServer, KeptServer, collect_kept_data, kept};
 pub use listen::Listen;
-pub use maintain::{drain, maintain, take_statistics};
+pub use maintain::{drain, maintain, remove_binary_logs, take_statistics};
 pub use plans::explain;
-pub use render::{LeftOut, Rendered, render};
 pub use run_root::run_root;
 pub use server::Server;
 pub use settings::effective_settings;

@@ -35,7 +35,8 @@ pub fn take_statistics(control: &mut Connection, tables: &[String]) -> Result<()
     }
 }
 
-/// Waits until old row versions are purged and changed pages are written, but at most for `limit`.
+/// Waits until old row versions are purged and changed pages are written, but at most for `limit`. Then removes the
+/// binary log.
 ///
 /// # Errors
 /// When the server cannot be asked.
@@ -43,5 +44,17 @@ pub fn drain(control: &mut Connection, limit: Duration) -> Result<Drained, Error
     match control.protocol() {
         Protocol::MySql => mysql::drain(control, limit),
         Protocol::Postgres => postgres::drain(control, limit),
+    }
+}
+
+/// Removes all files of the binary log but the newest one, and those that the server still needs. Postgres has none:
+/// its log is reused. Only for servers that assay has started.
+///
+/// # Errors
+/// When the server cannot be asked.
+pub fn remove_binary_logs(control: &mut Connection) -> Result<(), Error> {
+    match control.protocol() {
+        Protocol::MySql => mysql::remove_binary_logs(control).map(drop),
+        Protocol::Postgres => Ok(()),
     }
 }

@@ -47,7 +47,7 @@ pub struct Server {
 impl Server {
     /// Starts a server on a copy of the data directory `template`. Returns once it answers a query.
     ///
-    /// `options` are added to those for paths; see [`crate::render`].
+    /// `options` are added to those for paths; see [`assay_terms::Terms::render`].
     ///
     /// # Errors
     /// When it ends or does not answer in time. The error contains its last log lines.

@@ -5,6 +5,7 @@
 use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
 use assay_servers::audit::{Audited, Facts, Plan, compare};
 use assay_servers::{build_facts, effective_settings, explain, mapped_files};
+use assay_terms::Terms;
 use assay_testkit::{TestServer, mariadb_version, prefix, product_prefix, start};
 use assay_wire::Connection;
 
@@ -12,6 +13,10 @@ assay_testkit::supervisor_entry!();
 
 /// A statement that reads a range of a secondary index and rows that are not in it.
 const RANGE: &str = "SELECT c FROM sbtest1 WHERE k BETWEEN 50 AND 60";
+
+fn lean() -> &'static Terms {
+    Terms::or_default(None)
+}
 
 fn spec(overrides: &[(&str, &str)]) -> SystemSpec {
     SystemSpec {
@@ -54,7 +59,7 @@ fn facts(version: &str, options: &[&str]) -> Facts {
 
 fn compared(a: &Facts, b: &Facts, asked: &[(&str, &str)]) -> Vec<AuditFinding> {
     let (plain, asked) = (spec(&[]), spec(asked));
-    compare(&[Audited { spec: &plain, facts: a }, Audited { spec: &asked, facts: b }])
+    compare(&[Audited { spec: &plain, facts: a }, Audited { spec: &asked, facts: b }], lean())
 }
 
 fn suspicious(findings: &[AuditFinding]) -> Vec<&str> {
@@ -83,7 +88,7 @@ fn one_intent_leaves_nothing_suspicious_between_versions() {
         assert_eq!(settings["innodb_doublewrite"], "ON");
     }
     let spec = spec(&[]);
-    let findings = compare(&all.each_ref().map(|facts| Audited { spec: &spec, facts }));
+    let findings = compare(&all.each_ref().map(|facts| Audited { spec: &spec, facts }), lean());
     assert_eq!(suspicious(&findings), [""; 0], "{findings:#?}");
 }
 
@@ -114,7 +119,7 @@ fn one_intent_leaves_nothing_suspicious_between_products_and_versions() {
         let specs = [of(one.0), of(other.0)];
         let facts = [one, other].map(|(product, version)| settings_of(product, version));
         let audited = [0, 1].map(|at| Audited { spec: &specs[at], facts: &facts[at] });
-        let findings = compare(&audited);
+        let findings = compare(&audited, lean());
         assert_eq!(suspicious(&findings), [""; 0], "{one:?} {other:?}: {findings:#?}");
         for setting in ["sort_buffer_size", "innodb_log_buffer_size", "hash_mem_multiplier"] {
             assert!(findings.iter().all(|it| it.setting != setting), "{setting}: {findings:#?}");
@@ -272,7 +277,8 @@ fn traps_of_postgres_are_found() {
         ("--enable_indexonlyscan=off", &["enable_indexonlyscan", "plan.range-covered-si"]),
     ] {
         let other = postgres("16", &[option]);
-        let findings = compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }));
+        let findings =
+            compare(&[&usual, &other].map(|facts| Audited { spec: &spec, facts }), lean());
         assert_eq!(suspicious(&findings), expected, "{option}");
     }
 }

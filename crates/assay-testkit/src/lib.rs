@@ -8,7 +8,8 @@ use std::process::ExitCode;
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Options, Provisioner};
-use assay_servers::{Durability, Intent, Listen, Server, Site, Supervisor, initialize, render};
+use assay_servers::{Listen, Server, Site, Supervisor, initialize};
+use assay_terms::{Sizes, Terms};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
 use libtest_mimic::{Arguments, Completion, Trial};
@@ -88,16 +89,8 @@ pub fn supervisor() -> Supervisor {
     Supervisor { program, args: args.map(Into::into).to_vec() }
 }
 
-/// The intent of test servers: small and quick.
-#[must_use]
-pub fn intent() -> Intent {
-    Intent {
-        buffer_pool_mb: 128,
-        log_mb: 64,
-        durability: Durability::Relaxed,
-        connections_max: 200,
-    }
-}
+/// The sizes of test servers: small and quick.
+const SIZES: Sizes = Sizes { pool_mb: 128, log_mb: 64, connections: 200 };
 
 /// A running server with everything it needs. Dropping it leaves nothing.
 #[derive(Debug)]
@@ -141,15 +134,36 @@ pub fn start_listening(
     listen: Listen,
 ) -> TestServer {
     let prefix = product_prefix(product, version);
-    let template = template(&prefix);
-    let data_root = TempDir::with_prefix_in("instance-", cache_dir().join("testkit"))
-        .unwrap_or_else(|error| {
-            panic!("cannot make a directory for the data of a test server: {error}")
-        });
     let mut options = options(&prefix);
     options.extend(extra.iter().map(|option| (*option).to_owned()));
+    launch(&prefix, &options, &template(&prefix), listen)
+}
+
+/// A server with an empty database `test` on named terms.
+#[must_use]
+pub fn start_on(terms: &Terms, product: Product, version: &str) -> TestServer {
+    let prefix = product_prefix(product, version);
+    let options = options_of(terms, &prefix);
+    let data_root = data_root();
+    let template = data_root.path().join("template");
+    let made = initialize(&site(data_root.path()), &prefix, &options, &template);
+    made.unwrap_or_else(|error| panic!("cannot initialise {product} {version}: {error}"));
+    launch(&prefix, &options, &template, Listen::Socket)
+}
+
+fn data_root() -> TempDir {
+    let root = cache_dir().join("testkit");
+    let made = fs::create_dir_all(&root).and_then(|()| TempDir::with_prefix_in("instance-", root));
+    made.unwrap_or_else(|error| {
+        panic!("cannot make a directory for the data of a test server: {error}")
+    })
+}
+
+fn launch(prefix: &Prefix, options: &[String], template: &Path, listen: Listen) -> TestServer {
+    let Prefix { product, version, .. } = prefix;
+    let data_root = data_root();
     let site = site(data_root.path());
-    let server = Server::start_listening(&site, &prefix, &options, &template, listen)
+    let server = Server::start_listening(&site, prefix, options, template, listen)
         .unwrap_or_else(|error| panic!("cannot start {product} {version}: {error}"));
     let created = server.connect().and_then(|mut it| Ok(it.query("CREATE DATABASE test")?));
     created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
@@ -229,7 +243,11 @@ pub fn template(prefix: &Prefix) -> PathBuf {
 /// Options of a test server.
 #[must_use]
 pub fn options(prefix: &Prefix) -> Vec<String> {
-    render(&intent(), prefix, SystemSpec::default_engine(prefix.product), &[]).options
+    options_of(Terms::or_default(None), prefix)
+}
+
+fn options_of(terms: &Terms, prefix: &Prefix) -> Vec<String> {
+    terms.render(&SIZES, prefix, SystemSpec::default_engine(prefix.product), &[]).options
 }
 
 /// Where test servers run, with their data below `data_root`.

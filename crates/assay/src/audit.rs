@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use assay_load::Content;
 use assay_model::{DataSet, Product, StartFrom, StatementMode, Study, System};
 use assay_plan::{MachineFacts, Request};
@@ -21,7 +21,7 @@ use crate::progress::Progress;
 use crate::report;
 use crate::systems::{
     Instance, LocalSite, Questions, StudyTables, data_fact, environment, facts, leave_root_for,
-    machine_facts, on_disk, participants, start_on_empty,
+    machine_facts, on_disk, participants, start_on_empty, terms_of,
 };
 use crate::workload;
 
@@ -38,15 +38,12 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let machine = machine_facts(&env.cache_dir)?;
     let request = Request {
         source: args.from.source.clone(),
+        terms: args.terms.terms.clone(),
         workload: args.workload.clone(),
         ..Request::of_systems(&args.systems)
     };
     if args.systems.len() < 2 {
-        return Err(Advised::new(
-            "an audit needs at least one other system to compare with",
-            EXAMPLE,
-        )
-        .into());
+        bail!(Advised::new("an audit needs at least one other system to compare with", EXAMPLE));
     }
     // An audit needs less than a study.
     let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
@@ -96,7 +93,7 @@ pub(crate) fn run(args: &Audit, cache_dir: Option<&Path>) -> Result<Exit> {
     let audited = systems.iter().zip(&all_facts);
     let audited: Vec<_> =
         audited.map(|(system, facts)| Audited { spec: &system.spec, facts }).collect();
-    let findings = assay_servers::audit::compare(&audited);
+    let findings = assay_servers::audit::compare(&audited, terms_of(&plan.study)?);
     let names: BTreeSet<&String> = all_facts.iter().flat_map(|it| it.settings.keys()).collect();
     let compared = Compared { settings: names.len(), plans: plans_of_all(&systems, &all_facts) };
     report::write_stdout(&match args.getting.shape.format {

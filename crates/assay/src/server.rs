@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use assay_model::{Prefix, Product, SystemSpec, address_without_login};
 use assay_plan::{Place, ServerUrl, repository_login, shell_quoted};
-use assay_servers::{Durability, FoundServer, Intent, KeptServer, Listen, Server, Site};
+use assay_servers::{FoundServer, KeptServer, Listen, Server, Site};
+use assay_terms::{Sizes, Terms};
 use serde::Serialize;
 
 use crate::cli::{Getting, ServerCommand, ServerGet, ServerStart, ServerStop, ShapeArg, ShapeWord};
@@ -154,13 +155,9 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
         assay_servers::leave_root_where_needed()
             .with_context(|| format!("cannot run `{words}` as a user other than root"))?;
     }
-    let intent = Intent {
-        buffer_pool_mb: args.buffer_pool,
-        log_mb: LOG_MB,
-        durability: Durability::Relaxed,
-        connections_max: connections,
-    };
-    let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
+    let sizes = Sizes { pool_mb: args.buffer_pool, log_mb: LOG_MB, connections };
+    let terms = Terms::or_default(Some(&args.terms.terms));
+    let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
     let port = match args.port {
         Some(0) => Some(free_port()?),
         port => port,

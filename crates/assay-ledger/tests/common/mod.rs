@@ -265,10 +265,11 @@ fn study() -> impl Strategy<Value = Study> {
         create_table_options,
         pgsql_variant: if auto_inc { PgsqlVariant::None } else { PgsqlVariant::Redshift },
     });
+    let form = (form, proptest::option::of("[a-z][a-z-]{0,12}"));
     let how = (experiment, id_key, form, statements, text());
     (words, numbers, vec(cell(), 1..8), vec(setup(), 1..3), how).prop_map(
         |((id, assay_version, preset, set), numbers, mut cells, setups, how)| {
-            let (experiment, id_key, table_form, statements, recipe) = how;
+            let (experiment, id_key, (table_form, terms), statements, recipe) = how;
             let (started_ms, seed, threshold, budget_s, (blocks, rounds, workload_version)) =
                 numbers;
             cells.sort_by_key(|cell| cell.id);
@@ -294,6 +295,7 @@ fn study() -> impl Strategy<Value = Study> {
                 id_key,
                 table_form,
                 statements,
+                terms,
                 recipe,
                 workload_version,
                 assay_version,

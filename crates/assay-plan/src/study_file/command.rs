@@ -8,8 +8,7 @@ use crate::request::{GateRequest, Request, SystemRequest, THRESHOLD, usual};
 use crate::units::percent_text;
 
 /// Options that come first in a command, in their order; the rest follow in the order of the study file.
-const FIRST: &str =
-    "source preset workload suite set tests clients tables rows budget threshold placement seed";
+const FIRST: &str = "source terms preset workload suite set tests clients tables rows budget threshold placement seed";
 
 /// Options that come last, in their order.
 const LAST: &str = "statements id-key twin";

@@ -3,6 +3,7 @@
 use assay_model::TableForm;
 use assay_model::limits::queue::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::{oltp, own};
+use assay_terms::Terms;
 use serde::de::value::SeqDeserializer;
 use serde::de::{Deserializer, IntoDeserializer, Visitor};
 use toml::de::DeValue;
@@ -87,6 +88,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         let text = match self.key {
             "tests" => self.text("patterns for tests")?,
             "source" => self.source()?,
+            "terms" => self.word(&Terms::names())?,
             "workload" => self.text("the path of a workload file, in quotes")?,
             "create-table-options" => {
                 let text = self.text("the end of a `CREATE TABLE`, in quotes")?;

@@ -3,6 +3,7 @@
 use assay_model::{
     CpuPlacement, Hint, IdKey, OltpOptions, Preset, RandType, StatementMode, Suite, TestSet,
 };
+use assay_terms::Terms;
 use proptest::prelude::*;
 
 use super::*;
@@ -16,6 +17,7 @@ budget = "10m"
 threshold = "0.5%"
 twin = true
 source = "maven"
+terms = "published"
 seed = 7
 placement = "connections-on-one-cpu"
 statements = "text"
@@ -84,6 +86,7 @@ fn reads_every_key() {
             ),
         ],
         source: Some("maven".to_owned()),
+        terms: "published".to_owned(),
         preset: Preset::Standard,
         set: TestSet::Set42,
         tests: vec!["point*".into(), "scan".into()],
@@ -195,6 +198,7 @@ write-slice = "200ms"
 turn = "10ms"
 blocks = 6
 rounds = 400
+terms = "published"
 source = "maven"
 compare = ["old", "mariadb@11.8", "new-no-doublewrite"]
 
@@ -370,6 +374,7 @@ prop_compose! {
         durations in (duration(), duration(), duration(), duration()),
         percent in prop::option::of(1..10_000_u32),
         source in prop::option::of(prop::sample::select(vec!["maven", "mysql.com"])),
+        terms in prop::sample::select(Terms::names()),
         workload in prop::option::of(prop::sample::select(vec!["shop.toml", "a b/x.pgbench"])),
         gate in prop::option::of(gate_request()),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
@@ -381,6 +386,7 @@ prop_compose! {
         Request {
             systems,
             source: source.map(str::to_owned),
+            terms: terms.to_owned(),
             setups,
             insert_bench: None,
             preset,

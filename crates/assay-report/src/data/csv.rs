@@ -19,7 +19,7 @@ use crate::words::rfc3339;
 pub(crate) type Column = (&'static str, &'static str);
 
 /// The columns of a study, in order; new ones come last.
-const COLUMNS: [Column; 55] = [
+const COLUMNS: [Column; 56] = [
     ("study", "/study"),
     ("started", "/started"),
     ("test", "/test"),
@@ -75,6 +75,7 @@ const COLUMNS: [Column; 55] = [
     ("same_within", "/same_within"),
     ("tps", "/tps"),
     ("latency_avg_us", "/latency_us/avg"),
+    ("terms", "/terms"),
 ];
 
 /// A cell together with the facts about its study and system that its line needs.
@@ -85,6 +86,7 @@ struct Row<'a> {
     is_base: bool,
     is_twin: bool,
     workload_version: u32,
+    terms: Option<&'a str>,
     #[serde(flatten)]
     cell: CellRow<'a>,
 }
@@ -100,6 +102,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             is_base: system.is_some_and(|system| system.is_base),
             is_twin: system.is_some_and(|system| system.is_twin),
             workload_version: study.workload_version,
+            terms: study.terms.as_deref(),
             cell: CellRow::new(record, judged),
         }
     });

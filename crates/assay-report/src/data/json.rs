@@ -53,6 +53,8 @@ struct StudyRow<'a> {
     budget_s: Number,
     elapsed_s: Number,
     finished: bool,
+    /// Null for published results.
+    terms: Option<&'a str>,
     /// How sysbench's tables were created, if not in the usual form.
     #[serde(skip_serializing_if = "Option::is_none")]
     table_form: Option<&'a TableForm>,
@@ -130,6 +132,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             budget_s: study.budget_s.into(),
             elapsed_s: record.elapsed_s().into(),
             finished: record.finished,
+            terms: study.terms.as_deref(),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
         },
         host: record.host(),

@@ -66,6 +66,9 @@ pub(crate) fn facts(conditions: &Conditions) -> Vec<(&'static str, String)> {
         ("Workload version", study.workload_version.to_string()),
         ("assay", study.assay_version.to_owned()),
     ];
+    // After the data.
+    let terms = study.terms.map(|terms| ("Terms", terms.to_owned()));
+    facts.splice(9..9, terms);
     // After the key.
     let form = study.table_form.iter().map(|form| ("Tables", form.clone()));
     facts.splice(8..8, form);

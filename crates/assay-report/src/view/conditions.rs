@@ -81,6 +81,8 @@ pub(crate) struct StudyFacts<'a> {
     pub(crate) id_key: IdKey,
     /// How the tables were created, if not in the usual form.
     pub(crate) table_form: Option<String>,
+    /// Name of the terms; `None` for published results.
+    pub(crate) terms: Option<&'a str>,
     pub(crate) placements: String,
     pub(crate) seed: u64,
     pub(crate) threshold: String,
@@ -204,6 +206,7 @@ fn study_facts(record: &StudyRecord) -> StudyFacts<'_> {
         statements: study.statements,
         id_key: study.id_key,
         table_form: study.table_form.in_words(),
+        terms: study.terms.as_deref(),
         placements: placements.join(" and "),
         seed: study.seed,
         threshold: share(threshold(study)),

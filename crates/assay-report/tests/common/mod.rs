@@ -142,6 +142,7 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
         table_form: TableForm::default(),
+        terms: Some("lean".to_owned()),
         statements: StatementMode::Prepared,
         gate: None,
         recipe: "# assay compare mariadb@10.11 mariadb@11.8 --seed 7\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"

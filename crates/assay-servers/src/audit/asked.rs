@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use assay_terms::variable;
+
 use super::difference::differ;
 use super::facts::Audited;
 
@@ -37,11 +39,4 @@ impl Asked {
 fn is_of_engine(name: &str) -> bool {
     ["table.engine", "table.row_format", "innodb_buffer_pool_size"].contains(&name)
         || name.starts_with("rocksdb_")
-}
-
-/// The variable that an option sets.
-pub(super) fn variable(option: &str) -> String {
-    let name = option.replace('-', "_").to_ascii_lowercase();
-    let name = name.strip_prefix("loose_").unwrap_or(&name);
-    name.strip_prefix("skip_").unwrap_or(name).to_owned()
 }

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Product, SystemSpec};
-
-use crate::setting::{Version, version_number};
+use assay_model::{Engine, Product, SystemSpec};
+use assay_terms::{Version, version_number};
 
 /// Facts about a server by name. Facts other than server variables have a prefix with a dot.
 pub type Settings = BTreeMap<String, String>;
@@ -39,6 +38,11 @@ pub struct Audited<'a> {
 }
 
 impl Audited<'_> {
+    /// The build, as terms know it.
+    pub(super) fn build(&self) -> (Product, Version, Engine) {
+        (self.spec.product, self.version(), self.spec.engine)
+    }
+
     /// The version that the server reports.
     pub(super) fn version(&self) -> Version {
         let told = ["server_version", "version"].map(|name| self.facts.settings.get(name));

@@ -13,14 +13,13 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{AuditClass, AuditFinding, Origin, Product, may_be_secret};
+use assay_terms::{Instead, Terms};
 
 pub use self::facts::{Audited, Facts, Plan, Settings};
 
-use self::asked::{Asked, variable};
+use self::asked::Asked;
 use self::difference::{differ, finding};
 use self::rules::{Own, Rule, is_ignored, spelling};
-use crate::render::table;
-use crate::setting::{Instead, OptionSupport};
 
 /// Why a difference is expected.
 const ASKED: &str = "requested in a system's name, options or config file";
@@ -46,15 +45,16 @@ pub fn rule_table() -> String {
     table
 }
 
-/// Compares systems: suspicious findings come first, then expected, then harmless ones.
+/// Compares systems that were started on these terms. Suspicious findings come first, then expected, then harmless
+/// ones.
 ///
 /// Settings without a rule that only some versions have are left out: versions differ in hundreds of them.
 #[must_use]
-pub fn compare(systems: &[Audited]) -> Vec<AuditFinding> {
+pub fn compare(systems: &[Audited], terms: &Terms) -> Vec<AuditFinding> {
     let asked = Asked::of(systems);
     let settings: Vec<Settings> = systems.iter().map(|it| with_flags(&it.facts.settings)).collect();
     let mut findings = builds::compare(systems);
-    findings.extend(ruled(systems, &settings, &asked));
+    findings.extend(ruled(systems, &settings, &asked, terms));
     findings.extend(unruled(&settings, &asked));
     findings.extend(untaken(systems));
     findings.extend(data::compare(systems));
@@ -120,11 +120,16 @@ struct Reading<'a> {
 }
 
 /// Findings about settings that have a rule.
-fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<AuditFinding> {
+fn ruled(
+    systems: &[Audited],
+    settings: &[Settings],
+    asked: &Asked,
+    terms: &Terms,
+) -> Vec<AuditFinding> {
     let mut findings: Vec<AuditFinding> = Vec::new();
     for rule in rules::all() {
-        let global = judge(rule, "", systems, settings, asked);
-        let session = judge(rule, "session.", systems, settings, asked);
+        let global = judge((rule, ""), systems, settings, asked, terms);
+        let session = judge((rule, "session."), systems, settings, asked, terms);
         // Sessions start with the global value, so it is reported once.
         let session = session
             .filter(|session| global.as_ref().is_none_or(|global| global.values != session.values));
@@ -141,11 +146,11 @@ fn ruled(systems: &[Audited], settings: &[Settings], asked: &Asked) -> Vec<Audit
 /// A finding for one rule, if there is a difference to report. Products of different families are compared only in
 /// settings that both have.
 fn judge(
-    rule: &'static Rule,
-    scope: &str,
+    (rule, scope): (&'static Rule, &str),
     systems: &[Audited],
     settings: &[Settings],
     asked: &Asked,
+    terms: &Terms,
 ) -> Option<AuditFinding> {
     let readings: Vec<_> = settings.iter().map(|all| read(rule, scope, all)).collect();
     let is_one_family = !differ(systems.iter().map(|it| it.spec.product == Product::Postgres));
@@ -174,13 +179,14 @@ fn judge(
     let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
     let (class, why, is_asked) = if is_asked {
         (AuditClass::Expected, ASKED.to_owned(), true)
-    } else if let Some(instead) = unavailable(rule, systems) {
-        match instead {
-            Instead::AsAsked(_) => return None,
-            Instead::Otherwise(does) => {
-                (AuditClass::Expected, format!("a version that lacks the option {does}"), false)
-            }
+    } else if let Some(instead) = unavailable(rule, systems, terms) {
+        if instead.is_as_asked {
+            return None;
         }
+        let why = format!("a version that lacks the option {}", instead.does);
+        (AuditClass::Expected, why, false)
+    } else if let Some(why) = by_terms(rule, systems, terms) {
+        (AuditClass::Expected, why, false)
     } else if let Some(own) = rule.own.as_ref().filter(|own| is_own(own, systems, &readings)) {
         (AuditClass::Expected, own.why.to_owned(), true)
     } else if is_unknown {
@@ -200,21 +206,34 @@ fn is_own(own: &Own, systems: &[Audited], readings: &[Option<Reading>]) -> bool 
     })
 }
 
-/// The behaviour of a version that has no option for a part of the intent, if that is why systems differ. A user cannot
-/// change it. Servers that run already do not follow the intent.
-fn unavailable(rule: &Rule, systems: &[Audited]) -> Option<Instead> {
-    if systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_))) {
+/// What a version does instead of an option that the terms set, if that is why systems differ. A user cannot change it.
+fn unavailable(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<Instead> {
+    if are_attached(systems) {
         return None;
     }
-    let is_of_rule = |option: &str| rule.variables().any(|name| name == variable(option));
-    systems.iter().find_map(|system| {
-        let mut settings = table(system.spec.product).iter();
-        let setting = settings.find(|it| is_of_rule(it.option))?;
-        match setting.support(system.version()) {
-            OptionSupport::Missing(instead) => Some(instead),
-            OptionSupport::Supported | OptionSupport::CoveredElsewhere => None,
-        }
+    systems.iter().find_map(|it| rule.variables().find_map(|name| terms.instead(it.build(), name)))
+}
+
+/// Why systems differ, if the terms set something else on each version, or leave the setting at its defaults.
+fn by_terms(rule: &Rule, systems: &[Audited], terms: &Terms) -> Option<String> {
+    let is_setting = !rule.name.contains('.');
+    let one_version = !differ(systems.iter().map(|it| (it.spec.product, it.version())));
+    if terms.is_equal || !is_setting || one_version || are_attached(systems) {
+        return None;
+    }
+    let of_one = |it: &Audited| -> Vec<Option<&'static str>> {
+        rule.variables().map(|name| terms.value(it.build(), name)).collect()
+    };
+    let values: Vec<_> = systems.iter().map(of_one).collect();
+    let are_equal = !differ(values.iter()) && values.iter().flatten().any(Option::is_some);
+    (!are_equal).then(|| {
+        format!("the terms `{}` set each version's own value, or keep its default", terms.name)
     })
+}
+
+/// Whether one of the servers was running already. It is on its own terms.
+fn are_attached(systems: &[Audited]) -> bool {
+    systems.iter().any(|it| matches!(it.spec.origin, Origin::Url(_)))
 }
 
 fn read<'a>(rule: &'static Rule, scope: &str, settings: &'a Settings) -> Option<Reading<'a>> {

@@ -23,7 +23,7 @@ fn facts(settings: &[(&str, &str)]) -> Facts {
 
 fn audit_of(specs: [&SystemSpec; 2], facts: [&Facts; 2]) -> Vec<AuditFinding> {
     let audited = |at: usize| Audited { spec: specs[at], facts: facts[at] };
-    compare(&[audited(0), audited(1)])
+    compare(&[audited(0), audited(1)], Terms::or_default(None))
 }
 
 fn audit(a: &[(&str, &str)], b: &[(&str, &str)], asked: &[(&str, &str)]) -> Vec<AuditFinding> {
@@ -324,4 +324,46 @@ fn possible_passwords_are_hidden() {
     );
     assert_eq!(found.len(), 2);
     assert!(found.iter().flat_map(|it| &it.values).all(|it| it.as_deref() == Some("(not shown)")));
+}
+
+#[test]
+fn differences_that_the_terms_make_between_versions_are_expected() {
+    let mysql = |version, buffering, sort| {
+        facts(&[
+            ("version", version),
+            ("innodb_change_buffering", buffering),
+            ("sort_buffer_size", sort),
+            ("eq_range_index_dive_limit", "10"),
+        ])
+    };
+    let maria = facts(&[
+        ("version", "10.11.10-MariaDB"),
+        ("innodb_change_buffering", "none"),
+        ("sort_buffer_size", "2097152"),
+        ("eq_range_index_dive_limit", "200"),
+    ]);
+    let [of_mysql, of_maria] = [Product::MySql, Product::MariaDb].map(|it| spec(it, &[]));
+    let published = Terms::named("published").unwrap();
+    let audited = |(spec, facts)| Audited { spec, facts };
+    let one = mysql("8.0.40", "all", "262144");
+    let found = compare(&[(&of_mysql, &one), (&of_maria, &maria)].map(audited), published);
+    let expected = AuditClass::Expected;
+    assert_eq!(
+        classes(&found),
+        [
+            // Both were given 10.
+            ("eq_range_index_dive_limit", SUSPICIOUS),
+            // A default of each.
+            ("sort_buffer_size", expected),
+            // All of MySQL, none of MariaDB.
+            ("innodb_change_buffering", expected),
+        ]
+    );
+    // One version, and servers that assay has not started, have no such excuse.
+    let other = mysql("8.0.40", "none", "1");
+    let found = compare(&[(&of_mysql, &one), (&of_mysql, &other)].map(audited), published);
+    assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+    let url = SystemSpec { origin: Origin::Url("mysql://u@h/d".to_owned()), ..of_maria.clone() };
+    let found = compare(&[(&of_mysql, &one), (&url, &maria)].map(audited), published);
+    assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
 }

@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use assay_model::{Prefix, Product};
+use assay_terms::version_number;
 use fs_err as fs;
 
 use super::{directories, program};
 use crate::error::Error;
-use crate::setting::version_number;
 use crate::supervise::{Job, RunAs};
 
 /// How a version creates its system tables. The vendors' programs for it are shell or Perl scripts, which are not run.

@@ -10,6 +10,9 @@ use crate::error::Error;
 /// Interval between two checks of the work that is left.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
+/// Longest wait for a server that still needs old files of its binary log.
+const EMPTY_LOG_LIMIT: Duration = Duration::from_secs(5);
+
 /// Number of purge rounds after which purged entries leave the history.
 const TRUNCATE_FREQUENCY: &str = "innodb_purge_rseg_truncate_frequency";
 
@@ -66,6 +69,7 @@ pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained
     let hurried = hurry(control, &mut before);
     let drained =
         hurried.and_then(|()| compact(control)).and_then(|()| wait(control, began, limit));
+    let drained = drained.and_then(|drained| empty_binary_log(control).map(|()| drained));
     // In the opposite order: a maximum is lowered after the value that it bounds. All are restored, even if one fails.
     let mut restored = Ok(());
     for (name, value) in before.iter().rev() {
@@ -73,6 +77,37 @@ pub(crate) fn drain(control: &mut Connection, limit: Duration) -> Result<Drained
     }
     let drained = drained?;
     Ok(restored.map(|()| drained)?)
+}
+
+fn has_binary_log(control: &mut Connection) -> Result<bool, Error> {
+    Ok(variable(control, "log_bin")?.as_deref() == Some("ON"))
+}
+
+/// Begins a new file of the binary log and removes the others. MariaDB keeps them until the engine has flushed its
+/// own log.
+fn empty_binary_log(control: &mut Connection) -> Result<(), Error> {
+    if has_binary_log(control)? {
+        control.query("FLUSH BINARY LOGS")?;
+        let began = Instant::now();
+        while remove_binary_logs(control)? > 1 && began.elapsed() < EMPTY_LOG_LIMIT {
+            std::thread::sleep(CHECK_EVERY);
+        }
+    }
+    Ok(())
+}
+
+/// Removes all files of the binary log but the newest one, and those that the server still needs. Returns how many are
+/// left.
+pub(crate) fn remove_binary_logs(control: &mut Connection) -> Result<usize, Error> {
+    if !has_binary_log(control)? {
+        return Ok(0);
+    }
+    let found = control.query("SHOW BINARY LOGS")?;
+    let newest = found.rows.len().saturating_sub(1);
+    if let Some(newest) = found.text(newest, 0).filter(|_| newest > 0) {
+        control.query(&format!("PURGE BINARY LOGS TO '{}'", newest.replace('\'', "''")))?;
+    }
+    Ok(control.query("SHOW BINARY LOGS")?.rows.len())
 }
 
 /// Makes the server write everything now. `before` gets the earlier values of the changed variables.

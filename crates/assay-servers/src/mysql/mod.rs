@@ -2,7 +2,6 @@
 
 mod initialize;
 mod maintain;
-pub(crate) mod options;
 mod settings;
 
 use std::ffi::OsString;
@@ -12,7 +11,7 @@ use assay_model::Prefix;
 use assay_wire::Connection;
 
 pub(crate) use initialize::initialize_job;
-pub(crate) use maintain::{drain, maintain, take_statistics};
+pub(crate) use maintain::{drain, maintain, remove_binary_logs, take_statistics};
 pub(crate) use settings::effective_settings;
 
 use crate::error::Error;
@@ -25,7 +24,7 @@ pub(crate) fn socket_in(socket_dir: &Path) -> PathBuf {
     socket_dir.join("s")
 }
 
-/// The job that runs a server. `options` are those of [`crate::render`].
+/// The job that runs a server. `options` are those of [`assay_terms::Terms::render`].
 pub(crate) fn server_job(
     prefix: &Prefix,
     places: &ServerPaths,

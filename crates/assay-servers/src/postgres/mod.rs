@@ -1,13 +1,13 @@
 //! The programs of Postgres: command lines, the data directory, and the user to run them as.
 
 mod maintain;
-pub(crate) mod options;
 mod settings;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assay_model::Prefix;
+use assay_terms::{Version, version_number};
 use assay_wire::{ConnectOptions, Protocol};
 use fs_err as fs;
 
@@ -17,7 +17,6 @@ pub(crate) use settings::effective_settings;
 use crate::listen::Listen;
 use crate::mysql::with_path;
 use crate::server_paths::ServerPaths;
-use crate::setting::{Version, version_number};
 use crate::supervise::{Job, RunAs, StopBy};
 
 /// The superuser.
@@ -72,8 +71,8 @@ pub(crate) fn initialize_job(prefix: &Prefix, data_dir: &Path, log: PathBuf) -> 
 /// First version that allocates shared memory after its start.
 const DYNAMIC_MEMORY: Version = (9, 4, 0);
 
-/// The job that runs a server. `options` are those of [`crate::render`]. Options for paths come last, where nothing can
-/// override them.
+/// The job that runs a server. `options` are those of [`assay_terms::Terms::render`]. Options for paths come last,
+/// where nothing can override them.
 pub(crate) fn server_job(
     prefix: &Prefix,
     places: &ServerPaths,

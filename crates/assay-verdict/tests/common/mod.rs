@@ -139,6 +139,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         experiment: Experiment::Interleaved,
         id_key: IdKey::Primary,
         table_form: TableForm::default(),
+        terms: Some("lean".to_owned()),
         statements: StatementMode::Prepared,
         gate: None,
         recipe: String::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_plan::{GateRequest, Request, parse_limit, parse_percent};
 use clap::Args;
 
-use super::{Measuring, OltpArgs, Procedure, Selection, SourceArg, request};
+use super::{Measuring, OltpArgs, Procedure, Selection, SourceArg, TermsArg, request};
 
 /// `assay gate`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) struct Gate {
 
     /// Judge a study of the ledger and measure nothing; without `--max-slowdown`, by the limits that it has
     #[arg(long, value_name = "STUDY")]
-    #[arg(conflicts_with_all = ["base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg"])]
+    #[arg(conflicts_with_all = ["base", "others", "Selection", "OltpArgs", "Procedure", "SourceArg", "TermsArg"])]
     pub(crate) study: Option<String>,
 
     #[command(flatten)]
@@ -53,6 +53,9 @@ pub(crate) struct Gate {
 
     #[command(flatten)]
     from: SourceArg,
+
+    #[command(flatten)]
+    terms: TermsArg,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
@@ -76,6 +79,11 @@ impl Gate {
         let systems: Vec<String> = base.chain(&self.others).cloned().collect();
         let request = request(&systems, &self.what, &self.how, &self.from);
         let oltp = self.oltp.options();
-        self.base.as_ref().map(|_| Request { gate: self.limits(), oltp, ..request })
+        self.base.as_ref().map(|_| Request {
+            gate: self.limits(),
+            oltp,
+            terms: self.terms.terms.clone(),
+            ..request
+        })
     }
 }

@@ -5,7 +5,7 @@ use assay_plan::{InsertBench as Asked, Request, SystemRequest, parse_count, pars
 use clap::{Args, ValueEnum};
 
 use super::number::{parse_number, parse_seed};
-use super::{Measuring, SourceArg};
+use super::{Measuring, SourceArg, TermsArg};
 
 /// `--preset` of `insert-bench`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -93,6 +93,9 @@ pub(crate) struct InsertBench {
     from: SourceArg,
 
     #[command(flatten)]
+    terms: TermsArg,
+
+    #[command(flatten)]
     pub(crate) measuring: Measuring,
 }
 
@@ -110,6 +113,7 @@ impl InsertBench {
     pub(crate) fn request(&self) -> Request {
         Request {
             source: self.from.source.clone(),
+            terms: self.terms.terms.clone(),
             preset: match self.preset {
                 AmountWord::Smoke => Preset::Smoke,
                 AmountWord::Quick => Preset::Quick,

@@ -16,6 +16,7 @@ use assay_model::{CpuPlacement, IdKey, OltpOptions, Preset, StatementMode, Suite
 use assay_plan::{
     Request, SetupRequest, SystemRequest, parse_count, parse_duration_s, parse_percent,
 };
+use assay_terms::Terms;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -116,6 +117,9 @@ pub(crate) struct Compare {
 
     #[command(flatten)]
     from: SourceArg,
+
+    #[command(flatten)]
+    terms: TermsArg,
 
     #[command(flatten)]
     pub(crate) measuring: Measuring,
@@ -298,6 +302,15 @@ pub(crate) struct SourceArg {
     pub(crate) source: Option<String>,
 }
 
+/// The terms of servers.
+#[derive(Debug, Args)]
+pub(crate) struct TermsArg {
+    /// Settings that all servers start with: equal ones (`lean`), or those of the published studies (`published`)
+    #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
+    #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
+    pub(crate) terms: String,
+}
+
 /// Options of all commands that measure.
 #[derive(Debug, Args)]
 pub(crate) struct Measuring {
@@ -429,6 +442,7 @@ impl Compare {
             threshold: Some(self.threshold),
             twin: (self.twin || self.no_twin).then_some(self.twin),
             oltp: self.oltp.options(),
+            terms: self.terms.terms.clone(),
             ..request(&self.systems, &self.what, &self.how, &self.from)
         }
     }
@@ -440,6 +454,7 @@ fn request(systems: &[String], what: &Selection, how: &Procedure, from: &SourceA
     Request {
         systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
         source: from.source.clone(),
+        terms: String::new(),
         gate: None,
         preset: match what.preset {
             PresetWord::Smoke => Preset::Smoke,
@@ -492,19 +507,19 @@ mod tests {
         for typed in [
             "x@1 y@2",
             "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
-            "x@1+x=y x@1+x=y --source maven --preset standard --budget 90 --threshold 0.5% --twin",
+            "x@1+x=y x@1+x=y --source maven --terms published --preset standard --budget 90 --threshold 0.5% --twin",
             "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
             "x@1 y@2 --blocks 3 --rounds 9 --placement free --secondary --db-ps-mode disable",
             "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
             "mysql://u@h:1/d x@1 --preset smoke",
-            "--base x@1 --other y@2 --max-slowdown 3%",
+            "--base x@1 --other y@2 --max-slowdown 3% --terms published",
             "x@1 y@2 --suite oltp --range-size 1000 --range-selects=off --skip-trx --rand-type zipfian",
             "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 --rand-zipfian-exp 1 --delta 7",
             "x@1 y@2 --suite oltp --auto-inc=off --create-secondary=off --create-table-options A=B",
             "x@1 y@2 --suite oltp --pgsql-variant redshift",
             "insert-bench x@1 y@2 --preset smoke --seed 3 --rows 3k,2k,1k --query-seconds 9 --repeats 2",
             "insert-bench x@1 y@2 --clients 4 --io-bound --indexes 2 --indexes-first --partitions 3 \
-             --partition-rows 1k --open-transaction 60 --unprepared --source apt",
+             --partition-rows 1k --open-transaction 60 --unprepared --source apt --terms published",
             "insert-bench x@1 y@2 --shared-table",
             "--base x@1 --other y@2 --other x@2 --max-slowdown 2.5% --limit writes=5% \
              --limit *range=10=1% --allow-undecided --tests point*,upd* --seed 3",

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::number::{
     parse_megabytes, parse_port, parse_rows, parse_seconds, parse_seed, parse_tables,
 };
-use super::{ShapeArg, SourceArg, SuiteWord, TableFormArgs, sets};
+use super::{ShapeArg, SourceArg, SuiteWord, TableFormArgs, TermsArg, sets};
 
 /// `assay load`.
 #[derive(Debug, Args)]
@@ -94,6 +94,9 @@ pub(crate) struct Audit {
 
     #[command(flatten)]
     pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) terms: TermsArg,
 
     #[command(flatten)]
     pub(crate) getting: Getting,
@@ -231,6 +234,9 @@ pub(crate) struct ServerStart {
 
     #[command(flatten)]
     pub(crate) from: SourceArg,
+
+    #[command(flatten)]
+    pub(crate) terms: TermsArg,
 
     /// Buffer pool, such as `512M` or `1G`; a number without unit is MB
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = parse_megabytes)]

@@ -7,8 +7,8 @@ use assay_plan::parse_url;
 use super::trust::{self, Distrust};
 use crate::open_files::Demand;
 use crate::systems::{
-    Environment, Participant, attach, fetch, intent, most_clients, provisioner,
-    refuse_the_same_twice,
+    Environment, Participant, attach, fetch, most_clients, provisioner, refuse_the_same_twice,
+    sizes, terms_of,
 };
 
 /// Gets the very binaries that an interrupted study was begun with, and renders their configuration again: it must be
@@ -18,7 +18,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
     let starts_any = record.systems.iter().any(is_started);
     Demand::of_study(most_clients(&record.study), record.systems.len(), starts_any).raise()?;
     let provisioner = provisioner(env)?;
-    let intent = intent(&record.study);
+    let (terms, sizes) = (terms_of(&record.study)?, sizes(&record.study));
     let mut participants = Vec::with_capacity(record.systems.len());
     for system in &record.systems {
         env.interrupt.check()?;
@@ -57,7 +57,7 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         }
         let _hold = Some(provisioner.hold(&prefix)?);
         let spec = &system.spec;
-        let options = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides).options;
+        let options = terms.render(&sizes, &prefix, spec.engine, &spec.overrides).options;
         trust::check_options(system, &prefix, &options)?;
         let artifact = Artifact::Prefix(prefix);
         let system = System { artifact, options, ..system.clone() };

@@ -247,6 +247,20 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 
+    /// Removes the full files of a server's binary log, which nobody reads. The server must not be frozen. If this
+    /// fails, they only take room.
+    pub(super) fn remove_binary_logs(&mut self, system: usize) {
+        let options = self.participants.get(system).map(|it| it.system.options.iter());
+        if !options.into_iter().flatten().any(|it| it.starts_with("--log-bin")) {
+            return;
+        }
+        let removed = self.server(system).and_then(|server| {
+            let mut control = Connection::connect(&server.connect_options())?;
+            Ok(assay_servers::remove_binary_logs(&mut control)?)
+        });
+        removed.unwrap_or_else(|error| log::warn!("{error:#}"));
+    }
+
     pub(super) fn wait(&self, time: Duration) -> Result<()> {
         let end = Clock::now() + time;
         while Clock::now() < end {

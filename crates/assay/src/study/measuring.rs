@@ -237,10 +237,14 @@ impl StudyExecutor<'_, '_> {
     /// Closes the connections while the servers can notice it.
     pub(super) fn disconnect(&mut self) {
         for (system, clients) in std::mem::take(&mut self.clients) {
-            let Some(server) = self.servers.get_mut(&system) else { continue };
+            let Ok(server) = self.server(system) else { continue };
             // A server that has ended says so when the next cell connects to it. A request to stop ends all of them.
             let thawed = server.thaw();
             drop(clients);
+            if thawed.is_ok() {
+                self.remove_binary_logs(system);
+            }
+            let Ok(server) = self.server(system) else { continue };
             if let Err(error) = thawed.and_then(|()| server.freeze())
                 && !is_asked()
             {
@@ -266,6 +270,7 @@ impl StudyExecutor<'_, '_> {
             Ok(mut clients) => clients.measure(&planned, slot),
             Err(error) => failed_slice(planned.id, slot, format!("{error:#}")),
         })?;
+        self.remove_binary_logs(system);
         let samples = vec![Sample::of(&slice)];
         if is_recorded {
             self.record(slice)?;

@@ -14,7 +14,7 @@ use assay_study::TurnLength;
 use jiff::Timestamp;
 
 use crate::clock::now_ms;
-use crate::systems::{Participant, data_fact};
+use crate::systems::{Participant, data_fact, terms_of};
 
 /// Writes a study as it happens.
 pub(crate) struct Recorder<'a> {
@@ -208,7 +208,7 @@ impl<'a> Recorder<'a> {
         let audited: Vec<_> = (systems.iter().zip(&facts))
             .map(|(system, facts)| Audited { spec: &system.spec, facts })
             .collect();
-        let mut findings = assay_servers::audit::compare(&audited);
+        let mut findings = assay_servers::audit::compare(&audited, terms_of(&self.record.study)?);
         if facts.iter().any(|facts| facts.plans.is_empty()) {
             // After a resume, plans are known later than settings. Until then, the earlier ones stand.
             let is_new = |it: &&AuditFinding| findings.iter().all(|new| new.setting != it.setting);

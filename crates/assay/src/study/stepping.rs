@@ -43,7 +43,11 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn step(&mut self, cell: usize, slot: Slot, is_recorded: bool) -> Result<Outcome> {
         let began = Clock::now();
         let planned = self.cell(cell)?;
-        let done = self.thawed(slot.system, |study| study.carry_out(&planned, slot));
+        let done = self.thawed(slot.system, |study| {
+            let done = study.carry_out(&planned, slot);
+            study.remove_binary_logs(slot.system);
+            done
+        });
         // A request to stop ends the step, which is carried out anew when the study is resumed.
         self.env.interrupt.check()?;
         let measured = done.unwrap_or_else(|error| Measured {

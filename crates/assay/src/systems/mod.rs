@@ -20,8 +20,8 @@ pub(crate) use self::fetching::{agree, fetch, provisioner};
 pub(crate) use self::inspect::{Questions, data_fact, explain_queue, facts};
 pub(crate) use self::instance::{DATABASE, Instance};
 pub(crate) use self::participant::{
-    Participant, attach, get as participants, intent, leave_root_for, most_clients,
-    refuse_foreign_tables, refuse_the_same_twice,
+    Participant, attach, get as participants, leave_root_for, most_clients, refuse_foreign_tables,
+    refuse_the_same_twice, sizes, terms_of,
 };
 pub(crate) use self::site::{LocalSite, sandbox_site};
 pub(crate) use self::study_tables::{StudyTables, check_content};

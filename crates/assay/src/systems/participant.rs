@@ -6,11 +6,13 @@ use anyhow::{Context, Result};
 use assay_model::{Artifact, EventKind, Origin, Prefix, Product, Study, System, SystemSpec};
 use assay_plan::{Plan, ServerUrl};
 use assay_provision::Hold;
-use assay_servers::{Attached, Durability, Intent};
+use assay_servers::Attached;
+use assay_terms::{Sizes, Terms};
 
 use super::environment::Environment;
 use super::fetching::{agree, fetch, provisioner};
 use super::site::LocalSite;
+use crate::advice::Advised;
 use crate::connection::{connect_options, listed};
 use crate::open_files::Demand;
 
@@ -24,7 +26,7 @@ const CONNECTIONS_STEP: u32 = 256;
 /// A system, ready to be started as often as needed.
 pub(crate) struct Participant {
     pub(crate) system: System,
-    /// The parts of the intent that the system's version has no option for.
+    /// The options of the terms that the system's version lacks.
     pub(crate) left_out: Vec<EventKind>,
     /// The server, if it runs already.
     pub(crate) attached: Option<Attached>,
@@ -43,15 +45,27 @@ impl Participant {
     }
 }
 
-/// The configuration that all systems of a study have in common.
-pub(crate) fn intent(study: &Study) -> Intent {
+/// The terms that the servers of a study are started on.
+///
+/// # Errors
+/// When this assay does not know them.
+pub(crate) fn terms_of(study: &Study) -> Result<&'static Terms> {
+    let name = study.terms.as_deref().context("the study has no terms")?;
+    Terms::named(name).ok_or_else(|| {
+        let names: Vec<String> = Terms::names().iter().map(|it| format!("`{it}`")).collect();
+        let what = format!("this assay does not know the terms `{name}`");
+        Advised::new(what, format!("it knows {}", names.join(" and "))).into()
+    })
+}
+
+/// The sizes of the servers of a study.
+pub(crate) fn sizes(study: &Study) -> Sizes {
     let clients = most_clients(study);
-    Intent {
-        buffer_pool_mb: assay_plan::cache_mb(study),
+    Sizes {
+        pool_mb: assay_plan::cache_mb(study),
         log_mb: assay_plan::log_mb(study),
-        durability: Durability::Relaxed,
         // Rounded up, so that data loaded for one client count can be used with another.
-        connections_max: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
+        connections: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
     }
 }
 
@@ -69,7 +83,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
     let provisioner = provisioner.with_source(plan.source.clone())?;
     let specs: Vec<&SystemSpec> = plan.systems.iter().map(|planned| &planned.spec).collect();
     let agreed = agree(&provisioner, &specs, env)?;
-    let intent = intent(&plan.study);
+    let (terms, sizes) = (terms_of(&plan.study)?, sizes(&plan.study));
     let starts_any = plan.systems.iter().any(|planned| planned.url.is_none());
     Demand::of_study(most_clients(&plan.study), plan.systems.len(), starts_any).raise()?;
     let mut participants: Vec<Participant> = Vec::with_capacity(plan.systems.len());
@@ -90,7 +104,7 @@ pub(crate) fn get(plan: &Plan, env: &Environment) -> Result<Vec<Participant>> {
             }
         };
         let hold = provisioner.hold(&prefix)?;
-        let rendered = assay_servers::render(&intent, &prefix, spec.engine, &spec.overrides);
+        let rendered = terms.render(&sizes, &prefix, spec.engine, &spec.overrides);
         let left_out = rendered.left_out.iter().map(EventKind::from);
         participants.push(Participant {
             left_out: left_out.collect(),

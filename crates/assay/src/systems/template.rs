@@ -358,7 +358,9 @@ impl Maker<'_> {
         let System { spec, artifact, .. } = &self.participant.system;
         let (version, engine) = (artifact.version(), spec.engine.word());
         let what = self.tables().in_words();
-        describe(&dir, &format!("{spec} ({version}), {engine}, {what}"))?;
+        let terms = self.study.terms.as_deref().filter(|name| *name != assay_terms::DEFAULT);
+        let terms = terms.map_or_else(String::new, |name| format!(", terms {name}"));
+        describe(&dir, &format!("{spec} ({version}), {engine}, {what}{terms}"))?;
         let making = making(self.env, &dir)?;
         let ages = self.tables().age();
         let (fresh, made) = (dir.join(FRESH), dir.join("made.json"));

@@ -1,22 +1,21 @@
-//! Renders one intent into each version's own options.
+//! Renders terms into each version's own options.
 
 use assay_model::{Engine, EventKind, Prefix, Product};
 
-use crate::intent::Intent;
-use crate::mysql::options::{MARIADB, MYSQL};
-use crate::postgres::options::POSTGRES;
-use crate::setting::{Instead, OptionSupport, Setting, Version, version_number};
+use crate::terms::Terms;
+use crate::value::Sizes;
+use crate::version::{Version, version_number};
 
 /// Options for one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// Options in order, each `--name=value`. Those from the system's name come last.
     pub options: Vec<String>,
-    /// Parts of the intent that this version has no option for.
+    /// Options of the terms that this version lacks.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A part of the intent that a version has no option for.
+/// An option of the terms that a version lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The option.
@@ -37,71 +36,76 @@ impl From<&LeftOut> for EventKind {
     }
 }
 
-/// The options of a product, in the order of the command line.
-pub(crate) fn table(product: Product) -> &'static [Setting] {
-    match product {
-        Product::MariaDb => MARIADB,
-        Product::MySql => MYSQL,
-        Product::Postgres => POSTGRES,
+impl Terms {
+    /// The options of one build and engine; `overrides` are option names (with `-` or `_`) and values.
+    #[must_use]
+    pub fn render(
+        &self,
+        sizes: &Sizes,
+        prefix: &Prefix,
+        engine: Engine,
+        overrides: &[(String, String)],
+    ) -> Rendered {
+        let version = version_number(&prefix.version);
+        let spell = |value: &str| spelt_for(prefix.product, version, value).to_owned();
+        let mut rendered = Rendered { options: Vec::new(), left_out: Vec::new() };
+        for setting in self.settings(prefix.product) {
+            let Some(value) = setting.value(version, engine) else { continue };
+            match setting.missing(version) {
+                // A test fills all values in.
+                None => rendered.options.extend(
+                    sizes
+                        .fill(value)
+                        .map(|value| format!("--{}={}", setting.option, spell(&value))),
+                ),
+                Some(missing) => {
+                    let setting = plain_name(setting.option);
+                    let left_out = missing.instead(value).map(|instead| LeftOut {
+                        setting,
+                        instead: instead.does,
+                        is_as_asked: instead.is_as_asked,
+                    });
+                    rendered.left_out.extend(left_out);
+                }
+            }
+        }
+        override_with(overrides, prefix.product, spell, &mut rendered.options);
+        rendered
     }
 }
 
-/// Renders an intent for one build and engine; `overrides` are option names (with `-` or `_`) and values.
-#[must_use]
-pub fn render(
-    intent: &Intent,
-    prefix: &Prefix,
-    engine: Engine,
+/// Puts options from a system's name in place of those of the terms.
+fn override_with(
     overrides: &[(String, String)],
-) -> Rendered {
-    let version = version_number(&prefix.version);
-    let spell = |value: &str| spelt_for(prefix.product, version, value).to_owned();
-    let mut rendered = Rendered { options: Vec::new(), left_out: Vec::new() };
-    let settings = table(prefix.product).iter();
-    for setting in settings.filter(|it| it.engine.is_none_or(|only| only == engine)) {
-        match setting.support(version) {
-            OptionSupport::Supported => rendered.options.push(text(setting, intent, spell)),
-            OptionSupport::CoveredElsewhere => {}
-            OptionSupport::Missing(instead) => {
-                let setting = plain_name(setting.option);
-                let (instead, is_as_asked) = match instead {
-                    Instead::AsAsked(does) => (does, true),
-                    Instead::Otherwise(does) => (does, false),
-                };
-                rendered.left_out.push(LeftOut { setting, instead, is_as_asked });
-            }
-        }
-    }
+    product: Product,
+    spell: impl Fn(&str) -> String,
+    options: &mut Vec<String>,
+) {
     // Servers accept both. Postgres spells names with `_`, the MySQL family with `-`.
-    let named = |name: &str| match prefix.product {
+    let named = |name: &str| match product {
         Product::MariaDb | Product::MySql => name.replace('_', "-"),
         Product::Postgres => name.replace('-', "_").to_ascii_lowercase(),
     };
     let asked: Vec<_> = overrides.iter().map(|(name, value)| (named(name), value)).collect();
-    rendered.options.retain(|option| {
+    options.retain(|option| {
         let option = variable_of(option);
         !asked.iter().any(|(name, _)| contradicts(option, name))
     });
     for (name, value) in asked {
-        rendered.options.retain(|option| variable_of(option) != plain_name(&name));
-        rendered.options.push(match (name.starts_with("skip-"), spell(value).as_str()) {
+        options.retain(|option| variable_of(option) != plain_name(&name));
+        options.push(match (name.starts_with("skip-"), spell(value).as_str()) {
             // Some of these options take no value.
             (true, "1" | "ON") => format!("--{name}"),
             (_, value) => format!("--{name}={value}"),
         });
     }
-    rendered
 }
 
-/// Whether an option of the intent contradicts one from the system's name. A character set alone implies its default
+/// Whether an option of the terms contradicts one from the system's name. A character set alone implies its default
 /// collation, and a collation alone implies its character set.
-fn contradicts(of_intent: &str, asked: &str) -> bool {
+fn contradicts(of_terms: &str, asked: &str) -> bool {
     let pair = ["character-set-server", "collation-server"];
-    pair.contains(&of_intent) && pair.contains(&asked)
-}
-
-fn text(setting: &Setting, intent: &Intent, spell: impl Fn(&str) -> String) -> String {
-    format!("--{}={}", setting.option, spell(&(setting.value)(intent)))
+    pair.contains(&of_terms) && pair.contains(&asked)
 }
 
 /// A switch in the spelling that all options of old versions accept. MySQL 5.5 warns about `ON` and uses the default.
@@ -126,15 +130,14 @@ fn plain_name(option: &str) -> &str {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use std::path::PathBuf;
 
     use assay_model::{Build, Layout};
 
     use super::*;
-    use crate::intent::Durability;
 
-    pub(crate) fn prefix(version: &str) -> Prefix {
+    fn prefix(version: &str) -> Prefix {
         product_prefix(Product::MariaDb, version)
     }
 
@@ -165,17 +168,16 @@ pub(crate) mod tests {
         }
     }
 
-    const INTENT: Intent = Intent {
-        buffer_pool_mb: 1024,
-        log_mb: 512,
-        durability: Durability::Relaxed,
-        connections_max: 200,
-    };
+    const SIZES: Sizes = Sizes { pool_mb: 1024, log_mb: 512, connections: 200 };
+
+    fn lean() -> &'static Terms {
+        Terms::named("lean").unwrap()
+    }
 
     fn options(version: &str, overrides: &[(&str, &str)]) -> Rendered {
         let overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        render(&INTENT, &prefix(version), Engine::InnoDb, &overrides)
+        lean().render(&SIZES, &prefix(version), Engine::InnoDb, &overrides)
     }
 
     #[test]
@@ -203,13 +205,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn durability_and_sizes_reach_the_options() {
+    fn sizes_reach_the_options() {
         let relaxed = options("11.8.6", &[]).options;
         assert!(relaxed.contains(&"--innodb-buffer-pool-size=1024M".to_owned()));
         assert!(relaxed.contains(&"--innodb-flush-log-at-trx-commit=2".to_owned()));
-        let full = Intent { durability: Durability::Full, ..INTENT };
-        let full = render(&full, &prefix("11.8.6"), Engine::InnoDb, &[]).options;
-        assert!(full.contains(&"--innodb-flush-log-at-trx-commit=1".to_owned()));
     }
 
     #[test]
@@ -237,27 +236,10 @@ pub(crate) mod tests {
     #[test]
     fn rocksdb_options_only_for_rocksdb() {
         let has = |engine| {
-            let rendered = render(&INTENT, &prefix("10.11.19"), engine, &[]).options;
+            let rendered = lean().render(&SIZES, &prefix("10.11.19"), engine, &[]).options;
             rendered.contains(&"--plugin-load-add=ha_rocksdb.so".to_owned())
         };
         assert!(has(Engine::RocksDb) && !has(Engine::InnoDb));
-    }
-
-    #[test]
-    fn rocksdb_caches_share_the_size_of_the_buffer_pool() {
-        for (pool_mb, blocks, memtable) in [(1024, 896, 64), (256, 192, 32), (8, 6, 1), (1, 1, 1)] {
-            let intent = Intent { buffer_pool_mb: pool_mb, ..INTENT };
-            let options = render(&intent, &prefix("10.11.19"), Engine::RocksDb, &[]).options;
-            let family = format!("compression=kNoCompression;write_buffer_size={memtable}m");
-            assert!(
-                options.contains(&format!("--rocksdb-block-cache-size={blocks}M")),
-                "{options:?}"
-            );
-            assert!(
-                options.contains(&format!("--rocksdb-default-cf-options={family}")),
-                "{options:?}"
-            );
-        }
     }
 
     #[test]
@@ -279,7 +261,7 @@ pub(crate) mod tests {
     fn mysql(version: &str, overrides: &[(&str, &str)]) -> Rendered {
         let overrides: Vec<_> =
             overrides.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        render(&INTENT, &product_prefix(Product::MySql, version), Engine::InnoDb, &overrides)
+        lean().render(&SIZES, &product_prefix(Product::MySql, version), Engine::InnoDb, &overrides)
     }
 
     #[test]
@@ -317,6 +299,38 @@ pub(crate) mod tests {
             assert!(mysql("5.7.22", &[]).options.contains(&gone.to_owned()));
             let options = mysql("5.7.22", &[(name, "ON")]).options;
             assert!(!options.contains(&gone.to_owned()), "{options:?}");
+        }
+    }
+
+    /// The options of versions, one in a line, and what is left out.
+    fn told(terms: &Terms, product: Product, engine: Engine, versions: &[&str]) -> String {
+        let mut text = String::new();
+        for version in versions {
+            let rendered = terms.render(&SIZES, &product_prefix(product, version), engine, &[]);
+            let left_out = rendered.left_out.iter().map(|it| {
+                let mark = if it.is_as_asked { "as asked" } else { "instead" };
+                format!("({} is left out; {mark}: {})", it.setting, it.instead)
+            });
+            let lines: Vec<String> = rendered.options.iter().cloned().chain(left_out).collect();
+            text += &format!("{product} {version} {}\n  {}\n\n", engine.word(), lines.join("\n  "));
+        }
+        text
+    }
+
+    #[test]
+    fn options_of_all_terms_by_version() {
+        use Engine::{Heap, InnoDb, RocksDb};
+        use Product::{MariaDb, MySql, Postgres};
+        for (product, engine, versions) in [
+            (MySql, InnoDb, &["5.5.34", "5.6.51", "5.7.44", "8.0.21", "8.0.40", "9.7.4"][..]),
+            (MariaDb, InnoDb, &["10.1.23", "10.2.44", "10.6.20", "10.11.10", "11.8.3"]),
+            (MariaDb, RocksDb, &["10.11.10"]),
+            (Postgres, Heap, &["9.6.24", "14.12", "18.1"]),
+        ] {
+            for terms in Terms::all() {
+                let name = format!("{}_{product}_{}", terms.name, engine.word());
+                insta::assert_snapshot!(name, told(terms, product, engine, versions));
+            }
         }
     }
 }

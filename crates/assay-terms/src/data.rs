@@ -1,0 +1,189 @@
+//! The terms as data, read from a built-in file.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use assay_model::{Engine, Product};
+use serde::Deserialize;
+
+use crate::terms::{Missing, Setting, Terms, Value};
+use crate::version::Range;
+
+/// The name of the default terms.
+pub const DEFAULT: &str = "lean";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    option: BTreeMap<Product, Vec<OptionRow>>,
+    terms: BTreeMap<String, TermsRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OptionRow {
+    name: String,
+    #[serde(default)]
+    missing: Vec<Missing>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct TermsRow {
+    about: String,
+    is_equal: bool,
+    log_step_mb: u64,
+    log_most_mb: Option<u64>,
+    pool_step_mb: u64,
+    server_mb: u64,
+    #[serde(default)]
+    binary_log_mb: u64,
+    #[serde(flatten)]
+    products: BTreeMap<Product, BTreeMap<String, Asked>>,
+}
+
+/// A value as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Asked {
+    One(String),
+    Several(Vec<Variant>),
+    Explained {
+        value: Option<String>,
+        #[serde(default)]
+        values: Vec<Variant>,
+        why: String,
+    },
+}
+
+#[derive(Debug, Deserialize)]
+struct Variant {
+    value: String,
+    #[serde(flatten)]
+    versions: Range,
+    engine: Option<Engine>,
+}
+
+impl Terms {
+    /// The terms of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::all().iter().find(|terms| terms.name == name)
+    }
+
+    /// The names of all terms, the default first.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::all().iter().map(|terms| terms.name).collect()
+    }
+
+    /// The terms of this name, or the default ones.
+    #[must_use]
+    pub fn or_default(name: Option<&str>) -> &'static Self {
+        name.and_then(Self::named).unwrap_or_else(default_terms)
+    }
+
+    /// All terms, the default ones first.
+    pub(crate) fn all() -> &'static [Self] {
+        static FILE: LazyLock<File> =
+            LazyLock::new(|| toml::from_str(include_str!("terms.toml")).expect("a test reads it"));
+        static TERMS: LazyLock<Vec<Terms>> = LazyLock::new(|| {
+            let mut all: Vec<_> = FILE.terms.iter().map(|it| of_row(it, &FILE)).collect();
+            all.sort_by_key(|terms| terms.name != DEFAULT);
+            all
+        });
+        &TERMS
+    }
+}
+
+/// The default terms.
+fn default_terms() -> &'static Terms {
+    Terms::named(DEFAULT).expect("a test finds them")
+}
+
+fn of_row((name, row): (&'static String, &'static TermsRow), file: &'static File) -> Terms {
+    let of_product = |(product, options): (&Product, &'static Vec<OptionRow>)| {
+        let asked = row.products.get(product);
+        let settings = options.iter().filter_map(|it| Some(setting(it, asked?.get(&it.name)?)));
+        (*product, settings.collect())
+    };
+    Terms {
+        name,
+        about: &row.about,
+        is_equal: row.is_equal,
+        log_step_mb: row.log_step_mb,
+        log_most_mb: row.log_most_mb,
+        pool_step_mb: row.pool_step_mb,
+        server_mb: row.server_mb,
+        binary_log_mb: row.binary_log_mb,
+        settings: file.option.iter().map(of_product).collect(),
+    }
+}
+
+fn setting(row: &'static OptionRow, asked: &'static Asked) -> Setting {
+    let always = |value: &'static String| Value { value, versions: Range::default(), engine: None };
+    let variant = |it: &'static Variant| Value {
+        value: &it.value,
+        versions: it.versions.clone(),
+        engine: it.engine,
+    };
+    let (values, why) = match asked {
+        Asked::One(value) => (vec![always(value)], ""),
+        Asked::Several(values) => (values.iter().map(variant).collect(), ""),
+        Asked::Explained { value, values, why } => {
+            (value.iter().map(always).chain(values.iter().map(variant)).collect(), why.as_str())
+        }
+    };
+    Setting { option: &row.name, missing: &row.missing, values, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Sizes;
+
+    #[test]
+    fn the_file_is_in_order() {
+        let text = include_str!("terms.toml");
+        let file: File = toml::from_str(text).unwrap();
+        assert!(file.terms.contains_key(DEFAULT));
+        let is_version =
+            |it: &String| it.split('.').filter(|it| it.parse::<u32>().is_ok()).count() == 3;
+        let sizes = Sizes { pool_mb: 256, log_mb: 512, connections: 256 };
+        for (name, terms) in &file.terms {
+            assert!(name.chars().all(|it| it.is_ascii_lowercase() || it == '-'), "{name}");
+            for (product, asked) in &terms.products {
+                let known: Vec<_> = file.option[product].iter().map(|it| &it.name).collect();
+                let unknown: Vec<_> = asked.keys().filter(|it| !known.contains(it)).collect();
+                assert_eq!(unknown, [""; 0], "no such `[[option.{product}]]`");
+            }
+        }
+        for (product, options) in &file.option {
+            let names: std::collections::BTreeSet<_> = options.iter().map(|it| &it.name).collect();
+            assert_eq!(names.len(), options.len(), "an option of {product} is there twice");
+            let ranges = options.iter().flat_map(|it| &it.missing).map(|it| &it.versions);
+            let bounds = ranges.flat_map(|it| it.from.iter().chain(&it.until));
+            let wrong: Vec<_> = bounds.filter(|it| !is_version(it)).collect();
+            assert_eq!(wrong, [""; 0], "not a version");
+        }
+        for terms in Terms::all() {
+            let settings = terms.settings.iter().flat_map(|(_, settings)| settings);
+            for setting in settings {
+                let option = setting.option;
+                assert!(!setting.values.is_empty(), "{} gives {option} no value", terms.name);
+                for value in &setting.values {
+                    assert!(sizes.fill(value.value).is_some(), "{option}: {}", value.value);
+                    let mut bounds = value.versions.from.iter().chain(&value.versions.until);
+                    assert!(bounds.all(is_version), "{option}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_terms_come_first() {
+        assert_eq!(Terms::names(), ["lean", "published"]);
+        assert_eq!(Terms::or_default(None).name, "lean");
+        assert_eq!(Terms::or_default(Some("published")).name, "published");
+    }
+}

@@ -1,0 +1,136 @@
+//! A named set of server options.
+
+use assay_model::{Engine, Product};
+use serde::Deserialize;
+
+use crate::version::{Range, Version};
+
+/// A named set of server options, with their values for each product and version.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The name on the command line, in study files and in reports.
+    pub name: &'static str,
+    /// What the terms are, in words that follow the name.
+    pub about: &'static str,
+    /// Whether all systems get equal values, as far as they have the options. Otherwise each version may have values of
+    /// its own, or keep its defaults.
+    pub is_equal: bool,
+    /// Steps in which the redo log grows, MiB.
+    pub log_step_mb: u64,
+    /// The largest redo log, MiB; `None` for no limit.
+    pub log_most_mb: Option<u64>,
+    /// Steps in which the cache grows once it exceeds 1 GiB, MiB.
+    pub pool_step_mb: u64,
+    /// Memory of a server besides its cache, MiB.
+    pub server_mb: u64,
+    /// The most that a server's binary log may take when a round begins, MiB; 0 if it has none.
+    pub binary_log_mb: u64,
+    pub(crate) settings: Vec<(Product, Vec<Setting>)>,
+}
+
+/// What a version without an option does instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instead {
+    /// A verb and what follows it.
+    pub does: &'static str,
+    /// Whether the option asks for the same behaviour.
+    pub is_as_asked: bool,
+}
+
+impl Terms {
+    /// What a version does instead of an option that these terms set, if it lacks it. `variable` has the form that
+    /// [`variable`] gives.
+    #[must_use]
+    pub fn instead(
+        &self,
+        (product, version, engine): (Product, Version, Engine),
+        variable: &str,
+    ) -> Option<Instead> {
+        let settings = self.settings(product).iter();
+        let setting = settings.filter(|it| it.variable() == variable);
+        setting.filter_map(|it| it.missing(version)?.instead(it.value(version, engine)?)).next()
+    }
+
+    /// The value that these terms give a variable, with sizes as names in braces; `None` if the version keeps its
+    /// default.
+    #[must_use]
+    pub fn value(
+        &self,
+        (product, version, engine): (Product, Version, Engine),
+        variable: &str,
+    ) -> Option<&'static str> {
+        let settings = self.settings(product).iter().filter(|it| it.variable() == variable);
+        settings.filter(|it| it.missing(version).is_none()).find_map(|it| it.value(version, engine))
+    }
+
+    pub(crate) fn settings(&self, product: Product) -> &[Setting] {
+        let found = self.settings.iter().find(|(of, _)| *of == product);
+        found.map_or(&[], |(_, settings)| settings.as_slice())
+    }
+}
+
+/// The variable that an option sets.
+#[must_use]
+pub fn variable(option: &str) -> String {
+    let name = option.replace('-', "_").to_ascii_lowercase();
+    let name = name.strip_prefix("loose_").unwrap_or(&name);
+    name.strip_prefix("skip_").unwrap_or(name).to_owned()
+}
+
+/// An option with its values in one set of terms.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Setting {
+    /// Its name, with `loose-` in front if not every build of a version has it.
+    pub(crate) option: &'static str,
+    pub(crate) missing: &'static [Missing],
+    pub(crate) values: Vec<Value>,
+    /// The reason for the value.
+    pub(crate) why: &'static str,
+}
+
+/// A value for some versions, or for one engine.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Value {
+    pub(crate) value: &'static str,
+    pub(crate) versions: Range,
+    pub(crate) engine: Option<Engine>,
+}
+
+/// Versions without an option.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Missing {
+    #[serde(flatten)]
+    pub(crate) versions: Range,
+    /// What they do instead; `None` if there is nothing to say.
+    instead: Option<String>,
+    /// The value of the option that means the same.
+    acts_as: Option<String>,
+}
+
+impl Setting {
+    /// Its value for a version and an engine; `None` if these terms leave it at its default.
+    pub(crate) fn value(&self, version: Version, engine: Engine) -> Option<&'static str> {
+        let mut values = self.values.iter();
+        let fits =
+            |it: &&Value| it.versions.has(version) && it.engine.is_none_or(|only| only == engine);
+        values.find(fits).map(|it| it.value)
+    }
+
+    /// Why a version lacks the option, if it does.
+    pub(crate) fn missing(&self, version: Version) -> Option<&'static Missing> {
+        self.missing.iter().find(|it| it.versions.has(version))
+    }
+
+    pub(crate) fn variable(&self) -> String {
+        variable(self.option)
+    }
+}
+
+impl Missing {
+    /// What the versions do instead of the option with a value; `None` if there is nothing to say.
+    pub(crate) fn instead(&'static self, value: &str) -> Option<Instead> {
+        let is_as_asked = self.acts_as.as_deref() == Some(value);
+        self.instead.as_deref().map(|does| Instead { does, is_as_asked })
+    }
+}
