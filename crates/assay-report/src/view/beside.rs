@@ -106,6 +106,23 @@ pub(crate) fn correlation(r: Estimate) -> String {
     format!("r = {:.2} [{:.2}, {:.2}]", r.value, r.low, r.high)
 }
 
+/// The terms on which servers started, where they differ. Published results have none, but the settings of those that
+/// assay knows are close to its terms `published`.
+fn terms(ours: &StudyRecord, theirs: &StudyRecord) -> Option<String> {
+    match (ours.study.terms.as_deref(), theirs.study.terms.as_deref()) {
+        (Some(here), Some(there)) if here != there => {
+            Some(format!("the terms differ: {here} here, {there} there"))
+        }
+        (Some(here), None) if here != PUBLISHED_TERMS => Some(format!(
+            "the terms differ: {here} here; a study with `--terms {PUBLISHED_TERMS}` is closer to the author's"
+        )),
+        _ => None,
+    }
+}
+
+/// The terms with the settings of published studies.
+const PUBLISHED_TERMS: &str = "published";
+
 /// What a reader must know before comparing the two.
 fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -113,12 +130,11 @@ fn differences(ours: &StudyRecord, theirs: &StudyRecord, pairs: &[Pair]) -> Vec<
         lines.push(
             "there, each value is a published single run, whose uncertainty is unknown".to_owned(),
         );
-        lines.push(
-            "there, machine and settings are those of the author, which the published results do not tell".to_owned(),
-        );
+        lines.push("machine and settings there are those of the author".to_owned());
     } else if ours.host() != theirs.host() {
         lines.push("the studies ran on different machines".to_owned());
     }
+    lines.extend(terms(ours, theirs));
     let test = |pair: &Pair| pair.found.tests.first().map(|it| (it.cell.setup, it.their_setup));
     if let Some((our, their)) = pairs.iter().find_map(test).filter(|(our, their)| our != their) {
         lines.push(format!("clients × tables × rows: {our} here, {their} there"));
