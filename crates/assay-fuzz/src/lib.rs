@@ -18,6 +18,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All targets.
 pub const TARGETS: &[Target] = &[
     ("catalog", text::catalog),
+    ("claim_file", text::claim_file),
     ("config_file", text::config_file),
     ("deb", archive::deb),
     ("ledger_file", ledger::file),

@@ -4,7 +4,15 @@ use assay_import::{
     About, iostat, metrics, printed_ratio, qps_table, queue_run, rate_reached, rate_table, ratio,
     step_rows, study_of, study_of_runs, sysbench_run, vmstat,
 };
-use assay_model::Setup;
+use assay_model::{Setup, StudyRecord};
+
+/// The study of a small table.
+pub(crate) fn small() -> Option<StudyRecord> {
+    const TABLE: &str = "col-1 : x.my5651_rel.z12a_c8r32.pk1\ncol-2 : x.my8036_rel.z12a_c8r32.pk1\n\
+        100\t90\thot-points_range=100\n200\t210\tscan_range=100\n";
+    let (table, _) = qps_table("small", TABLE.as_bytes()).ok()?;
+    study_of(&table, &about()).ok()
+}
 
 pub(crate) fn tables(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();

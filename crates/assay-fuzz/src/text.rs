@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_model::{Product, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
+use assay_verdict::{ClaimScope, ClaimSource, check_claim};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
 pub(crate) fn system_name(bytes: &[u8]) {
@@ -115,6 +116,26 @@ pub(crate) fn url(bytes: &[u8]) {
 }
 
 /// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
+/// Reads a file of claims, and checks them against a published table.
+pub(crate) fn claim_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let file = match assay_plan::read_claims("claims.toml", text) {
+        Ok(file) => file,
+        Err(error) => return assert!(error.to_string().contains("claims.toml"), "{error}"),
+    };
+    let Some(record) = crate::published::small() else { return };
+    let mut source = ClaimSource::new(&record);
+    for part in file.claims.iter().flat_map(|claim| &claim.parts).take(16) {
+        assert!(part.scope().len() <= 16 * text.len() + 100, "{}", part.scope());
+        let Ok(pairs) = part.pairs(&record.systems) else { continue };
+        let extremes = part.extremes(&record.systems).unwrap_or_default();
+        let scope = ClaimScope { pairs, cells: part.cells(&record), extremes };
+        let figures = source.figures(&scope, &part.statement);
+        let checked = check_claim(&part.statement, figures);
+        assert!(checked.counts.iter().sum::<u32>() as usize <= checked.figures.len());
+    }
+}
+
 pub(crate) fn workload_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let file = |path: &str| {

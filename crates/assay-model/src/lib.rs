@@ -5,6 +5,7 @@
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
 mod artifact;
+mod claim;
 mod counted;
 mod data;
 mod distribution;
@@ -30,6 +31,7 @@ mod system;
 mod test;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
+pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
 pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use distribution::Distribution;

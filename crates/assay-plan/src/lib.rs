@@ -2,6 +2,7 @@
 //!
 //! Pure: no clock, no file, no unseeded randomness.
 
+mod claims;
 mod config_file;
 mod document;
 mod effort;
@@ -31,6 +32,7 @@ mod units;
 mod url;
 mod workload;
 
+pub use claims::{Claim, ClaimFile, ClaimPart, read_claims};
 pub use config_file::{ConfigFault, ConfigLine, config_lines};
 pub use document::FileError;
 pub use effort::longest_slice_s;

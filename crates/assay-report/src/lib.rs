@@ -4,6 +4,7 @@
 
 mod audit;
 mod beside;
+mod claims;
 mod data;
 mod doctor;
 mod format;
@@ -21,6 +22,7 @@ mod words;
 
 pub use audit::{Compared, audit_json, audit_text};
 pub use beside::render_beside;
+pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use junit::junit;

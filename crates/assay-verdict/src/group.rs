@@ -73,10 +73,18 @@ pub(crate) fn median_of_system(
     reduced: &[Option<Reduced>],
     system: usize,
 ) -> Option<Estimate> {
-    let of_system =
-        |judged: &&CellJudgement| judged.system == system && judged.verdict != Verdict::Failed;
+    median_of(record, cells, reduced, |judged| judged.system == system)
+}
+
+/// The same over some cells.
+pub(crate) fn median_of(
+    record: &StudyRecord,
+    cells: &[CellJudgement],
+    reduced: &[Option<Reduced>],
+    is_meant: impl Fn(&CellJudgement) -> bool,
+) -> Option<Estimate> {
     let members: Vec<Member> = (cells.iter().zip(reduced))
-        .filter(|(judged, _)| of_system(judged))
+        .filter(|(judged, _)| is_meant(judged) && judged.verdict != Verdict::Failed)
         .filter_map(|(judged, reduced)| {
             Some(Member { rqps: judged.rqps?, reduced: reduced.as_ref()? })
         })

@@ -7,6 +7,7 @@ use assay_model::{
 };
 
 use crate::account::{latency, operations, per_op};
+use crate::effect::Reduced;
 use crate::sample::{Fitness, Sample};
 use crate::samples::{Decided, Quantity, Samples};
 use crate::uneven::Surplus;
@@ -35,6 +36,11 @@ impl Quantity {
 /// Judges everything a record holds, finished or not.
 #[must_use]
 pub fn judge(record: &StudyRecord) -> Judgement {
+    with_rates(record).0
+}
+
+/// The judgement of a record, and the relative rates of its cells, in the order of the judged cells.
+pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<Reduced>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
     let Decided { rates: rqps, rate_decisions: decisions, surplus, cpu, cpu_decisions } =
@@ -86,7 +92,7 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     let (steps, lines) = steps::steps(record, &samples, &cells);
     let crossovers = crossover::crossovers(record, &cells);
     let gate = samples.gate();
-    Judgement { cells, groups, systems, steps, lines, crossovers, gate }
+    (Judgement { cells, groups, systems, steps, lines, crossovers, gate }, rqps.reduced)
 }
 
 /// The slices that verdicts use, by cell and system; in order of block and round.

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done. Undecided cells are a normal result.
     Done = 0,
-    /// A limit of a gate was exceeded.
+    /// A limit of a gate was exceeded, or a claim does not hold.
     LimitExceeded = 1,
     /// Wrong use, or the environment does not allow it.
     Error = 2,
-    /// Finished, but at least one cell could not be measured, or a gate is undecided.
+    /// Finished, but at least one cell could not be measured, or a gate or a claim is undecided.
     Incomplete = 3,
     /// Interrupted; what was measured is in the ledger.
     Interrupted = 4,

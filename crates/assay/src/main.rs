@@ -5,6 +5,7 @@ mod advice;
 mod audit;
 mod bench;
 mod cache;
+mod claims;
 mod cli;
 mod clock;
 mod command_line;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Command::Resume(args) => compare::resume(args, cli.cache_dir.as_deref()),
         Command::Report(args) => report::run(args),
         Command::Import(command) => import::run(command),
+        Command::Claims(args) => claims::run(args),
         Command::Studies(args) => report::studies(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),

@@ -186,7 +186,10 @@ impl Hint for NotWritten {
 }
 
 /// Renders in the requested format, to the requested place.
-fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> Result<()> {
+pub(crate) fn put(
+    output: &Output,
+    render: impl FnOnce(Format, &TextOptions) -> String,
+) -> Result<()> {
     let format = format(output)?;
     let mut options = options(output.output.is_none());
     // Only text may have colours.
@@ -199,7 +202,7 @@ fn put(output: &Output, render: impl FnOnce(Format, &TextOptions) -> String) -> 
 }
 
 /// The requested format, or else the one that the extension of the file implies.
-fn format(output: &Output) -> Result<Format, NoFormat> {
+pub(crate) fn format(output: &Output) -> Result<Format, NoFormat> {
     if let Some(word) = output.format {
         return Ok(match word {
             FormatWord::Text => Format::Text,

@@ -9,13 +9,16 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Phrases that are coloured wherever they stand.
-const PHRASES: [(&str, Style); 9] = [
+const PHRASES: [(&str, Style); 12] = [
     ("▲ faster", GREEN),
     ("▼ slower", RED),
     ("▼ exceeded", RED),
     ("✗ failed", RED),
     ("≠ uneven", YELLOW),
     ("? undecided", YELLOW),
+    ("✓ holds", GREEN),
+    ("✗ does not hold", RED),
+    ("? cannot say", YELLOW),
     ("= same", DIM),
     ("suspicious:", YELLOW),
     ("warning:", YELLOW),

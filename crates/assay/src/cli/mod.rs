@@ -1,6 +1,7 @@
 //! The command line as typed. `Compare::request` turns it into what the plan takes.
 
 mod bench;
+mod claims;
 mod gate;
 mod import;
 mod insert_bench;
@@ -21,6 +22,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::Bench;
+pub(crate) use claims::Claims;
 pub(crate) use gate::Gate;
 pub(crate) use import::{ImportCommand, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     /// Add results that other tools have published to the ledger
     #[command(subcommand)]
     Import(ImportCommand),
+    /// Check published statements against studies
+    Claims(Claims),
     /// List the studies in the ledger
     Studies(Studies),
     /// List the tests that `--tests` can name

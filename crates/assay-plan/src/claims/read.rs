@@ -1,0 +1,169 @@
+//! From the text of a file to statements.
+
+use assay_model::{Counted, Quantity, Relation, Share, Statement, Summary};
+
+use super::share::{self, share};
+use super::types::{Claim, ClaimFile, ClaimPart, SystemWords, Than};
+use super::value::{RELATIONS, clients, relation, systems, tests, wrong};
+use crate::document::{Fault, Table, Value, listed, parse};
+use crate::nearest::nearest;
+
+/// Most claims of a file, and most parts of a claim.
+const MOST: usize = 1000;
+
+/// Longest text, characters.
+const LONGEST: usize = 2000;
+
+/// Keys at the top that parts take over.
+const TOP_KEYS: [&str; 6] = ["source", "systems", "than", "tests", "clients", "claim"];
+
+/// Keys of a claim besides those of its parts.
+const CLAIM_KEYS: [&str; 4] = ["text", "source", "reading", "part"];
+
+/// Keys of a part besides [`RELATIONS`].
+const PART_KEYS: [&str; 8] =
+    ["systems", "than", "tests", "clients", "quantity", "summary", "in", "within"];
+
+fn homes() -> Vec<(&'static str, &'static [&'static str])> {
+    vec![
+        ("at the top of the file", &TOP_KEYS),
+        ("in a `[[claim]]` table", &CLAIM_KEYS),
+        ("in a `[[claim]]` or a `[[claim.part]]` table", &PART_KEYS),
+        ("in a `[[claim]]` or a `[[claim.part]]` table", &RELATIONS),
+    ]
+}
+
+/// Reads all statements.
+pub(super) fn claims(text: &str) -> Result<ClaimFile, Fault> {
+    let document = parse(text)?;
+    let file = Table::new(text, document.get_ref(), homes);
+    file.refuse_unknown(&TOP_KEYS)?;
+    let Some(value) = file.get("claim") else {
+        return Err(Fault::of_file("the file has no claims")
+            .hint("`[[claim]]` begins one, with `text` and what it says"));
+    };
+    let tables = tables(&value, "claims, each written `[[claim]]`")?;
+    let claims = tables.iter().map(|(value, table)| claim(value, table, &file));
+    Ok(ClaimFile { claims: claims.collect::<Result<_, _>>()? })
+}
+
+fn tables<'t>(value: &Value<'t>, expected: &str) -> Result<Vec<(Value<'t>, Table<'t>)>, Fault> {
+    let values = value.list(expected)?;
+    if values.len() > MOST {
+        return Err(value.fault(format!("there are at most {MOST} of them")));
+    }
+    values.into_iter().map(|it| it.table(expected).map(|table| (it, table))).collect()
+}
+
+fn claim(value: &Value<'_>, table: &Table<'_>, file: &Table<'_>) -> Result<Claim, Fault> {
+    table.refuse_unknown(&[&CLAIM_KEYS[..], &PART_KEYS, &RELATIONS].concat())?;
+    let lacks = |what: &str, hint: &str| {
+        Fault::at(value.span.clone(), format!("the claim lacks `{what}`")).hint(hint)
+    };
+    let Some(text) = table.get("text") else {
+        return Err(lacks("text", "`text` is the statement as published"));
+    };
+    let Some(source) = table.get("source").or_else(|| file.get("source")) else {
+        return Err(lacks("source", "`source` says where it was published, here or at the top"));
+    };
+    let parts = match table.get("part") {
+        Some(parts) => {
+            let tables = tables(&parts, "parts, each written `[[claim.part]]`")?;
+            let part = |(value, it): &(Value<'_>, Table<'_>)| {
+                it.refuse_unknown(&[&PART_KEYS[..], &RELATIONS].concat())?;
+                part(value, &[it, table, file])
+            };
+            tables.iter().map(part).collect::<Result<_, _>>()?
+        }
+        None => vec![part(value, &[table, file])?],
+    };
+    let reading = table.get("reading").map(|it| words(&it)).transpose()?;
+    Ok(Claim { text: words(&text)?, source: words(&source)?, reading, parts })
+}
+
+fn words(value: &Value<'_>) -> Result<String, Fault> {
+    let text = value.text("a text")?.trim();
+    match text.chars().count() {
+        1..=LONGEST => Ok(text.to_owned()),
+        _ => Err(value.fault(format!("`{}` must have 1 to {LONGEST} characters", value.key))),
+    }
+}
+
+/// Reads a part. What the first table leaves out comes from the next one.
+fn part(value: &Value<'_>, tables: &[&Table<'_>]) -> Result<ClaimPart, Fault> {
+    let get = |key: &str| tables.iter().find_map(|table| table.get(key));
+    let quantity = get("quantity").map(|it| word(&it, &Quantity::ALL.map(|it| (it.word(), it))));
+    let quantity = quantity.transpose()?.unwrap_or(Quantity::Rqps);
+    let summary = get("summary").map(|it| word(&it, &Summary::ALL.map(|it| (it.word(), it))));
+    let summary = summary.transpose()?;
+    let of = get("in").map(|it| shared(&it)).transpose()?;
+    let (share, counted) = of.unwrap_or((Share::Every, Counted::Tests));
+    let (relation, extreme) = relation_of(value, tables, quantity)?;
+    let than = match tables.iter().find_map(|table| table.get("than")) {
+        Some(it)
+            if !quantity.is_ratio() && tables.first().is_some_and(|t| t.get("than").is_some()) =>
+        {
+            return Err(Fault::at(it.key_span, format!("`{}` compares nothing", quantity.word()))
+                .hint("`rqps` and `cpu_ratio` compare a system with another one"));
+        }
+        Some(it) if it.value.as_str() == Some("previous") => Than::Previous,
+        Some(it) => Than::Systems(systems(&it)?),
+        None => Than::Base,
+    };
+    Ok(ClaimPart {
+        systems: get("systems").map(|it| systems(&it)).transpose()?.unwrap_or_default(),
+        than,
+        tests: get("tests").map(|it| tests(&it)).transpose()?.unwrap_or_default(),
+        clients: get("clients").map(|it| clients(&it)).transpose()?.unwrap_or_default(),
+        extreme,
+        statement: Statement { quantity, summary, relation, share, counted },
+    })
+}
+
+/// The relation of the first table that has one.
+fn relation_of(
+    value: &Value<'_>,
+    tables: &[&Table<'_>],
+    quantity: Quantity,
+) -> Result<(Relation, Option<SystemWords>), Fault> {
+    for table in tables {
+        let found: Vec<Value<'_>> = RELATIONS.iter().filter_map(|key| table.get(key)).collect();
+        match found.as_slice() {
+            [] => {}
+            [only] => {
+                let relation = relation(only, table.get("within").as_ref(), quantity)?;
+                let is_extreme = !matches!(relation, Relation::In(_));
+                let extreme = is_extreme.then(|| systems(only)).transpose()?;
+                return Ok((relation, extreme.and_then(|it| it.into_iter().next())));
+            }
+            [first, second, ..] => {
+                let message = format!("both `{}` and `{}` are claimed", first.key, second.key);
+                return Err(Fault::at(second.key_span.clone(), message)
+                    .hint("write each as a `[[claim.part]]` of its own"));
+            }
+        }
+    }
+    let hint = format!("one of {} says it", listed(&RELATIONS));
+    Err(Fault::at(value.span.clone(), "nothing is claimed of the values").hint(hint))
+}
+
+fn shared(value: &Value<'_>) -> Result<(Share, Counted), Fault> {
+    if value.value.as_integer().is_some() {
+        let number = value.number(&(0..=u32::MAX))?;
+        return Ok((Share::Count { least: number, most: number, of: None }, Counted::Tests));
+    }
+    let text = value.text(share::EXPECTED)?;
+    share(text).ok_or_else(|| wrong(value, share::EXPECTED))
+}
+
+fn word<T: Copy>(value: &Value<'_>, choices: &[(&'static str, T)]) -> Result<T, Fault> {
+    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+    let text = value.text(&format!("one of {}", listed(&words)))?;
+    choices.iter().find(|(word, _)| *word == text).map(|(_, it)| *it).ok_or_else(|| {
+        let fault = value.fault(format!("`{text}` is not a valid `{}`", value.key));
+        match nearest(text, words.iter()) {
+            Some(meant) => fault.hint(format!("did you mean `{meant}`")),
+            None => fault.hint(format!("it must be one of {}", listed(&words))),
+        }
+    })
+}

@@ -1,0 +1,131 @@
+//! The systems, tests and client counts of a study that a claim is about.
+
+use assay_model::{CellId, StudyRecord, System};
+
+use super::types::{ClaimPart, SystemWords, Than};
+
+impl ClaimPart {
+    /// The systems that it is about, each with the one that it is compared with; `None` for a figure that needs none.
+    ///
+    /// # Errors
+    /// The words of the claim that name no system of the study.
+    pub fn pairs(&self, systems: &[System]) -> Result<Vec<(usize, Option<usize>)>, &str> {
+        let others = match &self.than {
+            _ if !self.statement.quantity.is_ratio() => vec![],
+            Than::Base => vec![systems.iter().position(|it| it.is_base).unwrap_or(0)],
+            Than::Previous => vec![],
+            Than::Systems(words) => named(words, systems)?,
+        };
+        let mut measured = named(&self.systems, systems)?;
+        if measured.is_empty() {
+            let is_other = |index: &usize| !others.contains(index);
+            let all = (0..systems.len()).filter(|&it| !systems.get(it).is_none_or(|it| it.is_twin));
+            measured = all.filter(is_other).collect();
+        }
+        if !self.statement.quantity.is_ratio() {
+            return Ok(measured.into_iter().map(|system| (system, None)).collect());
+        }
+        if matches!(self.than, Than::Previous) {
+            let previous = |it: usize| Some((it, Some(it.checked_sub(1)?)));
+            return Ok(measured.into_iter().filter_map(previous).collect());
+        }
+        let pairs = measured.iter().flat_map(|&it| others.iter().map(move |&other| (it, other)));
+        Ok(pairs.filter(|(it, other)| it != other).map(|(it, other)| (it, Some(other))).collect())
+    }
+
+    /// The cells that it is about, in the order of the study.
+    #[must_use]
+    pub fn cells(&self, record: &StudyRecord) -> Vec<CellId> {
+        let study = &record.study;
+        let is_meant = |cell: &CellId| {
+            self.has_clients(cell.setup.clients)
+                && self.has_test(cell.test.name(), &cell.test.group(study.set).word)
+        };
+        study.cells.iter().map(|cell| cell.id).filter(is_meant).collect()
+    }
+
+    fn has_clients(&self, clients: u32) -> bool {
+        let has = |&(least, most): &(u32, u32)| (least..=most).contains(&clients);
+        self.clients.is_empty() || self.clients.iter().any(has)
+    }
+
+    /// A test without any words but excluding ones is meant unless it is excluded.
+    fn has_test(&self, name: &str, group: &str) -> bool {
+        let is_named = |excluded: bool| {
+            let mut words = self.tests.iter().filter(|it| it.is_excluded == excluded);
+            words.any(|it| it.words == group || it.pattern.is_match(name))
+        };
+        let names_any = self.tests.iter().any(|it| !it.is_excluded);
+        (!names_any || is_named(false)) && !is_named(true)
+    }
+
+    /// The systems that it claims to have the smallest or largest value; empty if it claims no such thing.
+    ///
+    /// # Errors
+    /// Its words, if they name no system of the study.
+    pub fn extremes(&self, systems: &[System]) -> Result<Vec<usize>, &str> {
+        self.extreme.as_ref().map_or(Ok(Vec::new()), |it| named(std::slice::from_ref(it), systems))
+    }
+
+    /// The words for its systems, tests and client counts; empty if it is about all.
+    #[must_use]
+    pub fn scope(&self) -> String {
+        let systems = listed(&self.systems);
+        let pairs = match &self.than {
+            Than::Previous => Some("each version / the one before it".to_owned()),
+            Than::Systems(than) if self.statement.quantity.is_ratio() => {
+                let systems = if systems.is_empty() { "others" } else { &systems };
+                Some(format!("{systems} / {}", listed(than)))
+            }
+            Than::Base | Than::Systems(_) => Some(systems).filter(|it| !it.is_empty()),
+        };
+        let tests = self.tests.iter().map(|it| match it.is_excluded {
+            true => format!("not {}", it.words),
+            false => it.words.clone(),
+        });
+        let clients = self.clients.iter().map(|&(least, most)| match most {
+            u32::MAX => format!("{least}+ clients"),
+            1 => "1 client".to_owned(),
+            _ if least == most => format!("{least} clients"),
+            _ => format!("{least}-{most} clients"),
+        });
+        pairs.into_iter().chain(tests).chain(clients).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn listed(words: &[SystemWords]) -> String {
+    words.iter().map(|it| it.words.as_str()).collect::<Vec<_>>().join(" and ")
+}
+
+/// The systems that any of the words name, in the order of the study.
+fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>, &'w str> {
+    for it in words {
+        if !systems.iter().any(|system| it.name(system)) {
+            return Err(&it.words);
+        }
+    }
+    let is_named = |system: &System| words.iter().any(|it| it.name(system));
+    let named = systems.iter().enumerate().filter(|(_, system)| is_named(system));
+    Ok(named.map(|(index, _)| index).collect())
+}
+
+impl SystemWords {
+    /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36.
+    fn name(&self, system: &System) -> bool {
+        let words = self.words.as_str();
+        if words == system.name || self.pattern.as_ref().is_some_and(|it| it.is_match(&system.name))
+        {
+            return true;
+        }
+        let product = system.artifact.product().word();
+        let version = match words.split_once('@') {
+            _ if words == product => return !system.is_twin,
+            Some((of, version)) if of == product => version,
+            Some(_) => return false,
+            None => words,
+        };
+        let rest = system.artifact.version().strip_prefix(version);
+        let is_part = |rest: &str| rest.is_empty() || rest.starts_with(['.', '-']);
+        !system.is_twin && !version.is_empty() && rest.is_some_and(is_part)
+    }
+}

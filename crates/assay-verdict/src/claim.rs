@@ -1,0 +1,483 @@
+//! Published statements against measured values.
+//!
+//! A value with an interval is as claimed if the whole interval is, and is not as claimed if none of it is. A value
+//! that cannot have an interval, such as a published one, decides by itself.
+
+use std::collections::BTreeMap;
+
+use assay_model::{
+    Artifact, CellId, Counted, Estimate, Quantity, Region, Relation, Setup, Share, Statement,
+    StudyRecord, Summary, Verdict,
+};
+
+use crate::effect::Reduced;
+use crate::judge::with_rates;
+use crate::robust::median;
+use crate::{CellJudgement, Judgement, group};
+
+/// What the evidence says of a claim, of a part of one, or of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClaimStatus {
+    /// It is as claimed.
+    Holds,
+    /// It is not as claimed.
+    Fails,
+    /// The evidence does not suffice for either.
+    Unknown,
+}
+
+impl ClaimStatus {
+    /// The words used in every output format.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "does not hold",
+            Self::Unknown => "cannot say",
+        }
+    }
+
+    /// The status of all together: each must hold, and one that does not is enough.
+    #[must_use]
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().fold(Self::Holds, |so_far, it| match (so_far, it) {
+            (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Holds, Self::Holds) => Self::Holds,
+        })
+    }
+}
+
+/// The part of a study that a statement is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimScope {
+    /// Systems, each with the one that it is compared with.
+    pub pairs: Vec<(usize, Option<usize>)>,
+    /// Cells.
+    pub cells: Vec<CellId>,
+    /// The systems that are claimed to have the smallest or largest value, if that is claimed.
+    pub extremes: Vec<usize>,
+}
+
+/// A value that a statement is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFigure {
+    /// Name of the study.
+    pub study: String,
+    /// Name of the system.
+    pub system: String,
+    /// Name of the system that it is compared with.
+    pub than: Option<String>,
+    /// The test; `None` for a summary of several.
+    pub test: Option<String>,
+    /// Number of tests with a value; 1 if it is that of one test.
+    pub tests: u32,
+    /// Clients, tables, rows.
+    pub setup: Setup,
+    /// The value; `None` if there is none.
+    pub value: Option<Estimate>,
+    /// Whether the value has no interval however much is measured, so that it decides by itself.
+    pub decides_alone: bool,
+    /// Whether it is claimed to be the smallest or largest of its test.
+    pub is_extreme: bool,
+}
+
+/// A statement that was checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedStatement {
+    /// What the evidence says.
+    pub status: ClaimStatus,
+    /// The values, each with what it says by itself.
+    pub figures: Vec<(ClaimFigure, ClaimStatus)>,
+    /// Number of tests or values that the share counts, by status: as claimed, not so, unknown.
+    pub counts: [u32; 3],
+}
+
+/// A study whose systems can be compared with any of them.
+#[derive(Debug)]
+pub struct ClaimSource<'a> {
+    record: &'a StudyRecord,
+    /// By base, once it was needed.
+    judged: BTreeMap<usize, (Judgement, Vec<Option<Reduced>>)>,
+}
+
+impl<'a> ClaimSource<'a> {
+    /// Of a study.
+    #[must_use]
+    pub fn new(record: &'a StudyRecord) -> Self {
+        Self { record, judged: BTreeMap::new() }
+    }
+
+    /// The values that a statement is about: by pair of systems, then by cell.
+    pub fn figures(&mut self, scope: &ClaimScope, statement: &Statement) -> Vec<ClaimFigure> {
+        let record = self.record;
+        let mut figures = Vec::new();
+        for &(system, than) in &scope.pairs {
+            let base = than.unwrap_or(0);
+            let judge = || with_rates(&compared_with(record, base));
+            let (judgement, rates) = self.judged.entry(base).or_insert_with(judge);
+            let cells = &judgement.cells;
+            let values = Values { record, scope, statement, system, than, cells, rates };
+            match statement.summary {
+                None => figures.extend(scope.cells.iter().map(|cell| values.of_test(*cell))),
+                Some(summary) => figures.extend(values.of_setups(summary)),
+            }
+        }
+        figures
+    }
+}
+
+/// The record with another base.
+fn compared_with(record: &StudyRecord, base: usize) -> StudyRecord {
+    let mut record = record.clone();
+    for (index, system) in record.systems.iter_mut().enumerate() {
+        system.is_base = index == base;
+    }
+    record
+}
+
+/// The values of a pair of systems.
+struct Values<'a> {
+    record: &'a StudyRecord,
+    scope: &'a ClaimScope,
+    statement: &'a Statement,
+    system: usize,
+    than: Option<usize>,
+    cells: &'a [CellJudgement],
+    rates: &'a [Option<Reduced>],
+}
+
+impl Values<'_> {
+    fn of_test(&self, cell: CellId) -> ClaimFigure {
+        let value = self.values().find(|(judged, _)| judged.cell == cell).and_then(|(_, it)| it);
+        self.figure(
+            Some(cell.test.name().to_owned()),
+            u32::from(value.is_some()),
+            cell.setup,
+            value,
+        )
+    }
+
+    /// A summary of the tests of each setup.
+    fn of_setups(&self, summary: Summary) -> Vec<ClaimFigure> {
+        let mut setups: Vec<Setup> = self.scope.cells.iter().map(|cell| cell.setup).collect();
+        setups.sort_unstable();
+        setups.dedup();
+        let of_setup = |setup| {
+            let here = self.values().filter(|(judged, _)| judged.cell.setup == setup);
+            let values: Vec<Estimate> = here.filter_map(|(_, value)| value).collect();
+            let value = match (summary, self.statement.quantity) {
+                (Summary::Median, Quantity::Rqps) => self.median(setup),
+                _ => summarised(summary, &values),
+            };
+            self.figure(None, values.len() as u32, setup, value)
+        };
+        setups.into_iter().map(of_setup).collect()
+    }
+
+    /// The cells of this system in the scope, with their values.
+    fn values(&self) -> impl Iterator<Item = (&CellJudgement, Option<Estimate>)> {
+        let mine = self.cells.iter().filter(|it| self.is_meant(it));
+        mine.map(|cell| (cell, value(self.statement.quantity, cell)))
+    }
+
+    fn is_meant(&self, judged: &CellJudgement) -> bool {
+        judged.system == self.system && self.scope.cells.contains(&judged.cell)
+    }
+
+    /// As reports show it for a group.
+    fn median(&self, setup: Setup) -> Option<Estimate> {
+        group::median_of(self.record, self.cells, self.rates, |judged| {
+            judged.cell.setup == setup && self.is_meant(judged)
+        })
+    }
+
+    fn figure(
+        &self,
+        test: Option<String>,
+        tests: u32,
+        setup: Setup,
+        value: Option<Estimate>,
+    ) -> ClaimFigure {
+        let systems = &self.record.systems;
+        let name = |index: usize| systems.get(index).map_or_else(String::new, |it| it.name.clone());
+        let is_reported = |index: &usize| {
+            systems.get(*index).is_some_and(|it| matches!(it.artifact, Artifact::Reported(_)))
+        };
+        let are_reported = is_reported(&self.system) && self.than.as_ref().is_none_or(is_reported);
+        ClaimFigure {
+            study: self.record.study.id.clone(),
+            system: name(self.system),
+            than: self.than.map(name),
+            test,
+            tests,
+            setup,
+            value: value.filter(|it| it.value.is_finite()),
+            decides_alone: are_reported || !self.statement.quantity.has_interval(),
+            is_extreme: self.scope.extremes.contains(&self.system),
+        }
+    }
+}
+
+/// A figure of a cell.
+fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
+    let latency = || cell.latency.as_ref();
+    let server = || cell.per_op?.server;
+    let step = || cell.step.as_ref();
+    let is_comparable = cell.verdict != Verdict::Failed;
+    let alone = match quantity {
+        Quantity::Rqps | Quantity::CpuRatio if !is_comparable => return None,
+        Quantity::Rqps => return cell.rqps,
+        Quantity::Qps => return cell.qps,
+        Quantity::CpuRatio => return cell.cpu_ratio,
+        Quantity::Tps => cell.tps,
+        Quantity::LatencyP50 => latency().map(|it| it.p50),
+        Quantity::LatencyP95 => latency().map(|it| it.p95),
+        Quantity::LatencyP99 => latency().map(|it| it.p99),
+        Quantity::LatencyMax => latency().map(|it| it.max),
+        Quantity::ServerCpuUs => server().map(|it| it.cpu_us),
+        Quantity::ContextSwitches => server().map(|it| it.cs),
+        Quantity::ClientCpuUs => cell.per_op.and_then(|it| it.client_cpu_us),
+        Quantity::Reads => cell.per_op.and_then(|it| it.reads),
+        Quantity::ReadKb => cell.per_op.and_then(|it| it.read_kb),
+        Quantity::WriteKb => cell.per_op.and_then(|it| it.write_kb),
+        Quantity::InsertRate => step().map(|it| it.ips),
+        Quantity::DeleteRate => step().map(|it| it.dps),
+        Quantity::QueryRate => step().map(|it| it.qps),
+        Quantity::StepSeconds => step().map(|it| it.seconds),
+        Quantity::Sla => step().and_then(|it| it.sla_met).map(|met| f64::from(u8::from(met))),
+    };
+    alone.map(Estimate::without_interval)
+}
+
+/// The median or an extreme of values. Each end of its interval is that of the ends, which contains the true one if
+/// all intervals contain theirs.
+fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
+    let of = |values: Vec<f64>| match summary {
+        Summary::Median => median(&values),
+        Summary::Min => values.into_iter().reduce(f64::min),
+        Summary::Max => values.into_iter().reduce(f64::max),
+    };
+    let value = of(values.iter().map(|it| it.value).collect())?;
+    if !values.iter().all(|it| it.has_interval()) {
+        return Some(Estimate::without_interval(value));
+    }
+    let low = of(values.iter().map(|it| it.low).collect())?;
+    let high = of(values.iter().map(|it| it.high).collect())?;
+    Some(Estimate { value, low, high })
+}
+
+impl ClaimFigure {
+    /// The ends between which the true value lies; `None` if they are not known.
+    fn ends(&self) -> Option<(f64, f64)> {
+        match self.value? {
+            it if it.has_interval() => Some((it.low, it.high)),
+            it => self.decides_alone.then_some((it.value, it.value)),
+        }
+    }
+}
+
+/// Whether the values are as the statement says.
+#[must_use]
+pub fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
+    let figures = match &statement.relation {
+        Relation::In(region) => {
+            figures.into_iter().map(|it| (in_region(&it, *region), it)).collect()
+        }
+        Relation::Lowest(_) => extremes(figures, |low, high| (low, high)),
+        Relation::Highest(_) => extremes(figures, |low, high| (-high, -low)),
+    };
+    let statuses: Vec<ClaimStatus> = match statement.counted {
+        Counted::Cells => figures.iter().map(|(status, _)| *status).collect(),
+        Counted::Tests => {
+            let mut tests: Vec<(Option<&str>, ClaimStatus)> = Vec::new();
+            for (status, figure) in &figures {
+                let known = tests
+                    .iter_mut()
+                    .find(|(test, _)| test.is_some() && *test == figure.test.as_deref());
+                match known {
+                    Some((_, so_far)) => *so_far = ClaimStatus::of_all([*so_far, *status]),
+                    None => tests.push((figure.test.as_deref(), *status)),
+                }
+            }
+            tests.into_iter().map(|(_, status)| status).collect()
+        }
+    };
+    let all = [ClaimStatus::Holds, ClaimStatus::Fails, ClaimStatus::Unknown];
+    let counts = all.map(|it| statuses.iter().filter(|status| **status == it).count() as u32);
+    let figures = figures.into_iter().map(|(status, figure)| (figure, status)).collect();
+    CheckedStatement { status: shared(statement.share, counts), figures, counts }
+}
+
+fn in_region(figure: &ClaimFigure, region: Region) -> ClaimStatus {
+    let Some((low, high)) = figure.ends() else { return ClaimStatus::Unknown };
+    let below = |one: f64, other: f64| if region.is_open { one < other } else { one <= other };
+    if below(region.low, low) && below(high, region.high) {
+        ClaimStatus::Holds
+    } else if !below(region.low, high) || !below(low, region.high) {
+        ClaimStatus::Fails
+    } else {
+        ClaimStatus::Unknown
+    }
+}
+
+/// The values that are claimed to be the smallest, each against the others of its test, setup and study. `ends` turns
+/// the largest into the smallest.
+fn extremes(
+    figures: Vec<ClaimFigure>,
+    ends: fn(f64, f64) -> (f64, f64),
+) -> Vec<(ClaimStatus, ClaimFigure)> {
+    let status = |figure: &ClaimFigure| {
+        let is_rival = |other: &&ClaimFigure| {
+            !other.is_extreme
+                && (&other.study, &other.test, other.setup)
+                    == (&figure.study, &figure.test, figure.setup)
+        };
+        let rivals: Vec<&ClaimFigure> = figures.iter().filter(is_rival).collect();
+        if rivals.is_empty() {
+            return ClaimStatus::Unknown;
+        }
+        ClaimStatus::of_all(rivals.iter().map(|rival| {
+            let (Some(mine), Some(theirs)) = (figure.ends(), rival.ends()) else {
+                return ClaimStatus::Unknown;
+            };
+            let (mine, theirs) = (ends(mine.0, mine.1), ends(theirs.0, theirs.1));
+            if mine.1 < theirs.0 {
+                ClaimStatus::Holds
+            } else if theirs.1 < mine.0 || mine == theirs && mine.0 == mine.1 {
+                ClaimStatus::Fails
+            } else {
+                ClaimStatus::Unknown
+            }
+        }))
+    };
+    let statuses: Vec<Option<ClaimStatus>> =
+        figures.iter().map(|it| it.is_extreme.then(|| status(it))).collect();
+    let both = statuses.into_iter().zip(figures);
+    both.filter_map(|(status, figure)| Some((status?, figure))).collect()
+}
+
+/// Whether so many values are as claimed.
+fn shared(share: Share, [holds, fails, unknown]: [u32; 3]) -> ClaimStatus {
+    let all = holds + fails + unknown;
+    let (least, most) = match share {
+        Share::Every => (all, all),
+        Share::None => (0, 0),
+        Share::Most => (all / 2 + 1, all),
+        // So that 90 % of 10 are 9, whatever the rounding error.
+        Share::Part(part) => ((part * f64::from(all) - 1e-9).ceil() as u32, all),
+        Share::Count { of: Some(of), .. } if of != all => return ClaimStatus::Unknown,
+        Share::Count { least, most, .. } => (least, most),
+    };
+    if all == 0 {
+        ClaimStatus::Unknown
+    } else if least <= holds && holds + unknown <= most {
+        ClaimStatus::Holds
+    } else if holds + unknown < least || holds > most {
+        ClaimStatus::Fails
+    } else {
+        ClaimStatus::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(test: &str, value: f64, room: f64) -> ClaimFigure {
+        let value = match room {
+            0.0 => Estimate::without_interval(value),
+            room => Estimate { value, low: value - room, high: value + room },
+        };
+        ClaimFigure {
+            study: "s".to_owned(),
+            system: "new".to_owned(),
+            than: Some("old".to_owned()),
+            test: Some(test.to_owned()),
+            tests: 1,
+            setup: Setup { clients: 1, tables: 1, rows: 1 },
+            value: Some(value),
+            decides_alone: false,
+            is_extreme: false,
+        }
+    }
+
+    fn statement(relation: Relation, share: Share) -> Statement {
+        let (quantity, counted) = (Quantity::Rqps, Counted::Tests);
+        Statement { quantity, summary: None, relation, share, counted }
+    }
+
+    fn faster() -> Relation {
+        Relation::In(Region { low: 1.0, high: f64::INFINITY, is_open: true })
+    }
+
+    #[test]
+    fn an_interval_decides_where_it_lies_on_one_side() {
+        let region = Region { low: 0.97, high: 1.03, is_open: false };
+        for (value, room, expected) in [
+            (1.0, 0.03, ClaimStatus::Holds),
+            (1.02, 0.03, ClaimStatus::Unknown),
+            (1.10, 0.03, ClaimStatus::Fails),
+            (0.90, 0.03, ClaimStatus::Fails),
+            (1.0, 0.0, ClaimStatus::Unknown),
+        ] {
+            assert_eq!(in_region(&figure("a", value, room), region), expected, "{value} {room}");
+        }
+        let open = Region { low: 1.0, high: f64::INFINITY, is_open: true };
+        let alone = |value| ClaimFigure { decides_alone: true, ..figure("a", value, 0.0) };
+        assert_eq!(in_region(&alone(1.0), open), ClaimStatus::Fails);
+        assert_eq!(in_region(&alone(1.001), open), ClaimStatus::Holds);
+        assert_eq!(
+            in_region(&ClaimFigure { value: None, ..alone(1.0) }, open),
+            ClaimStatus::Unknown
+        );
+    }
+
+    #[test]
+    fn shares_count_tests_and_leave_open_what_is_unknown() {
+        let of = |share, rooms: [(f64, f64); 3]| {
+            let figures = ["a", "b", "c"].into_iter().zip(rooms);
+            let figures = figures.map(|(test, (value, room))| figure(test, value, room)).collect();
+            check_claim(&statement(faster(), share), figures).status
+        };
+        let two = [(1.1, 0.01), (1.2, 0.01), (0.8, 0.01)];
+        let open = [(1.1, 0.01), (1.0, 0.1), (0.8, 0.01)];
+        let count = |least, most, of| Share::Count { least, most, of };
+        for (share, known, unknown) in [
+            (Share::Every, ClaimStatus::Fails, ClaimStatus::Fails),
+            (Share::None, ClaimStatus::Fails, ClaimStatus::Fails),
+            (Share::Most, ClaimStatus::Holds, ClaimStatus::Unknown),
+            (Share::Part(0.6), ClaimStatus::Holds, ClaimStatus::Unknown),
+            (count(2, 2, Some(3)), ClaimStatus::Holds, ClaimStatus::Unknown),
+            (count(2, 2, Some(4)), ClaimStatus::Unknown, ClaimStatus::Unknown),
+            (count(0, 2, None), ClaimStatus::Holds, ClaimStatus::Holds),
+            (count(3, 9, None), ClaimStatus::Fails, ClaimStatus::Fails),
+        ] {
+            assert_eq!((of(share, two), of(share, open)), (known, unknown), "{share:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_counts_only_if_all_of_its_values_do() {
+        let all = vec![figure("a", 1.2, 0.1), figure("a", 0.8, 0.1), figure("b", 1.2, 0.1)];
+        let count = Share::Count { least: 1, most: 1, of: Some(2) };
+        let checked = check_claim(&statement(faster(), count), all.clone());
+        assert_eq!((checked.status, checked.counts), (ClaimStatus::Holds, [1, 1, 0]));
+        let mut cells = statement(faster(), count);
+        cells.counted = Counted::Cells;
+        assert_eq!(check_claim(&cells, all).counts, [2, 1, 0]);
+        assert_eq!(check_claim(&cells, Vec::new()).status, ClaimStatus::Unknown);
+    }
+
+    #[test]
+    fn the_smallest_must_lie_below_all_others() {
+        let of = |mine: (f64, f64), theirs: (f64, f64)| {
+            let mine = ClaimFigure { is_extreme: true, ..figure("a", mine.0, mine.1) };
+            let lowest = statement(Relation::Lowest("x".to_owned()), Share::Every);
+            check_claim(&lowest, vec![figure("a", theirs.0, theirs.1), mine]).status
+        };
+        assert_eq!(of((0.5, 0.1), (0.8, 0.1)), ClaimStatus::Holds);
+        assert_eq!(of((0.7, 0.1), (0.8, 0.1)), ClaimStatus::Unknown);
+        assert_eq!(of((1.2, 0.1), (0.8, 0.1)), ClaimStatus::Fails);
+    }
+}

@@ -1,0 +1,101 @@
+//! `assay claims`: published statements against studies of the ledger.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use assay_model::StudyRecord;
+use assay_plan::{Claim, ClaimPart};
+use assay_report::{CheckedClaim, CheckedPart, Format};
+use assay_verdict::{ClaimScope, ClaimSource, ClaimStatus, check_claim};
+
+use crate::advice::Advised;
+use crate::cli::Claims;
+use crate::exit::Exit;
+use crate::{paths, report};
+
+/// Advice if the file is not one with claims.
+const CLAIM_FILES: &str =
+    "name a file with claims, such as those in `claims/`; `docs/claims.md` describes them";
+
+/// Checks the statements of a file. The exit code says whether all of them hold.
+pub(crate) fn run(args: &Claims) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    if matches!(report::format(&args.output)?, Format::Html | Format::Csv) {
+        bail!(Advised::new(
+            "checked claims have no HTML and no CSV",
+            "use `--format text`, `markdown` or `json`"
+        ));
+    }
+    let text = read(&args.claim_file)?;
+    let file = assay_plan::read_claims(&args.claim_file.display().to_string(), &text)?;
+    let latest = [None];
+    let named: Vec<Option<&str>> = args.studies.iter().map(|it| Some(it.as_str())).collect();
+    let names = if named.is_empty() { &latest[..] } else { &named };
+    let mut records: Vec<StudyRecord> = Vec::new();
+    for name in names {
+        let record = report::found(&args.ledger, *name)?;
+        if !records.iter().any(|it| it.study.id == record.study.id) {
+            records.push(record);
+        }
+    }
+    let mut sources: Vec<(&StudyRecord, ClaimSource<'_>)> =
+        records.iter().map(|it| (it, ClaimSource::new(it))).collect();
+    let checked: Vec<CheckedClaim> =
+        file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
+    let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
+    report::put(&args.output, |format, options| {
+        assay_report::claims(&checked, &ids, format, options)
+    })?;
+    Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
+        ClaimStatus::Holds => Exit::Done,
+        ClaimStatus::Fails => Exit::LimitExceeded,
+        ClaimStatus::Unknown if args.allow_undecided => Exit::Done,
+        ClaimStatus::Unknown => Exit::Incomplete,
+    })
+}
+
+fn read(path: &Path) -> Result<String> {
+    if path == Path::new("-") {
+        return paths::text(std::io::stdin().lock(), "stdin", CLAIM_FILES);
+    }
+    paths::check_file(path, CLAIM_FILES)?;
+    paths::text(fs_err::File::open(path)?, &path.display().to_string(), CLAIM_FILES)
+}
+
+fn checked(claim: &Claim, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedClaim {
+    CheckedClaim {
+        text: claim.text.clone(),
+        source: claim.source.clone(),
+        reading: claim.reading.clone(),
+        parts: claim.parts.iter().map(|part| checked_part(part, sources)).collect(),
+    }
+}
+
+fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedPart {
+    let mut figures = Vec::new();
+    let mut missing: Vec<String> = Vec::new();
+    let mut is_found = false;
+    for (record, source) in sources {
+        let scope = part.pairs(&record.systems).and_then(|pairs| {
+            let extremes = part.extremes(&record.systems)?;
+            Ok(ClaimScope { pairs, cells: part.cells(record), extremes })
+        });
+        match scope {
+            Ok(scope) => {
+                is_found = true;
+                figures.extend(source.figures(&scope, &part.statement));
+            }
+            Err(words) if missing.iter().any(|it| it == words) => {}
+            Err(words) => missing.push(words.to_owned()),
+        }
+    }
+    if is_found {
+        missing.clear();
+    }
+    CheckedPart {
+        scope: part.scope(),
+        statement: part.statement.clone(),
+        checked: check_claim(&part.statement, figures),
+        missing,
+    }
+}

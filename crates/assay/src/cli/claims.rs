@@ -1,0 +1,29 @@
+//! `assay claims`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{LedgerArg, Output};
+
+/// `assay claims`.
+#[derive(Debug, Args)]
+pub(crate) struct Claims {
+    /// The file with published statements, TOML, such as those in `claims/`; `-` reads it from stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) claim_file: PathBuf,
+
+    /// The study, or several whose values count together [default: the latest]
+    #[arg(value_name = "STUDY")]
+    pub(crate) studies: Vec<String>,
+
+    /// Exit with 0 although some claims cannot be decided
+    #[arg(long)]
+    pub(crate) allow_undecided: bool,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
