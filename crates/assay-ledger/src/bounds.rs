@@ -66,6 +66,14 @@ pub(crate) fn systems(systems: &[System]) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses a name that no user may give to a study: it is made like those of assay, and is no word for another study.
+pub(crate) fn study_name(text: &str) -> Result<(), String> {
+    if text == "latest" {
+        return Err("its name stands for the latest study".to_owned());
+    }
+    name(text)
+}
+
 /// Refuses a name that is none of those that assay gives to studies. It is part of commands that reports show.
 fn name(id: &str) -> Result<(), String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -79,7 +87,8 @@ fn name(id: &str) -> Result<(), String> {
 
 impl Bounded for StudySummary {
     fn check(&self) -> Result<(), String> {
-        name(&self.id)
+        name(&self.id)?;
+        self.name.as_deref().map_or(Ok(()), study_name)
     }
 }
 

@@ -80,6 +80,9 @@ pub enum Problem {
     /// There is no such study.
     #[error("it has no study `{0}`")]
     NoSuchStudy(String),
+    /// A study cannot have this name.
+    #[error("`{0}` cannot name a study")]
+    NoName(String),
     /// The names of several studies begin with this prefix.
     #[error("several of its studies begin with `{prefix}`: {}", studies.join(", "))]
     Ambiguous {
@@ -196,6 +199,9 @@ impl Hint for Error {
                 )];
             }
             Problem::Ambiguous { .. } => "give more of its name: `assay studies` lists them",
+            Problem::NoName(_) => {
+                "a name has at most 200 ASCII letters, digits, `-`, `_` and `.`; `latest` is none"
+            }
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"

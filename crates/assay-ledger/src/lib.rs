@@ -7,6 +7,7 @@ mod columns;
 mod error;
 mod histogram;
 mod limits;
+mod manage;
 mod migrations;
 mod parts;
 mod read;

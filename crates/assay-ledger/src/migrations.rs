@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -15,6 +15,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../migrations/0007_form.sql"),
     include_str!("../migrations/0008_published.sql"),
     include_str!("../migrations/0009_terms.sql"),
+    include_str!("../migrations/0010_names.sql"),
 ];
 
 /// The newest schema version.

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use crate::bounds;
 use crate::columns::{make_room, visit_counters};
+use crate::manage::names;
 use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
 use crate::tests::Tests;
@@ -41,12 +42,7 @@ impl Ledger {
     /// # Errors
     /// There is no such study, there are several, or the file is damaged.
     pub fn find(&self, name: &str) -> Result<String, Error> {
-        self.reading(|connection| {
-            let of_row = |row: &rusqlite::Row<'_>| Fields::new("study", "id", row).get("id");
-            let ids =
-                rows(connection, "SELECT id FROM study ORDER BY started_ms, rowid", [], of_row)?;
-            find(ids, name)
-        })
+        self.reading(|connection| find(names(connection)?, name))
     }
 
     /// A study as of one moment, in the order in which it was written, without series, attachments and settings.
@@ -61,32 +57,41 @@ impl Ledger {
 /// The largest number of names in an error about an ambiguous name.
 const TOLD: usize = 5;
 
-fn find(ids: Vec<String>, name: &str) -> Result<String, Problem> {
-    let mut fitting: Vec<String> =
-        ids.into_iter().filter(|id| !name.is_empty() && id.starts_with(name)).collect();
-    if let Some(exact) = fitting.iter().position(|id| id == name) {
-        return Ok(fitting.swap_remove(exact));
+/// An id or a name in full counts before all that begin with the text.
+fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Problem> {
+    let is_exact = |(id, name): &&(String, Option<String>)| {
+        id == text || name.as_ref().is_some_and(|it| it == text)
+    };
+    if let Some((id, _)) = studies.iter().find(is_exact) {
+        return Ok(id.clone());
     }
+    let fits = |(id, name): &(String, Option<String>)| {
+        let begins = |it: &String| !text.is_empty() && it.starts_with(text);
+        begins(id) || name.as_ref().is_some_and(begins)
+    };
+    let fitting = studies.into_iter().filter(fits).map(|(id, _)| id);
+    let mut fitting: Vec<String> = fitting.collect();
     match fitting.len() {
-        0 => Err(Problem::NoSuchStudy(name.to_owned())),
+        0 => Err(Problem::NoSuchStudy(text.to_owned())),
         1 => Ok(fitting.swap_remove(0)),
         _ => {
             fitting.truncate(TOLD);
-            Err(Problem::Ambiguous { prefix: name.to_owned(), studies: fitting })
+            Err(Problem::Ambiguous { prefix: text.to_owned(), studies: fitting })
         }
     }
 }
 
 fn studies(connection: &Connection) -> Result<Vec<StudySummary>, Problem> {
     let snapshot = connection.unchecked_transaction()?;
-    let sql = "SELECT id, started_ms, preset, test_set, finished,
+    let sql = "SELECT id, started_ms, preset, test_set, finished, name.name AS name,
             (SELECT count(*) FROM cell WHERE cell.study = study.id) AS cells,
             (SELECT count(*) FROM slice WHERE slice.study = study.id) AS slices
-         FROM study ORDER BY started_ms, rowid";
+         FROM study LEFT JOIN name ON name.study = study.id ORDER BY started_ms, study.rowid";
     rows(&snapshot, sql, [], |row| {
         let fields = Fields::new("study", "id", row);
         let id: String = fields.get("id")?;
         fields.checked(StudySummary {
+            name: fields.get("name")?,
             started_ms: fields.get("started_ms")?,
             preset: fields.word("preset")?,
             set: fields.word("test_set")?,
@@ -420,10 +425,14 @@ mod tests {
     #[test]
     fn a_study_is_found_by_a_unique_prefix() {
         let found = |name: &str| {
-            let ids = ["20261121-1", "20261121-12", "20261122-1"].map(str::to_owned).to_vec();
-            find(ids, name).map_err(|problem| problem.to_string())
+            let ids =
+                [("20261121-1", None), ("20261121-12", Some("nightly")), ("20261122-1", None)];
+            let ids = ids.map(|(id, name)| (id.to_owned(), name.map(str::to_owned)));
+            find(ids.to_vec(), name).map_err(|problem| problem.to_string())
         };
         assert_eq!(found("20261121-1").as_deref(), Ok("20261121-1"));
+        assert_eq!(found("nightly").as_deref(), Ok("20261121-12"));
+        assert_eq!(found("night").as_deref(), Ok("20261121-12"));
         assert_eq!(found("20261122").as_deref(), Ok("20261122-1"));
         assert!(found("2026112").is_err_and(|told| told.contains("20261121-12, 20261122-1")));
         assert!(found("").is_err() && found("x").is_err());

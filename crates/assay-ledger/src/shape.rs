@@ -5,7 +5,7 @@
 use rusqlite::Connection;
 
 use crate::Problem;
-use crate::migrations::run_scripts;
+use crate::migrations::{KNOWN_VERSION, run_scripts};
 
 /// A query for a line about every column and every unique index of a table. It has no rows for anything but a table.
 const LINES: &str = r#"
@@ -37,6 +37,19 @@ pub(crate) fn check(connection: &Connection, version: u32) -> Result<(), Problem
         }
     }
     Ok(())
+}
+
+/// Our own tables with the names of their columns that are stored.
+pub(crate) fn columns() -> Result<Vec<(String, Vec<String>)>, Problem> {
+    let ours = Connection::open_in_memory()?;
+    run_scripts(&ours, 0, KNOWN_VERSION)?;
+    let of_table = |table: String| {
+        let mut statement = ours.prepare("SELECT name FROM pragma_table_info(?)")?;
+        let names = statement.query_map([&table], |row| row.get(0))?;
+        let names = names.collect::<rusqlite::Result<_>>()?;
+        Ok((table, names))
+    };
+    tables(&ours)?.into_iter().map(of_table).collect()
 }
 
 fn tables(connection: &Connection) -> Result<Vec<String>, Problem> {

@@ -13,7 +13,7 @@ use crate::bounds;
 use crate::columns::visit_counters;
 use crate::limits::COUNT_MAX;
 use crate::values::{index, integer, json, storable, word};
-use crate::{Error, Ledger, Problem, runs, tests};
+use crate::{Error, Ledger, Problem, manage, runs, tests};
 
 impl Ledger {
     /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
@@ -474,12 +474,6 @@ fn update_cell(
     }
 }
 
-/// The tables with rows of a study. Tables to which others refer come last.
-const OF_A_STUDY: [&str; 11] = [
-    "setting", "content", "block", "audit", "event", "instance", "host", "run", "cell", "test",
-    "system",
-];
-
 fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
     // In an immediate transaction, no other process can add a slice after the check.
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -487,12 +481,11 @@ fn withdraw(connection: &Connection, study: &str) -> Result<bool, Problem> {
     if transaction.query_row(is_measured, [study], |row| row.get(0))? {
         return Ok(false);
     }
-    for table in OF_A_STUDY {
-        transaction.execute(&format!("DELETE FROM {table} WHERE study = ?"), [study])?;
-    }
-    let removed = transaction.execute("DELETE FROM study WHERE id = ?", [study])?;
+    let exists = "SELECT EXISTS (SELECT * FROM study WHERE id = ?)";
+    let removed = transaction.query_row(exists, [study], |row| row.get(0))?;
+    manage::delete(&transaction, study)?;
     transaction.commit()?;
-    Ok(removed == 1)
+    Ok(removed)
 }
 
 pub(crate) fn finish(

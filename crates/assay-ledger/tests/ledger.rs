@@ -158,6 +158,46 @@ fn an_unmeasured_study_is_removed_with_all_its_rows() {
 }
 
 #[test]
+fn studies_are_named_and_removed_as_a_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut ledger, record, path) = common::sample_ledger(directory.path());
+    let other = StudyRecord {
+        study: assay_model::Study { id: "other".to_owned(), ..record.study.clone() },
+        ..record.clone()
+    };
+    common::write(&mut ledger, &other);
+    ledger.set_name("other", "nightly").unwrap();
+    assert_eq!(ledger.find("night").unwrap(), "other");
+    assert_eq!(ledger.studies().unwrap()[1].name.as_deref(), Some("nightly"));
+    assert!(ledger.size("other").unwrap() > ledger.size("none").unwrap());
+    for (study, name) in [
+        ("sample", "nightly"),
+        ("sample", "other"),
+        ("none", "x"),
+        ("other", "latest"),
+        ("other", "a b"),
+    ] {
+        ledger.set_name(study, name).unwrap_err();
+    }
+    ledger.set_name("other", "weekly").unwrap();
+    assert!(ledger.find("nightly").is_err());
+    let both = ["other".to_owned(), "none".to_owned()];
+    assert!(matches!(ledger.remove(&both).unwrap_err().problem, Problem::NoSuchStudy(_)));
+    assert_eq!(ledger.read("other").unwrap().slices, other.slices);
+    ledger.remove(&both[..1]).unwrap();
+    assert_eq!(ledger.size("other").unwrap(), 0);
+    assert_eq!(ledger.read("sample").unwrap().slices, record.slices);
+    ledger.remove(&["sample".to_owned()]).unwrap();
+    drop(ledger);
+    let file = Connection::open(path).unwrap();
+    for table in ["slice", "series", "attachment", "cell", "name", "study"] {
+        let left: u32 =
+            file.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 0, "{table}");
+    }
+}
+
+#[test]
 fn settings_are_kept_by_system_and_a_later_audit_replaces_them() {
     let directory = tempfile::tempdir().unwrap();
     let (mut ledger, record, _) = common::sample_ledger(directory.path());

@@ -422,8 +422,10 @@ impl StudyRecord {
 /// A study in one line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudySummary {
-    /// Its name.
+    /// Its id.
     pub id: String,
+    /// The name that the user gave it.
+    pub name: Option<String>,
     /// When it began, milliseconds since the Unix epoch.
     pub started_ms: i64,
     /// Level of effort.

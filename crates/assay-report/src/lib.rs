@@ -15,6 +15,7 @@ mod lines;
 mod markdown;
 mod number;
 mod studies;
+mod study;
 mod tests_list;
 mod text;
 mod view;
@@ -27,6 +28,7 @@ pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
 pub use junit::junit;
 pub use studies::studies;
+pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
 
 use assay_model::{StudyRecord, printable_lines};

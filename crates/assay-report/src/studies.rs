@@ -35,10 +35,11 @@ struct StudyRow<'a> {
     elapsed_s: f64,
     finished: bool,
     running: bool,
+    name: Option<&'a str>,
 }
 
 /// The columns of CSV, in order; new ones come last.
-const FIELDS: [csv::Column; 10] = [
+const FIELDS: [csv::Column; 11] = [
     ("id", "/id"),
     ("started", "/started"),
     ("preset", "/preset"),
@@ -49,6 +50,7 @@ const FIELDS: [csv::Column; 10] = [
     ("elapsed_s", "/elapsed_s"),
     ("finished", "/finished"),
     ("running", "/running"),
+    ("name", "/name"),
 ];
 
 /// A study, and whether it is being measured now.
@@ -67,6 +69,12 @@ impl<'a> Listed<'a> {
         }
     }
 
+    /// Its id, and its name if it has one.
+    fn shown(self) -> String {
+        let id = &self.study.id;
+        self.study.name.as_ref().map_or_else(|| id.clone(), |name| format!("{id} ({name})"))
+    }
+
     fn row(self) -> StudyRow<'a> {
         let Self { study, running } = self;
         StudyRow {
@@ -80,6 +88,7 @@ impl<'a> Listed<'a> {
             elapsed_s: rounded(study.elapsed_s),
             finished: study.finished,
             running,
+            name: study.name.as_deref(),
         }
     }
 }
@@ -131,7 +140,7 @@ const COLUMNS: [(&str, bool); 8] = [
 fn row(listed: Listed) -> Vec<String> {
     let study = listed.study;
     vec![
-        printable(&study.id).into_owned(),
+        printable(&listed.shown()).into_owned(),
         minute(study.started_ms).unwrap_or_default(),
         study.preset.word().to_owned(),
         thousands(study.cells as f64),

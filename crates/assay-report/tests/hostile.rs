@@ -123,6 +123,7 @@ fn no_field_of_csv_is_a_formula() {
 fn the_list_of_studies_is_harmless_too() {
     let study = assay_model::StudySummary {
         id: EVIL.into(),
+        name: Some(EVIL.into()),
         started_ms: 1_795_000_000_000,
         preset: assay_model::Preset::Quick,
         set: assay_model::TestSet::Set32,

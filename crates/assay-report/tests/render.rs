@@ -370,8 +370,9 @@ fn server_messages_cannot_control_the_terminal() {
 
 #[test]
 fn studies_are_listed_newest_first_in_every_format() {
-    let study = |id: &str, finished| assay_model::StudySummary {
+    let study = |id: &str, finished: bool| assay_model::StudySummary {
         id: id.into(),
+        name: finished.then(|| "release".to_owned()),
         started_ms: 1_795_000_000_000,
         preset: assay_model::Preset::Quick,
         set: assay_model::TestSet::Set32,

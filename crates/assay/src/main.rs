@@ -25,6 +25,7 @@ mod paths;
 mod progress;
 mod report;
 mod server;
+mod studies;
 mod study;
 mod study_id;
 mod systems;
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Import(command) => import::run(command),
         Command::Claims(args) => claims::run(args),
-        Command::Studies(args) => report::studies(args),
+        Command::Studies(args) => studies::run(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),

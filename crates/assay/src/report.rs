@@ -1,4 +1,4 @@
-//! `assay report`, `studies` and `tests`, and how every command writes its result: stdout has only the result.
+//! `assay report` and `tests`, and how every command writes its result: stdout has only the result.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +14,7 @@ use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 
 use serde::Serialize;
 
-use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Studies, Tests};
+use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Tests};
 use crate::exit::Exit;
 use crate::{paths, study, study_id, workload};
 
@@ -66,21 +66,6 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
         }
     }
     Ok(record)
-}
-
-/// Lists the studies of the ledger.
-pub(crate) fn studies(args: &Studies) -> Result<Exit> {
-    check(&args.output, None, &args.ledger)?;
-    let file = paths::ledger_file(args.ledger.file.as_deref())?;
-    // If there is no ledger yet, there are no studies, unless the user named the ledger.
-    let is_new = args.ledger.file.is_none() && !file.exists();
-    let ledger = if is_new { None } else { Some(Ledger::open_read_only(&file)?) };
-    let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
-    let running = ledger.map(|it| study::measured(&it, &studies)).unwrap_or_default();
-    put(&args.output, |format, options| {
-        assay_report::studies(&studies, &running, format, options)
-    })?;
-    Ok(Exit::Done)
 }
 
 /// Lists the tests of a set.

@@ -1,4 +1,4 @@
-//! Finds the study of a ledger that the user means: by its name, a unique prefix of it, or `latest`.
+//! Finds the study of a ledger that the user means: by its id or its name, a unique prefix of either, or `latest`.
 
 use anyhow::Result;
 use assay_ledger::Ledger;
@@ -36,6 +36,7 @@ mod tests {
     fn study(id: &str, slices: u64, finished: bool) -> StudySummary {
         StudySummary {
             id: id.to_owned(),
+            name: None,
             started_ms: 0,
             preset: Preset::Quick,
             set: TestSet::Set32,

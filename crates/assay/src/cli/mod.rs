@@ -8,6 +8,7 @@ mod insert_bench;
 mod number;
 mod oltp;
 mod output;
+mod studies;
 mod sysbench;
 mod tools;
 
@@ -29,6 +30,7 @@ pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};
 pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
+pub(crate) use studies::{NameStudy, RemoveStudies, ShowStudy, Studies, StudiesCommand};
 pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
     Audit, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet, ServerStart,
@@ -67,7 +69,7 @@ pub(crate) enum Command {
     Import(ImportCommand),
     /// Check published statements against studies
     Claims(Claims),
-    /// List the studies in the ledger
+    /// List, show, name and remove the studies in the ledger
     Studies(Studies),
     /// List the tests that `--tests` can name
     Tests(Tests),
@@ -335,16 +337,6 @@ pub(crate) struct Measuring {
     /// Print no progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-/// `assay studies`.
-#[derive(Debug, Args)]
-pub(crate) struct Studies {
-    #[command(flatten)]
-    pub(crate) output: Output,
-
-    #[command(flatten)]
-    pub(crate) ledger: LedgerArg,
 }
 
 /// `assay report`.

@@ -1,0 +1,153 @@
+//! Removes and names studies, and says how large they are.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::rows::{Fields, rows};
+use crate::{Error, Ledger, Problem, bounds, shape};
+
+/// The largest file that is rewritten so that it shrinks, pages. It takes about a second.
+const VACUUM_PAGES: i64 = 1 << 16;
+
+impl Ledger {
+    /// Removes studies with everything that belongs to them: all of them, or none if there is an error. The file
+    /// shrinks unless it is very large.
+    ///
+    /// # Errors
+    /// One of them is not in the ledger, or the removal cannot be written to the disk.
+    pub fn remove(&mut self, studies: &[String]) -> Result<(), Error> {
+        self.named(remove(&self.connection, studies))
+    }
+
+    /// Gives a study a name, in place of the one that it may have.
+    ///
+    /// # Errors
+    /// The study is not in the ledger, another study has this name or id, or it cannot be a name.
+    pub fn set_name(&mut self, study: &str, name: &str) -> Result<(), Error> {
+        self.named(set_name(&self.connection, study, name))
+    }
+
+    /// The bytes that the values of a study take.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn size(&self, study: &str) -> Result<u64, Error> {
+        self.reading(|connection| size(connection, study))
+    }
+}
+
+/// The columns of our own tables that say which study a row belongs to.
+struct Owned {
+    table: String,
+    /// `study`, or `slice` for what belongs to a slice.
+    column: &'static str,
+}
+
+impl Owned {
+    /// A condition for the rows of the study that is bound.
+    fn of_study(&self) -> &'static str {
+        match self.column {
+            "slice" => "slice IN (SELECT id FROM slice WHERE study = ?1)",
+            "id" => "id = ?1",
+            _ => "study = ?1",
+        }
+    }
+}
+
+/// The tables with rows of studies: those that refer to slices first, then those that refer to studies, then theirs.
+fn owned() -> Result<Vec<Owned>, Problem> {
+    let mut owned = Vec::new();
+    for (table, columns) in shape::columns()? {
+        let has = |name: &str| columns.iter().any(|column| column == name);
+        let column = match table.as_str() {
+            "study" => "id",
+            _ if has("study") => "study",
+            _ if has("slice") => "slice",
+            _ => continue,
+        };
+        owned.push(Owned { table, column });
+    }
+    owned.sort_by_key(|it| ["slice", "study", "id"].iter().position(|column| *column == it.column));
+    Ok(owned)
+}
+
+/// Deletes all rows of a study. References are checked when the transaction ends.
+pub(crate) fn delete(transaction: &Transaction<'_>, study: &str) -> Result<(), Problem> {
+    transaction.pragma_update(None, "defer_foreign_keys", true)?;
+    for it in owned()? {
+        let sql = format!("DELETE FROM {} WHERE {}", it.table, it.of_study());
+        transaction.execute(&sql, [study])?;
+    }
+    Ok(())
+}
+
+fn exists(connection: &Connection, study: &str) -> Result<bool, Problem> {
+    let sql = "SELECT EXISTS (SELECT * FROM study WHERE id = ?)";
+    Ok(connection.query_row(sql, [study], |row| row.get(0))?)
+}
+
+fn remove(connection: &Connection, studies: &[String]) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    for study in studies {
+        if !exists(&transaction, study)? {
+            return Err(Problem::NoSuchStudy(study.clone()));
+        }
+        delete(&transaction, study)?;
+    }
+    transaction.commit()?;
+    // The studies are gone. If the file cannot shrink now, its free pages are used again later.
+    let pages = connection.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0));
+    if pages.is_ok_and(|pages| pages <= VACUUM_PAGES) {
+        let _ = connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+    Ok(())
+}
+
+fn set_name(connection: &Connection, study: &str, name: &str) -> Result<(), Problem> {
+    bounds::study_name(name).map_err(|_| Problem::NoName(name.to_owned()))?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    if !exists(&transaction, study)? {
+        return Err(Problem::NoSuchStudy(study.to_owned()));
+    }
+    let taken = "SELECT EXISTS (SELECT * FROM study WHERE id = ?1)
+        OR EXISTS (SELECT * FROM name WHERE name = ?1 AND study <> ?2)";
+    if transaction.query_row(taken, [name, study], |row| row.get(0))? {
+        return Err(Problem::Twice(format!("a study `{name}`")));
+    }
+    let sql = "INSERT INTO name (study, name) VALUES (?, ?)
+        ON CONFLICT (study) DO UPDATE SET name = excluded.name";
+    transaction.execute(sql, [study, name])?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The ids of all studies with their names, the oldest first.
+pub(crate) fn names(connection: &Connection) -> Result<Vec<(String, Option<String>)>, Problem> {
+    let sql = "SELECT study.id, name.name FROM study LEFT JOIN name ON name.study = study.id
+        ORDER BY started_ms, study.rowid";
+    rows(connection, sql, [], |row| {
+        let fields = Fields::new("study", "id", row);
+        Ok((fields.get("id")?, fields.get("name")?))
+    })
+}
+
+fn size(connection: &Connection, study: &str) -> Result<u64, Problem> {
+    let columns = shape::columns()?;
+    let mut bytes = 0_u64;
+    for it in owned()? {
+        let of_table = columns.iter().find(|(table, _)| *table == it.table);
+        let lengths: Vec<String> = of_table
+            .into_iter()
+            .flat_map(|(_, columns)| columns)
+            .map(|column| format!("ifnull(octet_length(\"{column}\"), 1)"))
+            .collect();
+        let sql = format!(
+            "SELECT ifnull(sum({}), 0) FROM {} WHERE {}",
+            lengths.join(" + "),
+            it.table,
+            it.of_study()
+        );
+        let sum: i64 = connection.query_row(&sql, [study], |row| row.get(0))?;
+        bytes = bytes.saturating_add(u64::try_from(sum).unwrap_or_default());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,226 @@
+//! What a study is: `assay studies show`.
+
+use std::collections::BTreeSet;
+
+use assay_model::{Host, StudyRecord, counted, printable};
+use assay_verdict::{Judgement, SystemSummary};
+use serde::Serialize;
+
+use crate::data::json;
+use crate::data::row::Number;
+use crate::format::TextOptions;
+use crate::number::duration;
+use crate::text::paint;
+use crate::text::wrap::wrap;
+use crate::words::{is_reported, minute, rfc3339, source};
+
+/// Raised when the shape below changes incompatibly.
+const SCHEMA: u32 = 1;
+
+/// A study of a ledger.
+#[derive(Debug, Clone)]
+pub struct ShownStudy<'a> {
+    /// The study.
+    pub record: &'a StudyRecord,
+    /// Its verdicts.
+    pub judgement: &'a Judgement,
+    /// The name that the user gave it.
+    pub name: Option<String>,
+    /// Bytes that it takes in the ledger.
+    pub bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    id: &'a str,
+    name: Option<&'a str>,
+    started: Option<String>,
+    state: &'static str,
+    elapsed_s: Number,
+    preset: &'static str,
+    experiment: &'static str,
+    workload_version: u32,
+    assay_version: &'a str,
+    tests: Vec<&'a str>,
+    setups: &'a [assay_model::Setup],
+    systems: Vec<SystemRow<'a>>,
+    machines: Vec<&'a Host>,
+    blocks: usize,
+    slices: usize,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct SystemRow<'a> {
+    name: &'a str,
+    version: &'a str,
+    source: String,
+    is_base: bool,
+    is_twin: bool,
+    /// Counts of its cells by verdict; null for the base and for published results.
+    verdicts: Option<Verdicts>,
+}
+
+#[derive(Serialize)]
+struct Verdicts {
+    faster: u32,
+    slower: u32,
+    same: u32,
+    uneven: u32,
+    undecided: u32,
+    failed: u32,
+}
+
+impl ShownStudy<'_> {
+    fn state(&self) -> &'static str {
+        match self.record {
+            StudyRecord { running: true, .. } => "running",
+            StudyRecord { finished: true, .. } => "finished",
+            _ => "unfinished",
+        }
+    }
+
+    fn tests(&self) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        let names = self.record.study.cells.iter().map(|cell| cell.id.test.name());
+        names.filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// The machines of its runs, without repeats.
+    fn machines(&self) -> Vec<&Host> {
+        let mut hosts: Vec<&Host> = Vec::new();
+        for run in &self.record.runs {
+            if !hosts.iter().any(|host| description(host) == description(&run.host)) {
+                hosts.push(&run.host);
+            }
+        }
+        hosts
+    }
+
+    /// Verdicts on a system. A published result has none.
+    fn summary(&self, system: usize) -> Option<&SystemSummary> {
+        if is_reported(self.record) {
+            return None;
+        }
+        self.judgement.systems.iter().find(|it| it.system == system)
+    }
+}
+
+/// The study as scripts get it.
+#[must_use]
+pub fn study_json(shown: &ShownStudy<'_>) -> String {
+    let ShownStudy { record, name, bytes, .. } = shown;
+    let study = &record.study;
+    let systems = record.systems.iter().enumerate().map(|(index, system)| SystemRow {
+        name: &system.name,
+        version: system.artifact.version(),
+        source: source(system),
+        is_base: system.is_base,
+        is_twin: system.is_twin,
+        verdicts: shown.summary(index).map(|it| Verdicts {
+            faster: it.faster,
+            slower: it.slower,
+            same: it.same,
+            uneven: it.uneven,
+            undecided: it.undecided,
+            failed: it.failed,
+        }),
+    });
+    json::text(&Document {
+        schema: SCHEMA,
+        id: &study.id,
+        name: name.as_deref(),
+        started: rfc3339(study.started_ms),
+        state: shown.state(),
+        elapsed_s: record.elapsed_s().into(),
+        preset: study.preset.word(),
+        experiment: study.experiment.word(),
+        workload_version: study.workload_version,
+        assay_version: &study.assay_version,
+        tests: shown.tests(),
+        setups: &study.setups,
+        systems: systems.collect(),
+        machines: shown.machines(),
+        blocks: record.blocks.len(),
+        slices: record.slices.len(),
+        bytes: *bytes,
+    })
+}
+
+/// The study in words.
+#[must_use]
+pub fn study_text(shown: &ShownStudy<'_>, options: &TextOptions) -> String {
+    let ShownStudy { record, name, bytes, .. } = shown;
+    let study = &record.study;
+    let name = name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+    let started = minute(study.started_ms).unwrap_or_default();
+    let mut lines = vec![
+        format!("study {}{name}", study.id),
+        format!(
+            "  started: {started} UTC, {}, took {}",
+            shown.state(),
+            duration(record.elapsed_s())
+        ),
+        format!(
+            "  preset: {}, {}, assay {}",
+            study.preset.word(),
+            study.experiment.word(),
+            study.assay_version
+        ),
+    ];
+    let tests = shown.tests();
+    let few = if tests.len() <= 6 { format!(": {}", tests.join(", ")) } else { String::new() };
+    lines.push(format!("  tests: {}{few}", tests.len()));
+    lines.extend(study.setups.iter().map(|setup| format!("  clients × tables × rows: {setup}")));
+    for (index, system) in record.systems.iter().enumerate() {
+        let role = if system.is_base { " (base)" } else { "" };
+        let verdicts = shown.summary(index).map_or_else(String::new, verdicts);
+        let version = system.artifact.version();
+        lines.push(format!(
+            "  system: {}{role}, {version}, {}{verdicts}",
+            system.name,
+            source(system)
+        ));
+    }
+    lines.extend(
+        shown.machines().into_iter().map(|host| format!("  measured on: {}", description(host))),
+    );
+    let (blocks, slices) = (record.blocks.len() as u64, record.slices.len() as u64);
+    let size = *bytes as f64 / 1024.0;
+    let (blocks, slices) = (counted(blocks, "block"), counted(slices, "slice"));
+    lines.push(format!(
+        "  in the ledger: {blocks}, {slices}, {} KiB",
+        crate::number::thousands(size)
+    ));
+    let mut lines: Vec<String> =
+        lines.iter().flat_map(|line| wrap(&printable(line), options.width)).collect();
+    if options.color {
+        paint::paint(&mut lines);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// `, 3 faster, 2 slower`.
+fn verdicts(summary: &SystemSummary) -> String {
+    let counts = [
+        (summary.faster, "faster"),
+        (summary.slower, "slower"),
+        (summary.same, "same"),
+        (summary.uneven, "uneven"),
+        (summary.undecided, "undecided"),
+        (summary.failed, "failed"),
+    ];
+    let named = counts.iter().filter(|(count, _)| *count > 0);
+    named.map(|(count, word)| format!(", {count} {word}")).collect()
+}
+
+/// `AMD EPYC, 2 CPUs, 8 GiB, Debian GNU/Linux 13, Linux 6.12`.
+fn description(host: &Host) -> String {
+    if host.cpus == 0 {
+        return "unknown".to_owned();
+    }
+    let gib = host.memory_kb as f64 / f64::from(1 << 20);
+    let Host { cpu, os, kernel, .. } = host;
+    format!("{cpu}, {}, {gib:.0} GiB, {os}, kernel {kernel}", counted(host.cpus, "CPU"))
+}

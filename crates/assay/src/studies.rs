@@ -1,0 +1,104 @@
+//! `assay studies`: lists, shows, names and removes the studies of a ledger.
+
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::Ledger;
+use assay_model::counted;
+
+use crate::advice::Advised;
+use crate::cli::{
+    LedgerArg, NameStudy, RemoveStudies, ShapeWord, ShowStudy, Studies, StudiesCommand,
+};
+use crate::exit::Exit;
+use crate::{paths, report, study, study_id};
+
+/// Lists the studies of the ledger, or does what the user asks for instead.
+pub(crate) fn run(args: &Studies) -> Result<Exit> {
+    match &args.command {
+        None => list(args),
+        Some(StudiesCommand::Show(args)) => show(args),
+        Some(StudiesCommand::Name(args)) => name(args),
+        Some(StudiesCommand::Rm(args)) => remove(args),
+    }
+}
+
+fn list(args: &Studies) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    let file = paths::ledger_file(args.ledger.file.as_deref())?;
+    // If there is no ledger yet, there are no studies, unless the user named the ledger.
+    let is_new = args.ledger.file.is_none() && !file.exists();
+    let ledger = if is_new { None } else { Some(Ledger::open_read_only(&file)?) };
+    let studies = ledger.as_ref().map(Ledger::studies).transpose()?.unwrap_or_default();
+    let running = ledger.map(|it| study::measured(&it, &studies)).unwrap_or_default();
+    report::put(&args.output, |format, options| {
+        assay_report::studies(&studies, &running, format, options)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn show(args: &ShowStudy) -> Result<Exit> {
+    let mut record = report::found(&args.ledger, args.study.as_deref())?;
+    record.running = !record.finished && study::is_measured(&record);
+    let ledger = Ledger::open_read_only(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let summary = ledger.studies()?.into_iter().find(|it| it.id == record.study.id);
+    let name = summary.and_then(|it| it.name);
+    let bytes = ledger.size(&record.study.id)?;
+    let judgement = assay_verdict::judge(&record);
+    let shown = assay_report::ShownStudy { record: &record, judgement: &judgement, name, bytes };
+    report::write_stdout(&match args.shape.format {
+        ShapeWord::Text => assay_report::study_text(&shown, &report::options(true)),
+        ShapeWord::Json => assay_report::study_json(&shown),
+    })?;
+    Ok(Exit::Done)
+}
+
+fn name(args: &NameStudy) -> Result<Exit> {
+    let mut ledger = existing(&args.ledger)?;
+    let id = id(&ledger, &args.study)?;
+    ledger.set_name(&id, &args.name)?;
+    report::write_stdout(&format!("{id}: {}\n", args.name))?;
+    Ok(Exit::Done)
+}
+
+fn remove(args: &RemoveStudies) -> Result<Exit> {
+    let mut ledger = existing(&args.ledger)?;
+    let mut ids: Vec<String> = Vec::new();
+    for name in &args.studies {
+        let id = id(&ledger, name)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    for id in &ids {
+        let record = ledger.read(id).with_context(|| format!("cannot read study `{id}`"))?;
+        if study::is_measured(&record) {
+            bail!(Advised::new(
+                format!("study `{id}` is being measured"),
+                "end its assay with Ctrl-C, then remove the study"
+            ));
+        }
+    }
+    let studies = ledger.studies()?;
+    ledger.remove(&ids)?;
+    let line = |id: &String| {
+        let summary = studies.iter().find(|it| it.id == *id)?;
+        let name = summary.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+        let (systems, slices) = (summary.systems.join(" vs "), counted(summary.slices, "slice"));
+        Some(format!("removed {id}{name}: {systems}, {slices}\n"))
+    };
+    let lines: String = ids.iter().filter_map(line).collect();
+    report::write_stdout(&assay_model::printable_lines(&lines))?;
+    Ok(Exit::Done)
+}
+
+/// The ledger for writing. Unlike a study, a command about studies does not create one.
+fn existing(ledger: &LedgerArg) -> Result<Ledger> {
+    let file = paths::ledger_file(ledger.file.as_deref())?;
+    drop(Ledger::open_read_only(&file)?);
+    Ok(Ledger::open(&file)?)
+}
+
+/// The id of a study that exists.
+fn id(ledger: &Ledger, name: &str) -> Result<String> {
+    let found = study_id::find(ledger, Some(name), |_| true)?;
+    found.ok_or_else(|| Advised::new("there is no study yet", "`assay compare` creates one").into())
+}
