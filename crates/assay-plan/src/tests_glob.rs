@@ -47,6 +47,22 @@ pub fn select_of(tests: Vec<Test>, globs: &[String]) -> Result<Vec<Test>, Error>
     Ok(tests.into_iter().filter(is_matched).collect())
 }
 
+/// Says which names match a pattern.
+///
+/// # Errors
+/// [`Error::Glob`] for a pattern that cannot be read.
+pub fn name_matcher(text: &str) -> Result<impl Fn(&str) -> bool, Error> {
+    let fail = |why| Error::Glob { glob: text.to_owned(), why };
+    let length = text.chars().count();
+    if length > LENGTH_MAX {
+        return Err(fail(format!(
+            "it has {length} characters, more than the limit of {LENGTH_MAX}"
+        )));
+    }
+    let pattern = glob::regex(text).map_err(fail)?;
+    Ok(move |name: &str| pattern.is_match(name))
+}
+
 /// The matcher of a pattern, which matches one of `tests` at least.
 pub(crate) fn matcher_in(tests: &[Test], text: &str) -> Result<Regex, Error> {
     let matcher = matcher(text, tests).map_err(|why| Error::Glob { glob: text.to_owned(), why })?;

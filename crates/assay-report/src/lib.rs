@@ -18,6 +18,7 @@ mod studies;
 mod study;
 mod tests_list;
 mod text;
+mod trend;
 mod view;
 mod words;
 
@@ -30,6 +31,7 @@ pub use junit::junit;
 pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
 pub use tests_list::{ListedFrom, ListedTest, tests_json, tests_text};
+pub use trend::{Trend, trend};
 
 use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::Judgement;

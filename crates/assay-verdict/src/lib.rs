@@ -22,6 +22,7 @@ mod special;
 mod step;
 mod steps;
 mod student;
+mod trend;
 mod uneven;
 mod why;
 
@@ -44,6 +45,7 @@ pub use samples::{Samples, Standing};
 pub use sequential::{ALPHA, KEPT_BACK, benjamini_hochberg, look_level};
 pub use step::StepSummary;
 pub use steps::{LineSummary, MainStep, Step};
+pub use trend::{Shift, TrendLine, TrendPoint, TrendTerms, trend};
 
 /// The results of a study.
 #[derive(Debug, Clone, PartialEq)]

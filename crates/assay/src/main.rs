@@ -29,6 +29,7 @@ mod studies;
 mod study;
 mod study_id;
 mod systems;
+mod trend;
 mod workload;
 
 use std::io::Write as _;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Command::Import(command) => import::run(command),
         Command::Claims(args) => claims::run(args),
         Command::Studies(args) => studies::run(args),
+        Command::Trend(args) => trend::run(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),

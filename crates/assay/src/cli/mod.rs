@@ -11,6 +11,7 @@ mod output;
 mod studies;
 mod sysbench;
 mod tools;
+mod trend;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub(crate) use tools::{
     Audit, CacheClean, CacheCommand, Doctor, Getting, Load, ServerCommand, ServerGet, ServerStart,
     ServerStop, Tests,
 };
+pub(crate) use trend::Trend;
 
 /// Find where a database got slower, and why.
 #[derive(Debug, Parser)]
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Import(ImportCommand),
     /// Check published statements against studies
     Claims(Claims),
+    /// Show one test over the versions and the time of all studies
+    Trend(Trend),
     /// List, show, name and remove the studies in the ledger
     Studies(Studies),
     /// List the tests that `--tests` can name

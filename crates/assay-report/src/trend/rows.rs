@@ -1,0 +1,89 @@
+//! The JSON of a trend.
+
+use assay_model::Setup;
+use assay_verdict::{Shift, TrendLine, TrendPoint};
+use serde::Serialize;
+
+use super::words::Trend;
+use crate::data::row::{Interval, Number};
+use crate::words::rfc3339;
+
+/// Raised when the shape below changes incompatibly.
+const SCHEMA: u32 = 1;
+
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: u32,
+    test: &'a str,
+    studies: usize,
+    lines: Vec<LineRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineRow<'a> {
+    family: &'a str,
+    base: &'a str,
+    machine: &'a str,
+    work: &'a str,
+    #[serde(flatten)]
+    setup: Setup,
+    points: Vec<PointRow<'a>>,
+    /// Null if nothing can be said, because a value has no interval.
+    changes: Option<Vec<ChangeRow>>,
+}
+
+#[derive(Serialize)]
+struct PointRow<'a> {
+    study: &'a str,
+    started: Option<String>,
+    system: &'a str,
+    version: &'a str,
+    rqps: Interval,
+    qps: Option<Interval>,
+}
+
+#[derive(Serialize)]
+struct ChangeRow {
+    /// Number of the first value after the change, from 0.
+    at: usize,
+    ratio: Interval,
+    confidence: Number,
+    placed: Number,
+}
+
+pub(super) fn document<'a>(trend: &Trend<'a>) -> Document<'a> {
+    let lines = trend.lines.iter().map(line).collect();
+    Document { schema: SCHEMA, test: trend.test, studies: trend.studies, lines }
+}
+
+fn line(line: &TrendLine) -> LineRow<'_> {
+    LineRow {
+        family: &line.terms.family,
+        base: &line.terms.base,
+        machine: &line.terms.machine,
+        work: &line.terms.work,
+        setup: line.terms.setup,
+        points: line.points.iter().map(point).collect(),
+        changes: line.shifts.as_ref().map(|shifts| shifts.iter().map(change).collect()),
+    }
+}
+
+fn point(point: &TrendPoint) -> PointRow<'_> {
+    PointRow {
+        study: &point.study,
+        started: rfc3339(point.started_ms),
+        system: &point.system,
+        version: &point.version,
+        rqps: point.rqps.into(),
+        qps: point.qps.map(Interval::from),
+    }
+}
+
+fn change(shift: &Shift) -> ChangeRow {
+    ChangeRow {
+        at: shift.at,
+        ratio: shift.ratio.into(),
+        confidence: shift.confidence.into(),
+        placed: shift.placed.into(),
+    }
+}

@@ -1,0 +1,93 @@
+//! What the lines of a test say, in words.
+
+use assay_model::counted;
+use assay_verdict::{Shift, TrendLine, TrendPoint};
+
+use crate::number::{Rate, Ratio, confidence};
+use crate::words::minute;
+
+/// How a change is called.
+pub(super) const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \
+    in less than 5 % of the cases; its place is the most likely one";
+
+/// A test and its lines.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trend<'a> {
+    /// The test.
+    pub test: &'a str,
+    /// Its comparable values.
+    pub lines: &'a [TrendLine],
+    /// Studies that have the test.
+    pub studies: usize,
+}
+
+/// `point-query in 12 studies: 3 lines, 1 change`.
+pub(super) fn answer(trend: &Trend<'_>) -> String {
+    let changes: usize =
+        trend.lines.iter().filter_map(|line| line.shifts.as_ref()).map(Vec::len).sum();
+    let studies = match trend.studies {
+        1 => "1 study".to_owned(),
+        more => format!("{more} studies"),
+    };
+    let lines = match trend.lines {
+        [] => return format!("{} in {studies}: no system to compare", trend.test),
+        lines => counted(lines.len() as u64, "comparable line"),
+    };
+    format!("{} in {studies}: {lines}, {}", trend.test, counted(changes as u64, "change"))
+}
+
+/// What the values of a line have in common, in lines.
+pub(super) fn terms(line: &TrendLine) -> [String; 4] {
+    let terms = &line.terms;
+    [
+        format!("{} relative to {}", terms.family, terms.base),
+        format!("clients × tables × rows: {}", terms.setup),
+        format!("machine: {}", terms.machine),
+        format!("work: {}", terms.work),
+    ]
+}
+
+/// Why a line is a line of its own.
+pub(super) const APART: &str = "each line has its own machine, base, setup or work, so values of different lines are \
+    not comparable";
+
+/// `at 11.4.10 (study 2026…): −6 % [−8 %, −4 %], confidence 99 %, at this place 87 %`.
+fn change(line: &TrendLine, shift: &Shift) -> Option<String> {
+    let point = line.points.get(shift.at)?;
+    let size = crate::number::change_in_words(shift.ratio)?;
+    Some(format!(
+        "changed at {} (study {}): {size}; confidence {}, at this place {}",
+        point.version,
+        point.study,
+        confidence(shift.confidence),
+        confidence(shift.placed)
+    ))
+}
+
+/// The changes of a line, or why none can be called.
+pub(super) fn changes(line: &TrendLine) -> Vec<String> {
+    match &line.shifts {
+        None => vec!["no change can be called: a value has no interval".to_owned()],
+        Some(_) if line.points.len() < 2 => Vec::new(),
+        Some(shifts) if shifts.is_empty() => vec!["no change found".to_owned()],
+        Some(shifts) => shifts.iter().filter_map(|shift| change(line, shift)).collect(),
+    }
+}
+
+pub(super) fn is_shift(line: &TrendLine, number: usize) -> bool {
+    line.shifts.iter().flatten().any(|shift| shift.at == number)
+}
+
+/// The cells of a value's row.
+pub(super) fn row(point: &TrendPoint) -> [String; 5] {
+    [
+        point.version.clone(),
+        minute(point.started_ms).unwrap_or_default(),
+        Ratio(Some(point.rqps)).to_string(),
+        Rate(point.qps).to_string(),
+        point.study.clone(),
+    ]
+}
+
+/// The columns of the rows.
+pub(super) const COLUMNS: [&str; 5] = ["version", "measured (UTC)", "relative QPS", "QPS", "study"];

@@ -1,0 +1,60 @@
+//! A test over versions and time, as text and as a page.
+
+use assay_model::{Estimate, Setup};
+use assay_report::{Format, TextOptions, Trend, trend};
+use assay_verdict::{Shift, TrendLine, TrendPoint, TrendTerms};
+
+fn line(base: &str, values: &[(&str, f64)]) -> TrendLine {
+    let point = |(number, (version, value)): (usize, &(&str, f64))| TrendPoint {
+        study: format!("study-{number}"),
+        started_ms: 1_795_000_000_000 + number as i64 * 86_400_000,
+        system: format!("mariadb@{version}"),
+        version: (*version).to_owned(),
+        rqps: Estimate { value: *value, low: value - 0.01, high: value + 0.01 },
+        qps: Some(Estimate::without_interval(10_000.0 * value)),
+    };
+    let setup = Setup { clients: 4, tables: 1, rows: 100_000 };
+    let [family, machine, work] = ["mariadb/innodb", "two CPUs", "as ever"].map(str::to_owned);
+    TrendLine {
+        terms: TrendTerms { family, setup, machine, work, base: base.to_owned() },
+        points: values.iter().enumerate().map(point).collect(),
+        shifts: Some(Vec::new()),
+    }
+}
+
+fn shown(lines: &[TrendLine], format: Format) -> String {
+    let options = TextOptions { width: 120, color: false };
+    trend(&Trend { test: "point-query", lines, studies: 4 }, format, &options)
+}
+
+#[test]
+fn changes_are_marked_in_every_format() {
+    let mut changed = line(
+        "mariadb@10.6",
+        &[("10.11.1", 1.0), ("10.11.2", 1.0), ("11.4.1", 0.9), ("11.8.1", 0.9)],
+    );
+    let ratio = Estimate { value: 0.9, low: 0.89, high: 0.91 };
+    changed.shifts = Some(vec![Shift { at: 2, ratio, confidence: 0.999, placed: 0.98 }]);
+    let mut unknown = line("mariadb@10.5", &[("10.11.1", 1.0)]);
+    unknown.shifts = None;
+    let lines = [changed, unknown];
+    insta::assert_snapshot!(shown(&lines, Format::Text));
+    let json: serde_json::Value = serde_json::from_str(&shown(&lines, Format::Json)).unwrap();
+    assert_eq!(json["lines"][0]["changes"][0]["at"], 2);
+    assert!(json["lines"][1]["changes"].is_null());
+    let page = shown(&lines, Format::Html);
+    assert_eq!(page.matches("<circle").count(), 3, "{page}");
+    assert!(page.contains("m-7 0l7 -7") && page.contains("changed at 11.4.1"), "{page}");
+}
+
+#[test]
+fn names_are_text_on_the_page() {
+    let evil = "<script>alert(1)</script>\u{1b}[31m\u{202e}";
+    let mut line = line(evil, &[(evil, 1.0), (evil, 1.1)]);
+    line.terms.machine = evil.to_owned();
+    for format in [Format::Html, Format::Text] {
+        let text = shown(std::slice::from_ref(&line), format);
+        assert!(!text.contains("\u{1b}") && !text.contains('\u{202e}'), "{text}");
+        assert!(format == Format::Text || !text.contains("<script"), "{text}");
+    }
+}

@@ -1,0 +1,189 @@
+//! One test over many studies.
+//!
+//! Values form a line only if they are comparable: the same work on the same tables with the same clients, sent in the
+//! same way, on the same machine, and divided by the QPS of the same binaries. What differs in one of these is a line
+//! of its own.
+
+mod shifts;
+
+use std::cmp::Ordering;
+
+use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord, System, Verdict};
+
+use crate::{CellJudgement, Judgement};
+use shifts::shifts;
+
+pub use shifts::Shift;
+
+/// A line of comparable values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendLine {
+    /// What all of its values have in common.
+    pub terms: TrendTerms,
+    /// The values, by version, then by the time of their study.
+    pub points: Vec<TrendPoint>,
+    /// Where it changed. `None` if a value has no interval, so that nothing can be said.
+    pub shifts: Option<Vec<Shift>>,
+}
+
+/// What the values of a line have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrendTerms {
+    /// The product, engine and options of its systems, whatever their version: `mariadb`, `mysql/rocksdb`.
+    pub family: String,
+    /// Clients, tables, rows.
+    pub setup: Setup,
+    /// The machine; the study, where results were published and the machine is unknown.
+    pub machine: String,
+    /// The work: the definition of the test, the version of the workload, the form of the tables, how it was sent.
+    pub work: String,
+    /// The system by whose QPS all are divided, with the digest of its binaries.
+    pub base: String,
+}
+
+/// A value of a line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendPoint {
+    /// Id of the study.
+    pub study: String,
+    /// When it began, milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// Name of the system in its study.
+    pub system: String,
+    /// Its version.
+    pub version: String,
+    /// QPS divided by that of the base.
+    pub rqps: Estimate,
+    /// QPS.
+    pub qps: Option<Estimate>,
+}
+
+/// The lines of a test. `is_meant` says which cells and systems count.
+#[must_use]
+pub fn trend(
+    studies: &[(&StudyRecord, &Judgement)],
+    is_meant: impl Fn(CellId, &System) -> bool,
+) -> Vec<TrendLine> {
+    let mut all: Vec<(TrendTerms, TrendPoint)> = Vec::new();
+    for (record, judgement) in studies {
+        for judged in &judgement.cells {
+            let Some(system) = record.systems.get(judged.system) else { continue };
+            if is_meant(judged.cell, system) && !system.is_twin {
+                all.extend(point(record, judged, system));
+            }
+        }
+    }
+    all.sort_by(|(terms, one), (other_terms, other)| {
+        let by_version = || compare(&one.version, &other.version);
+        let by_time = || (one.started_ms, &one.study).cmp(&(other.started_ms, &other.study));
+        terms.cmp(other_terms).then_with(by_version).then_with(by_time)
+    });
+    let mut lines: Vec<TrendLine> = Vec::new();
+    for (terms, point) in all {
+        match lines.last_mut() {
+            Some(line) if line.terms == terms => line.points.push(point),
+            _ => lines.push(TrendLine { terms, points: vec![point], shifts: None }),
+        }
+    }
+    for line in &mut lines {
+        let values: Vec<Estimate> = line.points.iter().map(|point| point.rqps).collect();
+        line.shifts = shifts(&values, 1);
+    }
+    lines
+}
+
+fn point(
+    record: &StudyRecord,
+    judged: &CellJudgement,
+    system: &System,
+) -> Option<(TrendTerms, TrendPoint)> {
+    let rqps = judged.rqps.filter(|it| judged.verdict != Verdict::Failed && it.value > 0.0)?;
+    let base = record.systems.iter().find(|it| it.is_base)?;
+    let terms = TrendTerms {
+        family: family(system),
+        setup: judged.cell.setup,
+        machine: machine(record),
+        work: work(record, judged.cell)?,
+        base: identity(base),
+    };
+    let point = TrendPoint {
+        study: record.study.id.clone(),
+        started_ms: record.study.started_ms,
+        system: system.name.clone(),
+        version: system.artifact.version().to_owned(),
+        rqps,
+        qps: judged.qps,
+    };
+    Some((terms, point))
+}
+
+/// The work of a cell, in words; `None` if the cell is not in the plan.
+fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
+    if is_reported(record) {
+        return Some("as published".to_owned());
+    }
+    let study = &record.study;
+    let planned = study.cells.iter().find(|it| it.id == cell)?;
+    let digest = cell.test.digest.get(..8).unwrap_or(&cell.test.digest);
+    let mut work = format!(
+        "definition {digest} of workload version {}, {} key, statements {}, {}, CPUs {}",
+        study.workload_version,
+        study.id_key.word(),
+        study.statements.word(),
+        study.experiment.word(),
+        planned.placement.word()
+    );
+    if let Some(form) = study.table_form.in_words() {
+        work += &format!(", tables with {form}");
+    }
+    Some(work)
+}
+
+fn family(system: &System) -> String {
+    let spec = &system.spec;
+    let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
+    format!("{}/{}{}", spec.product, spec.engine.word(), options.collect::<String>())
+}
+
+/// The name of a system and its binaries.
+fn identity(system: &System) -> String {
+    let digest = system.artifact.sha256().map_or("", |it| it.get(..12).unwrap_or(it));
+    let version = system.artifact.version();
+    format!("{} {version} {digest}", system.spec).trim_end().to_owned()
+}
+
+fn is_reported(record: &StudyRecord) -> bool {
+    record.systems.iter().any(|it| matches!(it.artifact, Artifact::Reported(_)))
+}
+
+fn machine(record: &StudyRecord) -> String {
+    let host = record.host();
+    if is_reported(record) || host.cpus == 0 {
+        return format!("unknown machine of study {}", record.study.id);
+    }
+    let hypervisor = host.hypervisor.as_deref().unwrap_or("no hypervisor");
+    let gib = host.memory_kb / (1 << 20);
+    format!("{}, {} CPUs, {gib} GiB, {hypervisor}, {}", host.cpu, host.cpus, host.filesystem)
+}
+
+/// Compares versions number by number, so that 10.2 comes before 10.11.
+fn compare(one: &str, other: &str) -> Ordering {
+    let parts = |text: &str| -> Vec<(u64, String)> {
+        let parts = text.split(['.', '-', '_', '+', '~']);
+        let number = |part: &str| part.parse().unwrap_or(u64::MAX);
+        parts.map(|part| (number(part), part.to_owned())).collect()
+    };
+    parts(one).cmp(&parts(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_in_their_order() {
+        let mut versions = ["10.11.6", "8.0.36", "10.2.44", "10.2.30", "11.8", "10.11"];
+        versions.sort_by(|one, other| compare(one, other));
+        assert_eq!(versions, ["8.0.36", "10.2.30", "10.2.44", "10.11", "10.11.6", "11.8"]);
+    }
+}

@@ -1,0 +1,26 @@
+//! `assay trend`.
+
+use clap::Args;
+
+use super::{LedgerArg, Output};
+
+/// `assay trend`.
+#[derive(Debug, Args)]
+pub(crate) struct Trend {
+    /// The test, as the studies name it
+    pub(crate) test: String,
+
+    /// Show only systems whose names match
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) system: Option<String>,
+
+    /// Show only this number of clients
+    #[arg(long, value_name = "N")]
+    pub(crate) clients: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}

@@ -1,0 +1,84 @@
+//! `assay trend`: one test over the versions and the time of all studies of a ledger.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, bail};
+use assay_ledger::Ledger;
+use assay_model::StudyRecord;
+use assay_report::Format;
+use assay_verdict::{Judgement, TrendLine};
+
+use crate::advice::Advised;
+use crate::cli::Trend;
+use crate::exit::Exit;
+use crate::progress::print;
+use crate::{paths, report};
+
+/// Shows the values of a test in all studies.
+pub(crate) fn run(args: &Trend) -> Result<Exit> {
+    report::check(&args.output, None, &args.ledger)?;
+    if matches!(report::format(&args.output)?, Format::Csv | Format::Markdown) {
+        bail!(Advised::new(
+            "trends have no CSV and no Markdown",
+            "use `--format text`, `html` or `json`"
+        ));
+    }
+    let ledger = Ledger::open_read_only(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let found = found(&ledger, &args.test, args.system.as_deref(), args.clients)?;
+    let trend =
+        assay_report::Trend { test: &args.test, lines: &found.lines, studies: found.studies };
+    report::put(&args.output, |format, options| assay_report::trend(&trend, format, options))?;
+    Ok(Exit::Done)
+}
+
+/// The lines of a test.
+pub(crate) struct Found {
+    pub(crate) lines: Vec<TrendLine>,
+    /// Studies that have the test.
+    pub(crate) studies: usize,
+}
+
+/// Searches all studies of a ledger for a test.
+pub(crate) fn found(
+    ledger: &Ledger,
+    test: &str,
+    system: Option<&str>,
+    clients: Option<u32>,
+) -> Result<Found> {
+    let is_named = assay_plan::name_matcher(system.unwrap_or("*"))?;
+    let mut tests: BTreeSet<String> = BTreeSet::new();
+    let mut studies: Vec<(StudyRecord, Judgement)> = Vec::new();
+    for summary in ledger.studies()? {
+        let record = match ledger.read(&summary.id) {
+            Ok(record) => record,
+            Err(error) => {
+                print(&format!("warning: study `{}` is left out: {error}", summary.id));
+                continue;
+            }
+        };
+        tests.extend(record.study.cells.iter().map(|cell| cell.id.test.name().to_owned()));
+        if record.study.cells.iter().any(|cell| cell.id.test.name() == test) {
+            let judgement = assay_verdict::judge(&record);
+            studies.push((record, judgement));
+        }
+    }
+    if studies.is_empty() {
+        let some: Vec<&str> = tests.iter().map(String::as_str).take(8).collect();
+        let hint = match some.as_slice() {
+            [] => "`assay compare BASE OTHER` measures some".to_owned(),
+            some => format!(
+                "they have {}{}",
+                some.join(", "),
+                if tests.len() > 8 { ", ..." } else { "" }
+            ),
+        };
+        bail!(Advised::new(format!("no study of the ledger has a test `{test}`"), hint));
+    }
+    let all: Vec<_> = studies.iter().map(|(record, judgement)| (record, judgement)).collect();
+    let lines = assay_verdict::trend(&all, |cell, system| {
+        cell.test.name() == test
+            && clients.is_none_or(|clients| clients == cell.setup.clients)
+            && is_named(&system.name)
+    });
+    Ok(Found { lines, studies: all.len() })
+}
