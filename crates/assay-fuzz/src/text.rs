@@ -6,6 +6,7 @@ use std::sync::Arc;
 use assay_model::{Product, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
+use assay_serve::{HEAD_MAX, Read, read_request};
 use assay_verdict::{ClaimScope, ClaimSource, check_claim};
 use assay_workloads::{Client, EventBuf, Operation, Program};
 
@@ -116,6 +117,18 @@ pub(crate) fn url(bytes: &[u8]) {
 }
 
 /// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
+/// A request of a browser, or of a program that pretends to be one.
+pub(crate) fn http_request(bytes: &[u8]) {
+    match read_request(bytes, 8080) {
+        Read::Part => assert!(bytes.len() < HEAD_MAX, "{} bytes are no part", bytes.len()),
+        Read::Whole(request) => {
+            assert!(bytes.len() <= HEAD_MAX && bytes.windows(5).any(|it| it == b":8080"));
+            assert!(request.path.len() + request.query.len() <= bytes.len());
+        }
+        Read::Refused(why) => assert!(why.status().starts_with('4')),
+    }
+}
+
 /// Reads a file of claims, and checks them against a published table.
 pub(crate) fn claim_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

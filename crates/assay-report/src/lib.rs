@@ -9,6 +9,7 @@ mod data;
 mod doctor;
 mod format;
 mod html;
+mod index;
 mod junit;
 mod label;
 mod lines;
@@ -27,6 +28,7 @@ pub use beside::render_beside;
 pub use claims::{CheckedClaim, CheckedPart, claims};
 pub use doctor::{Diagnosis, Needed, Prospect, doctor_json, doctor_text};
 pub use format::{Format, TextOptions};
+pub use index::{index, index_policy};
 pub use junit::junit;
 pub use studies::studies;
 pub use study::{ShownStudy, study_json, study_text};
@@ -55,6 +57,12 @@ pub fn render(
         Format::Csv => data::csv::render(record, judgement),
         Format::Json => data::json::render(record, judgement),
     }
+}
+
+/// The content security policy of the pages of [`render`] and [`trend`](fn@trend).
+#[must_use]
+pub fn page_policy() -> String {
+    html::policy()
 }
 
 /// Renders what a gate says: in text and Markdown a summary, in the other formats the whole study. A study that is no

@@ -24,6 +24,7 @@ mod open_files;
 mod paths;
 mod progress;
 mod report;
+mod serve;
 mod server;
 mod studies;
 mod study;
@@ -66,6 +67,7 @@ fn main() -> ExitCode {
         Command::Claims(args) => claims::run(args),
         Command::Studies(args) => studies::run(args),
         Command::Trend(args) => trend::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),

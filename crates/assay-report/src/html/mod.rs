@@ -101,9 +101,14 @@ fn unbroken(text: &str) -> String {
 
 /// Forbids every load from outside and every script and style but the page's own.
 pub(crate) fn policy() -> String {
+    policy_of("form-action 'none'")
+}
+
+/// The same with a rule for forms.
+pub(crate) fn policy_of(forms: &str) -> String {
     let digest = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; {forms}",
         digest(STYLE),
         digest(SCRIPT)
     )

@@ -65,7 +65,7 @@ pub(super) fn render(trend: &Trend<'_>) -> String {
         policy: policy(),
         style: STYLE,
         test: trend.test,
-        answer: sentence(&answer(trend)),
+        answer: answer(trend),
         apart: (trend.lines.len() > 1).then(|| sentence(APART)),
         legend: sentence(LEGEND),
         columns: COLUMNS,

@@ -8,6 +8,7 @@ mod insert_bench;
 mod number;
 mod oltp;
 mod output;
+mod serve;
 mod studies;
 mod sysbench;
 mod tools;
@@ -31,6 +32,7 @@ pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};
 pub(crate) use output::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
+pub(crate) use serve::Serve;
 pub(crate) use studies::{NameStudy, RemoveStudies, ShowStudy, Studies, StudiesCommand};
 pub(crate) use sysbench::{dashed, option_hint, subcommand_hint};
 pub(crate) use tools::{
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Trend(Trend),
     /// List, show, name and remove the studies in the ledger
     Studies(Studies),
+    /// Show studies and trends as pages on loopback, until Ctrl-C
+    Serve(Serve),
     /// List the tests that `--tests` can name
     Tests(Tests),
     /// Start systems and compare their effective settings, without load

@@ -1,0 +1,188 @@
+//! Connections: bounded in number, time and size.
+
+use std::io::{self, Read as _, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::request::{HEAD_MAX, Read, Refusal, Request, read_request};
+
+/// Most connections at the same time.
+const CONNECTIONS_MAX: usize = 16;
+
+/// The time in which a request must have arrived.
+const REQUEST_TIME: Duration = Duration::from_secs(5);
+
+/// The time in which each part of an answer must be taken.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
+
+/// Most bytes of a refused request that are read, so that the refusal reaches its sender.
+const LEFT_MAX: u64 = 1 << 16;
+
+/// Keeps answers apart from pages of other sites, and out of caches.
+const HEADERS: &str = "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n\
+    Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\
+    Cache-Control: no-store\r\nConnection: close\r\n";
+
+/// The policy of an answer without styles and scripts.
+const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Page {
+    /// A page of HTML.
+    Html {
+        /// The page.
+        html: String,
+        /// Its content security policy.
+        policy: String,
+    },
+    /// There is no such page; the text says why.
+    Missing(String),
+    /// The page cannot be made; the text says why.
+    Failed(String),
+}
+
+/// A server on loopback.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Listens on a port of 127.0.0.1; on any free one for 0.
+    ///
+    /// # Errors
+    /// The port is taken, or this user may not listen on it.
+    pub fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address })
+    }
+
+    /// The address of its first page.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    /// Answers requests in threads of their own, for as long as the process lives. A connection beyond the limit is
+    /// closed at once.
+    ///
+    /// # Errors
+    /// The socket fails.
+    pub fn run(&self, page: impl Fn(&Request) -> Page + Send + Sync + 'static) -> io::Result<()> {
+        let page = Arc::new(page);
+        let open = Arc::new(AtomicUsize::new(0));
+        loop {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                // The client has gone already, or there are too many open files.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(error) => return Err(error),
+            };
+            let place = Place::taken(&open);
+            let (page, port) = (Arc::clone(&page), self.address.port());
+            if let Some(place) = place {
+                let answer = move || {
+                    let _place = place;
+                    // A client that goes away needs no answer.
+                    let _ = answer(&stream, port, page.as_ref());
+                };
+                // Without another thread, the connection is closed.
+                let _ = std::thread::Builder::new().spawn(answer);
+            }
+        }
+    }
+}
+
+/// One of the connections that may be open.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn taken(open: &Arc<AtomicUsize>) -> Option<Self> {
+        let place = Self(Arc::clone(open));
+        let before = open.fetch_add(1, Ordering::SeqCst);
+        (before < CONNECTIONS_MAX).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn answer(stream: &TcpStream, port: u16, page: &dyn Fn(&Request) -> Page) -> io::Result<()> {
+    stream.set_write_timeout(Some(ANSWER_TIME))?;
+    match read(stream, port)? {
+        Read::Whole(request) => {
+            let (status, kind, policy, body) = match page(&request) {
+                Page::Html { html, policy } => {
+                    ("200 OK", "text/html", format!("{policy}; frame-ancestors 'none'"), html)
+                }
+                Page::Missing(why) => {
+                    ("404 Not Found", "text/plain", NOTHING.to_owned(), why + "\n")
+                }
+                Page::Failed(why) => {
+                    ("500 Internal Server Error", "text/plain", NOTHING.to_owned(), why + "\n")
+                }
+            };
+            let content = if request.is_head { "" } else { &body };
+            let length = body.len();
+            send(stream, status, &format!("{kind}; charset=utf-8"), &policy, length, content)
+        }
+        Read::Refused(why) => {
+            let body = format!("{}\n", why.status());
+            send(stream, why.status(), "text/plain; charset=utf-8", NOTHING, body.len(), &body)?;
+            stream.shutdown(Shutdown::Write)?;
+            // What is left unread would reset the connection before the refusal is read.
+            stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+            io::copy(&mut stream.take(LEFT_MAX), &mut io::sink()).map(drop)
+        }
+        Read::Part => Ok(()),
+    }
+}
+
+/// Reads a request; a part of one if the client closes the connection or takes too long.
+fn read(mut stream: &TcpStream, port: u16) -> io::Result<Read> {
+    let began = Instant::now();
+    let mut bytes = Vec::new();
+    let mut more = [0; 1024];
+    while let Some(left) = REQUEST_TIME.checked_sub(began.elapsed()).filter(|it| !it.is_zero()) {
+        stream.set_read_timeout(Some(left))?;
+        let count = match stream.read(&mut more) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
+        };
+        bytes.extend_from_slice(more.get(..count).unwrap_or_default());
+        match read_request(&bytes, port) {
+            Read::Part if bytes.len() > HEAD_MAX => return Ok(Read::Refused(Refusal::TooLarge)),
+            Read::Part => {}
+            done => return Ok(done),
+        }
+    }
+    Ok(Read::Part)
+}
+
+fn send(
+    mut stream: &TcpStream,
+    status: &str,
+    kind: &str,
+    policy: &str,
+    length: usize,
+    body: &str,
+) -> io::Result<()> {
+    let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Content-Security-Policy: {policy}\r\n{allow}{HEADERS}\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body.as_bytes())?;
+    stream.flush()
+}
