@@ -11,7 +11,7 @@ pub(crate) fn small() -> Option<StudyRecord> {
     const TABLE: &str = "col-1 : x.my5651_rel.z12a_c8r32.pk1\ncol-2 : x.my8036_rel.z12a_c8r32.pk1\n\
         100\t90\thot-points_range=100\n200\t210\tscan_range=100\n";
     let (table, _) = qps_table("small", TABLE.as_bytes()).ok()?;
-    study_of(&table, &about()).ok()
+    study_of(&table, None, &about()).ok()
 }
 
 pub(crate) fn tables(bytes: &[u8]) {
