@@ -57,7 +57,7 @@ fn the_exit_code_says_whether_all_claims_hold() {
         shown.contains("not so: 0.95 (point-query, 1 client, mysql@8.0.36 / mysql@5.6.51)"),
         "{shown}"
     );
-    assert!(shown.contains("single results whose uncertainty is unknown"), "{shown}");
+    assert!(shown.contains("values without an interval is unknown"), "{shown}");
     let json: Value =
         serde_json::from_slice(&checked(&fails, &["--format", "json"]).stdout).unwrap();
     let part = &json["claims"][0]["parts"][0];

@@ -70,8 +70,8 @@ fn has_single_values(list: &[CheckedClaim]) -> bool {
     })
 }
 
-const SINGLE_VALUES: &str = "values without an interval are single results whose uncertainty is unknown: such a value \
-    decides by itself, so another run may decide otherwise";
+const SINGLE_VALUES: &str = "the uncertainty of values without an interval is unknown: such a value decides by itself, \
+    so another run may decide otherwise";
 
 const INTERVALS: &str = "each value has a 95 % interval of its own; a claim about many values is not corrected for \
     their number";

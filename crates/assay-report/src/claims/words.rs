@@ -58,10 +58,8 @@ fn share(share: Share, of_what: Counted) -> String {
                 (least, u32::MAX) => format!("at least {least}"),
                 (_, most) => format!("at most {most}"),
             };
-            of.map_or_else(
-                || format!("{bound} {several}"),
-                |of| format!("{bound} of {of} {several}"),
-            )
+            let what = if bound.ends_with(" 1") { one } else { several };
+            of.map_or_else(|| format!("{bound} {what}"), |of| format!("{bound} of {of} {several}"))
         }
     }
 }
