@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-report", &["assay-model", "assay-verdict"]),
+    ("assay-pack", &["assay-model"]),
     ("assay-sim", &["assay-model", "assay-plan", "assay-study", "assay-verdict"]),
     (
         "assay-testkit",
@@ -66,6 +67,7 @@ const PURE: &[&str] = &[
     "assay-verdict",
     "assay-study",
     "assay-report",
+    "assay-pack",
 ];
 
 /// Words that a pure crate may not contain.

@@ -4,6 +4,8 @@
 
 mod bounds;
 mod columns;
+mod conclusions;
+mod copy;
 mod error;
 mod histogram;
 mod limits;
@@ -18,6 +20,7 @@ mod runs;
 mod schema;
 mod settings;
 mod shape;
+mod study_rows;
 mod tests;
 mod values;
 mod write;
@@ -27,6 +30,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 pub use error::{Error, Problem};
+pub use study_rows::{StudyRows, TextPlace};
 
 use read_limits::TimeLimit;
 use schema::Opened;
@@ -57,6 +61,14 @@ impl Ledger {
     /// Those of [`Self::open`]. Also when the file is missing, or has an older schema and is larger than 1 GiB.
     pub fn open_read_only(path: &Path) -> Result<Self, Error> {
         Self::opened(path, schema::open_read_only(path))
+    }
+
+    /// Opens the bytes of a ledger file, read-only and in memory. `path` is the name that errors give.
+    ///
+    /// # Errors
+    /// Those of [`Self::open_read_only`].
+    pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Self, Error> {
+        Self::opened(path, schema::of_bytes(bytes))
     }
 
     /// The path of the file.

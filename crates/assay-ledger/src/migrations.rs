@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use crate::Problem;
 
 /// One script per schema version; version N is reached by running the first N.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../migrations/0001_ledger.sql"),
     include_str!("../migrations/0002_resume.sql"),
     include_str!("../migrations/0003_once.sql"),
@@ -16,6 +16,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../migrations/0008_published.sql"),
     include_str!("../migrations/0009_terms.sql"),
     include_str!("../migrations/0010_names.sql"),
+    include_str!("../migrations/0011_verdicts.sql"),
 ];
 
 /// The newest schema version.

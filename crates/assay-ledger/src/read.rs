@@ -6,7 +6,7 @@ use assay_model::{
     AuditFinding, Block, BlockCell, CellId, DataContent, DataSet, Instance, PlannedCell, Slice,
     SliceOutcome, Study, StudyEvent, StudyRecord, StudySummary, System, TableForm, WorkCounters,
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 
 use crate::bounds;
 use crate::columns::{make_room, visit_counters};
@@ -112,20 +112,24 @@ fn system_names(connection: &Connection, study: &str) -> Result<Vec<String>, Pro
 
 fn read(connection: &Connection, id: &str) -> Result<StudyRecord, Problem> {
     // One transaction, so that a study that is being measured is read as of one moment.
-    let snapshot = connection.unchecked_transaction()?;
-    let (study, finished) = read_study(&snapshot, id)?;
-    let systems = read_systems(&snapshot, id)?;
+    read_within(&connection.unchecked_transaction()?, id)
+}
+
+/// A study as the transaction sees it.
+pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyRecord, Problem> {
+    let (study, finished) = read_study(snapshot, id)?;
+    let systems = read_systems(snapshot, id)?;
     let count = systems.len();
-    let tests = Tests::of(&snapshot, id)?;
-    let run_ids = RunIds::of(&snapshot, id)?;
-    let slices = read_slices(&snapshot, &study, &tests, count, &run_ids)?;
+    let tests = Tests::of(snapshot, id)?;
+    let run_ids = RunIds::of(snapshot, id)?;
+    let slices = read_slices(snapshot, &study, &tests, count, &run_ids)?;
     Ok(StudyRecord {
-        data: read_content(&snapshot, id, count)?,
-        runs: runs::read(&snapshot, id)?,
-        blocks: read_blocks(&snapshot, &study, &run_ids)?,
-        instances: read_instances(&snapshot, &study, count, &run_ids)?,
-        events: read_events(&snapshot, id, count)?,
-        audit: read_audit(&snapshot, id, count)?,
+        data: read_content(snapshot, id, count)?,
+        runs: runs::read(snapshot, id)?,
+        blocks: read_blocks(snapshot, &study, &run_ids)?,
+        instances: read_instances(snapshot, &study, count, &run_ids)?,
+        events: read_events(snapshot, id, count)?,
+        audit: read_audit(snapshot, id, count)?,
         study,
         systems,
         slices,

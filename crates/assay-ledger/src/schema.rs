@@ -123,6 +123,25 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
+/// A new ledger in memory.
+pub(crate) fn in_memory() -> Result<Connection, Problem> {
+    let (connection, _) = prepare(Connection::open_in_memory()?)?;
+    migrate(&connection)?;
+    Ok(connection)
+}
+
+/// The file that a ledger in memory would be.
+pub(crate) fn bytes(connection: &mut Connection) -> Result<Vec<u8>, Problem> {
+    Ok(connection.serialize("main")?.to_vec())
+}
+
+/// A ledger in memory, read-only, from the bytes of a file that anyone may have made.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Opened, Problem> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.deserialize_read_exact("main", bytes, bytes.len(), true)?;
+    check(connection)
+}
+
 /// Opens a file that no process changes, without creating files next to it.
 fn open_immutable(path: &Path) -> Result<Connection, Problem> {
     let mut uri = "file:".to_owned();

@@ -13,7 +13,7 @@ use crate::bounds;
 use crate::columns::visit_counters;
 use crate::limits::COUNT_MAX;
 use crate::values::{index, integer, json, storable, word};
-use crate::{Error, Ledger, Problem, manage, runs, tests};
+use crate::{Error, Ledger, Problem, conclusions, manage, runs, tests};
 
 impl Ledger {
     /// Adds a study with all its cells, its first run on `host`, and its systems, in the order of
@@ -122,13 +122,12 @@ impl Ledger {
         self.named(finish(&self.connection, study, elapsed))
     }
 
-    /// Notes that a study is measured further, although it was finished.
+    /// Notes that a study is measured further, although it was finished. Its conclusions no longer hold.
     ///
     /// # Errors
     /// The ledger cannot be written.
     pub fn reopen(&mut self, study: &str) -> Result<(), Error> {
-        let sql = "UPDATE study SET finished = 0 WHERE id = ?";
-        self.named(self.connection.execute(sql, [study]).map(|_| ()).map_err(Problem::from))
+        self.named(reopen(&self.connection, study))
     }
 }
 
@@ -501,6 +500,13 @@ pub(crate) fn finish(
         0 => Err(Problem::NoSuchStudy(study.to_owned())),
         _ => Ok(()),
     }
+}
+
+fn reopen(connection: &Connection, study: &str) -> Result<(), Problem> {
+    let transaction = connection.unchecked_transaction()?;
+    conclusions::remove(&transaction, study)?;
+    transaction.execute("UPDATE study SET finished = 0 WHERE id = ?", [study])?;
+    Ok(transaction.commit()?)
 }
 
 /// Milliseconds since the Unix epoch.

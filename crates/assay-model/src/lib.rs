@@ -6,6 +6,7 @@
 
 mod artifact;
 mod claim;
+mod conclusion;
 mod counted;
 mod data;
 mod distribution;
@@ -32,6 +33,7 @@ mod test;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
 pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
+pub use conclusion::{Conclusion, Conclusions};
 pub use counted::{counted, thousands};
 pub use data::{DataContent, DataSet, IdKey, PgsqlVariant, StatementMode, TableForm, may_equal};
 pub use distribution::Distribution;

@@ -26,7 +26,7 @@ mod trend;
 mod uneven;
 mod why;
 
-use assay_model::{CellId, Estimate, Group, Setup, Verdict};
+use assay_model::{CellId, Conclusion, Estimate, Group, Setup, Verdict};
 
 pub use account::{Latency, PerOp, ServerPerOp};
 pub use active::{ActiveSecond, active_seconds};
@@ -231,6 +231,27 @@ impl SystemSummary {
 }
 
 impl Judgement {
+    /// The verdicts and estimates that a ledger keeps.
+    #[must_use]
+    pub fn conclusions(&self) -> Vec<Conclusion> {
+        let mut cell = 0;
+        let mut previous = None;
+        let concluded = self.cells.iter().map(|judged| {
+            cell += usize::from(previous.is_some_and(|id| id != judged.cell));
+            previous = Some(judged.cell);
+            Conclusion {
+                cell,
+                system: judged.system,
+                verdict: judged.verdict,
+                qps: judged.qps,
+                rqps: judged.rqps,
+                cpu_verdict: judged.cpu_verdict,
+                cpu_ratio: judged.cpu_ratio,
+            }
+        });
+        concluded.collect()
+    }
+
     /// The judgement of one cell and system.
     #[must_use]
     pub fn cell(&self, cell: CellId, system: usize) -> Option<&CellJudgement> {

@@ -188,6 +188,9 @@ fn measure(
         }
     };
     let record = report::read(ledger, &id).context("cannot read the measurements back")?;
+    if record.finished {
+        report::conclude(ledger, &record).context("cannot keep the verdicts")?;
+    }
     let written = report::write_measured(&record, &args.output, junit);
     if let Some((how, exit)) = stopped {
         // A step of the Insert Benchmark that failed is a result, although those after it are missing.

@@ -11,7 +11,8 @@ pub(crate) enum Exit {
     LimitExceeded = 1,
     /// Wrong use, or the environment does not allow it.
     Error = 2,
-    /// Finished, but at least one cell could not be measured, or a gate or a claim is undecided.
+    /// Finished, but at least one cell could not be measured, a gate or a claim is undecided, or a verification found
+    /// differences.
     Incomplete = 3,
     /// Interrupted; what was measured is in the ledger.
     Interrupted = 4,

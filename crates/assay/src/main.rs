@@ -14,6 +14,7 @@ mod config_file;
 mod connection;
 mod doctor;
 mod errors;
+mod evidence;
 mod examination;
 mod exit;
 mod import;
@@ -21,6 +22,7 @@ mod interrupt;
 mod load;
 mod machine_lock;
 mod open_files;
+mod opened;
 mod paths;
 mod progress;
 mod report;
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         Command::Studies(args) => studies::run(args),
         Command::Trend(args) => trend::run(args),
         Command::Serve(args) => serve::run(args),
+        Command::Pack(args) => evidence::pack(args, cli.cache_dir.as_deref()),
+        Command::Verify(args) => evidence::verify(args),
         Command::Tests(args) => report::tests(args),
         Command::Audit(args) => audit::run(args, cli.cache_dir.as_deref()),
         Command::Doctor(args) => doctor::run(args, cli.cache_dir.as_deref()),

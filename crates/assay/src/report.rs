@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::{
-    Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json, printable_lines,
+    Conclusions, Hint, OltpOptions, Slice, StudyRecord, Suite, printable, printable_json,
+    printable_lines,
 };
 use assay_report::{Format, ListedFrom, ListedTest, TextOptions};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 use crate::cli::{FormatWord, LedgerArg, Output, Report, ShapeArg, ShapeWord, Tests};
 use crate::exit::Exit;
+use crate::opened::open_ledger;
 use crate::{paths, study, study_id, workload};
 
 /// Renders a study of the ledger.
@@ -42,7 +44,7 @@ fn write_beside(ours: &StudyRecord, theirs: &StudyRecord, output: &Output) -> Re
 /// The study of the ledger that the user means.
 pub(crate) fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
     let file = paths::ledger_file(ledger.file.as_deref())?;
-    let ledger = Ledger::open_read_only(&file)?;
+    let ledger = open_ledger(&file)?;
     let found = study_id::find(&ledger, name, |_| true)?;
     let Some(id) = found else {
         bail!(crate::advice::Advised::new(
@@ -66,6 +68,13 @@ pub(crate) fn read(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
         }
     }
     Ok(record)
+}
+
+/// Keeps what is concluded from a study that has ended.
+pub(crate) fn conclude(ledger: &mut Ledger, record: &StudyRecord) -> Result<()> {
+    let cells = assay_verdict::judge(record).conclusions();
+    let judged_by = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(ledger.set_conclusions(&record.study.id, &Conclusions { judged_by, cells })?)
 }
 
 /// Lists the tests of a set.

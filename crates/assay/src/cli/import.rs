@@ -6,7 +6,7 @@ use assay_model::Setup;
 use clap::{Args, Subcommand};
 
 use super::number::{parse_one_count, parse_rows, parse_tables};
-use super::{LedgerArg, Output};
+use super::{LedgerArg, Output, ShapeArg};
 
 /// `assay import`.
 #[derive(Debug, Subcommand)]
@@ -15,6 +15,8 @@ pub(crate) enum ImportCommand {
     Mytools(ImportTables),
     /// Compare outputs of sysbench 1.0 or 1.1, runs of one script, with the first of them
     Sysbench(ImportRuns),
+    /// Add the studies of another ledger or of a pack
+    Ledger(ImportLedger),
 }
 
 /// `assay import mytools`.
@@ -46,6 +48,24 @@ pub(crate) struct ImportRuns {
 
     #[command(flatten)]
     pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `assay import ledger`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportLedger {
+    /// The other ledger, or a pack
+    #[arg(value_name = "FILE")]
+    pub(crate) from: PathBuf,
+
+    /// Add only these studies: names, or unique prefixes of them
+    #[arg(value_name = "STUDY")]
+    pub(crate) studies: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
 
     #[command(flatten)]
     pub(crate) ledger: LedgerArg,

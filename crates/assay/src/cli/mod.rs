@@ -2,6 +2,7 @@
 
 mod bench;
 mod claims;
+mod evidence;
 mod gate;
 mod import;
 mod insert_bench;
@@ -26,8 +27,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use bench::Bench;
 pub(crate) use claims::Claims;
+pub(crate) use evidence::{PackArgs, VerifyArgs};
 pub(crate) use gate::Gate;
-pub(crate) use import::{ImportCommand, ImportRuns, ImportTables};
+pub(crate) use import::{ImportCommand, ImportLedger, ImportRuns, ImportTables};
 pub(crate) use insert_bench::InsertBench;
 use number::{parse_number, parse_seed};
 pub(crate) use oltp::{OltpArgs, TableFormArgs};
@@ -77,6 +79,10 @@ pub(crate) enum Command {
     Trend(Trend),
     /// List, show, name and remove the studies in the ledger
     Studies(Studies),
+    /// Write a study, its reports and their digests to one file, without personal paths
+    Pack(PackArgs),
+    /// Compute every verdict and report of a pack or ledger again, and compare them with those recorded
+    Verify(VerifyArgs),
     /// Show studies and trends as pages on loopback, until Ctrl-C
     Serve(Serve),
     /// List the tests that `--tests` can name

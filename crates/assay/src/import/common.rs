@@ -55,8 +55,13 @@ pub(super) fn about(reported_in: String, mut digest: Sha256, setup: Setup) -> Ab
 /// Adds a study unless it is there, and returns it as it is stored.
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let id = &record.study.id;
-    if !ledger.studies()?.iter().any(|it| it.id == *id) {
+    let is_new = !ledger.studies()?.iter().any(|it| it.id == *id);
+    if is_new {
         ledger.add_record(record)?;
     }
-    report::read(ledger, id)
+    let record = report::read(ledger, id)?;
+    if is_new {
+        report::conclude(ledger, &record)?;
+    }
+    Ok(record)
 }

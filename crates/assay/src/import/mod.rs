@@ -2,6 +2,7 @@
 
 mod common;
 mod data_sets;
+mod ledger;
 mod mytools;
 mod raw;
 mod sysbench;
@@ -16,5 +17,6 @@ pub(crate) fn run(command: &ImportCommand) -> Result<Exit> {
     match command {
         ImportCommand::Mytools(args) => mytools::run(args),
         ImportCommand::Sysbench(args) => sysbench::run(args),
+        ImportCommand::Ledger(args) => ledger::run(args),
     }
 }

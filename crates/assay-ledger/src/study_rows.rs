@@ -1,0 +1,197 @@
+//! All rows of a study as they are stored.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use crate::Problem;
+use crate::values::index;
+
+/// All rows of a study. Ids of runs, slices and other rows are numbered from 1, in the order in which they were
+/// written, so two copies of a study are equal wherever they are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRows {
+    pub(crate) study: String,
+    /// In the order of [`TABLES`].
+    pub(crate) tables: Vec<Table>,
+}
+
+/// The rows of a study in one table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// Its columns, in order, except generated ones.
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+/// The place of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TextPlace {
+    /// The table.
+    pub table: &'static str,
+    /// The column.
+    pub column: &'static str,
+    /// Whether the column holds JSON.
+    pub is_json: bool,
+}
+
+/// Every table, each after those to which it refers, with the columns that order its rows.
+pub(crate) const TABLES: [(&str, &str); 16] = [
+    ("study", "id"),
+    ("test", "name"),
+    ("system", "number"),
+    ("cell", "number"),
+    ("run", "id"),
+    ("host", "run"),
+    ("block", "number"),
+    ("instance", "id"),
+    ("content", "rowid"),
+    ("setting", "system, name"),
+    ("audit", "id"),
+    ("event", "id"),
+    ("slice", "id"),
+    ("series", "slice, name"),
+    ("attachment", "slice, name"),
+    ("verdict", "cell, system"),
+];
+
+/// Columns with text that may come from anywhere: names, messages, settings. All others have numbers, digests and words
+/// that assay defines.
+const TEXTS: &[TextPlace] = &[
+    text("study", "recipe"),
+    json("test", "definition"),
+    text("system", "name"),
+    json("system", "spec"),
+    json("system", "artifact"),
+    json("system", "options"),
+    json("run", "doctor"),
+    text("host", "os"),
+    text("host", "kernel"),
+    text("setting", "value"),
+    text("audit", "setting"),
+    json("audit", "values"),
+    text("audit", "why"),
+    json("event", "what"),
+    text("slice", "failure"),
+];
+
+const fn text(table: &'static str, column: &'static str) -> TextPlace {
+    TextPlace { table, column, is_json: false }
+}
+
+const fn json(table: &'static str, column: &'static str) -> TextPlace {
+    TextPlace { table, column, is_json: true }
+}
+
+impl StudyRows {
+    /// The study's name.
+    #[must_use]
+    pub fn study(&self) -> &str {
+        &self.study
+    }
+
+    /// Calls `change` with every text that may come from anywhere, and replaces it by what `change` returns.
+    pub fn change_texts(&mut self, mut change: impl FnMut(TextPlace, &str) -> Option<String>) {
+        for place in TEXTS {
+            for value in self.column(place.table, place.column) {
+                if let Value::Text(text) = value
+                    && let Some(changed) = change(*place, text)
+                {
+                    *text = changed;
+                }
+            }
+        }
+    }
+
+    /// The effective settings of all systems: names and values.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let settings = self.tables.iter().filter(|table| table.name == "setting");
+        settings.flat_map(|table| &table.rows).filter_map(|row| match row.as_slice() {
+            [_, _, Value::Text(name), Value::Text(value)] => Some((name.as_str(), value.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The contents of all attachments.
+    pub fn attachments(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
+        self.column("attachment", "bytes").filter_map(|value| match value {
+            Value::Blob(bytes) => Some(bytes),
+            _ => None,
+        })
+    }
+
+    fn column(&mut self, name: &str, column: &str) -> impl Iterator<Item = &mut Value> {
+        let tables = self.tables.iter_mut().filter(move |table| table.name == name);
+        tables.flat_map(move |table| {
+            let at = table.columns.iter().position(|it| it == column);
+            table.rows.iter_mut().filter_map(move |row| row.get_mut(at?))
+        })
+    }
+}
+
+/// The columns of a table, except generated ones, which no row stores.
+pub(crate) fn columns(ours: &Connection, table: &str) -> Result<Vec<String>, Problem> {
+    let sql = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid";
+    let mut statement = ours.prepare(sql)?;
+    let names = statement.query_map([table], |row| row.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn listed(columns: &[String]) -> String {
+    columns.iter().map(|column| format!("\"{column}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// The table whose ids a column has, if it is not a study.
+pub(crate) fn refers_to<'a>(table: &'a str, column: &'a str) -> Option<&'a str> {
+    match column {
+        "id" if table != "study" => Some(table),
+        "run" | "slice" => Some(column),
+        _ => None,
+    }
+}
+
+/// Puts numbers from 1 in place of ids. `ids` has the ids of each table, ascending.
+pub(crate) fn number(
+    table: &mut Table,
+    ids: &mut BTreeMap<String, Vec<i64>>,
+) -> Result<(), Problem> {
+    for (at, column) in table.columns.iter().enumerate() {
+        let Some(of) = refers_to(table.name, column) else { continue };
+        let values = table.rows.iter_mut().filter_map(|row| row.get_mut(at));
+        let known = ids.entry(of.to_owned()).or_default();
+        for value in values {
+            let Value::Integer(id) = value else { continue };
+            if of == table.name {
+                known.push(*id);
+            }
+            let number = known.binary_search(id).map_err(|_| Problem::Dangling)?;
+            *id = index(number + 1)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+
+    /// A table that is forgotten here would be lost in a pack.
+    #[test]
+    fn every_table_of_the_schema_is_copied() {
+        let ours = schema::in_memory().unwrap();
+        let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+        let mut statement = ours.prepare(sql).unwrap();
+        let names = statement.query_map([], |row| row.get(0)).unwrap();
+        let names: Vec<String> = names.map(Result::unwrap).collect();
+        let mut copied = TABLES.map(|(name, _)| name);
+        copied.sort_unstable();
+        assert_eq!(names, copied);
+        for place in TEXTS {
+            let columns = columns(&ours, place.table).unwrap();
+            assert!(columns.iter().any(|it| it == place.column), "{place:?}");
+        }
+    }
+}

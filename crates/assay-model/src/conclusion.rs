@@ -1,0 +1,89 @@
+//! What was concluded at the end of a study, as the ledger keeps it.
+
+use crate::{Estimate, Verdict};
+
+/// The conclusions of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusions {
+    /// The version of the assay that computed them.
+    pub judged_by: String,
+    /// One per cell and system: cells in the study's order, within a cell the systems in theirs.
+    pub cells: Vec<Conclusion>,
+}
+
+/// What was concluded about a system in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusion {
+    /// Index into [`crate::Study::cells`].
+    pub cell: usize,
+    /// Index into [`crate::StudyRecord::systems`].
+    pub system: usize,
+    /// Verdict on `rqps`.
+    pub verdict: Verdict,
+    /// Operations per second.
+    pub qps: Option<Estimate>,
+    /// Operations per second divided by those of the base; `None` for the base.
+    pub rqps: Option<Estimate>,
+    /// Verdict on `cpu_ratio`.
+    pub cpu_verdict: Option<Verdict>,
+    /// Server CPU time per operation divided by that of the base.
+    pub cpu_ratio: Option<Estimate>,
+}
+
+/// Relative differences up to this are rounding: the mathematical libraries of two machines may differ in the last bit.
+const ROUNDING: f64 = 1e-9;
+
+impl Conclusion {
+    /// The names of the fields that differ from another conclusion about the same system and cell.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("verdict", self.verdict == other.verdict),
+            ("qps", is_same(self.qps, other.qps)),
+            ("rqps", is_same(self.rqps, other.rqps)),
+            ("cpu_verdict", self.cpu_verdict == other.cpu_verdict),
+            ("cpu_ratio", is_same(self.cpu_ratio, other.cpu_ratio)),
+        ];
+        fields.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
+    }
+}
+
+fn is_same(one: Option<Estimate>, other: Option<Estimate>) -> bool {
+    let numbers = |it: Estimate| [it.value, it.low, it.high];
+    match (one.map(numbers), other.map(numbers)) {
+        (None, None) => true,
+        (Some(one), Some(other)) => {
+            one.into_iter().zip(other).all(|(one, other)| is_close(one, other))
+        }
+        _ => false,
+    }
+}
+
+fn is_close(one: f64, other: f64) -> bool {
+    // Ends of unknown intervals are no numbers.
+    one == other
+        || (one.is_nan() && other.is_nan())
+        || (one - other).abs() <= ROUNDING * one.abs().max(other.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conclusions_differ_beyond_rounding() {
+        let of = |value: f64| Conclusion {
+            cell: 0,
+            system: 1,
+            verdict: Verdict::Same,
+            qps: Some(Estimate { value, low: value, high: f64::INFINITY }),
+            rqps: Some(Estimate::without_interval(1.0)),
+            cpu_verdict: None,
+            cpu_ratio: None,
+        };
+        assert!(of(100.0).differences(&of(100.0 + 1e-12)).is_empty());
+        assert_eq!(of(100.0).differences(&of(100.001)), ["qps"]);
+        let none = Conclusion { rqps: None, verdict: Verdict::Slower, ..of(100.0) };
+        assert_eq!(of(100.0).differences(&none), ["verdict", "rqps"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! The manifest: what is in a pack, and who wrote it.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::{Error, MEMBERS, SIZE_MAX};
+
+/// The version of the container and of the manifest. Raised when an older assay could not read them.
+pub const FORMAT_VERSION: u32 = 1;
+
+const FORMAT: &str = "assay-pack";
+
+/// The list of a pack's members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The word `assay-pack`.
+    format: String,
+    /// [`FORMAT_VERSION`] of the assay that wrote it.
+    version: u32,
+    /// Version of the assay that wrote it, which judged the study and rendered the reports.
+    pub assay: String,
+    /// Name of the study.
+    pub study: String,
+    /// The members, in the order of [`MEMBERS`].
+    pub members: Vec<Listed>,
+}
+
+/// A member as the manifest lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256, lower-case hex.
+    pub sha256: String,
+}
+
+impl Listed {
+    /// A member with this content.
+    #[must_use]
+    pub fn of(name: &str, content: &[u8]) -> Self {
+        Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
+    }
+}
+
+impl Manifest {
+    /// The manifest of these members.
+    pub(crate) fn new(study: &str, assay: &str, members: Vec<Listed>) -> Self {
+        let (study, assay) = (study.to_owned(), assay.to_owned());
+        Self { format: FORMAT.to_owned(), version: FORMAT_VERSION, assay, study, members }
+    }
+
+    /// Its canonical text: indented JSON with a final line feed.
+    #[must_use]
+    pub fn text(&self) -> String {
+        // Only maps whose keys are not strings and failing writers can fail. There are neither.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+
+    /// The manifest with this text, which anyone may have written.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, Error> {
+        let wrong = |what: &str| Error::Manifest(what.to_owned());
+        let any: serde_json::Value =
+            serde_json::from_slice(text).map_err(|error| Error::Manifest(error.to_string()))?;
+        if any.get("format").and_then(|it| it.as_str()) != Some(FORMAT) {
+            return Err(wrong("it is of another format"));
+        }
+        let version = any.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if version > u64::from(FORMAT_VERSION) {
+            return Err(Error::Newer(u32::try_from(version).unwrap_or(u32::MAX)));
+        }
+        let manifest: Self =
+            serde_json::from_slice(text).map_err(|error| Error::Manifest(error.to_string()))?;
+        if manifest.text().as_bytes() != text {
+            return Err(wrong("its text is not in canonical form"));
+        }
+        if manifest.version != FORMAT_VERSION {
+            return Err(wrong("it is of an unknown version"));
+        }
+        if !manifest.members.iter().map(|it| it.name.as_str()).eq(MEMBERS) {
+            return Err(wrong("it lists other members"));
+        }
+        let size = manifest.members.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
+        if size > SIZE_MAX {
+            return Err(Error::TooLarge);
+        }
+        Ok(manifest)
+    }
+}
+
+/// SHA-256 in lower-case hex.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}

@@ -1,0 +1,39 @@
+//! `assay pack` and `assay verify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{LedgerArg, ShapeArg};
+
+/// `assay pack`.
+#[derive(Debug, Args)]
+pub(crate) struct PackArgs {
+    /// The study: its name, a unique prefix of it, or `latest`
+    pub(crate) study: String,
+
+    /// The file to write, such as `study.assay`; only a pack is overwritten
+    #[arg(value_name = "FILE")]
+    pub(crate) pack: PathBuf,
+
+    /// Keep the name of the machine
+    #[arg(long)]
+    pub(crate) host_name: bool,
+
+    #[command(flatten)]
+    pub(crate) ledger: LedgerArg,
+}
+
+/// `assay verify`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// A pack, or a ledger
+    pub(crate) file: PathBuf,
+
+    /// The digest that the author of a pack published, to compare it
+    #[arg(long, value_name = "SHA256")]
+    pub(crate) digest: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) shape: ShapeArg,
+}

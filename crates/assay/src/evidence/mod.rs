@@ -1,0 +1,15 @@
+//! Packs: one file with a study, its reports and their digests. `assay pack` writes it and `assay verify` computes
+//! everything in it again.
+
+mod differences;
+mod neutral;
+mod pack;
+mod personal;
+mod render;
+mod verify;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use pack::pack;
+pub(crate) use verify::verify;

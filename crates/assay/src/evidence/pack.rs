@@ -1,0 +1,99 @@
+//! `assay pack`: writes a study with its reports to one file.
+
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::{Ledger, StudyRows};
+use assay_model::{StudyRecord, printable};
+use assay_pack::{MEMBERS, Pack};
+
+use super::personal::{self, Here};
+use super::render::reports;
+use crate::advice::Advised;
+use crate::cli::PackArgs;
+use crate::exit::Exit;
+use crate::opened::{is_pack, open_ledger, read};
+use crate::progress::print;
+use crate::{paths, report, study, study_id};
+
+/// Writes a pack and prints its digest.
+pub(crate) fn pack(args: &PackArgs, cache_dir: Option<&Path>) -> Result<Exit> {
+    check_place(&args.pack)?;
+    let file = paths::ledger_file(args.ledger.file.as_deref())?;
+    let ledger = open_ledger(&file)?;
+    let Some(id) = study_id::find(&ledger, Some(&args.study), |_| true)? else {
+        bail!("there is no study in `{}` yet", file.display())
+    };
+    let record = ledger.read(&id)?;
+    if study::is_measured(&record) {
+        bail!(Advised::new(
+            format!("study `{id}` is being measured"),
+            "pack it when it has ended, or interrupt it first"
+        ));
+    }
+    let here = Here::now(paths::cache_dir(cache_dir).ok().as_deref());
+    let pack = packed(ledger.rows(&id)?, &record, &here, args.host_name)?;
+    write(&args.pack, &pack.bytes()?)?;
+    let name = args.pack.display();
+    print(&format!("note: `{name}` has study `{id}`; publish the digest below beside the file"));
+    report::write_stdout(&format!("{}\n", pack.digest))?;
+    Ok(Exit::Done)
+}
+
+/// The pack of a study.
+pub(super) fn packed(
+    mut rows: StudyRows,
+    record: &StudyRecord,
+    here: &Here,
+    keep_host: bool,
+) -> Result<Pack> {
+    let id = rows.study().to_owned();
+    personal::remove(&mut rows, record, here, keep_host);
+    let bytes = Ledger::bytes_of(&[rows]).context("cannot make a ledger of the study alone")?;
+    let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
+    let packed = report::read(&ledger, &id)?;
+    let concluded = |record| assay_verdict::judge(record).conclusions();
+    if concluded(&packed).len() != concluded(record).len() {
+        bail!("the study cannot be packed: without personal names it would be another one");
+    }
+    let mut reports = reports(&packed).into_iter();
+    let contents = MEMBERS.map(|name| match name {
+        assay_pack::LEDGER => bytes.clone(),
+        _ => reports.next().unwrap_or_default(),
+    });
+    for (name, content) in MEMBERS.iter().zip(&contents) {
+        personal::check(name, content, here)?;
+    }
+    Ok(Pack::new(&id, env!("CARGO_PKG_VERSION"), contents)?)
+}
+
+/// Refuses to overwrite anything but a pack.
+fn check_place(file: &Path) -> Result<()> {
+    if let Ok(found) = fs_err::metadata(file)
+        && !(found.is_file() && is_pack(file) && read(file).is_ok())
+    {
+        bail!(Advised::new(
+            format!("`{}` exists and is no pack", printable(&file.to_string_lossy())),
+            "name a new file; only a pack is overwritten"
+        ));
+    }
+    Ok(())
+}
+
+/// Writes the whole file or nothing.
+fn write(file: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let cannot = || format!("cannot write `{}`", file.display());
+    let mut written = tempfile::Builder::new()
+        .prefix(".assay-pack-")
+        // As any new file; the umask takes away what it should.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory.unwrap_or(Path::new(".")))
+        .with_context(cannot)?;
+    written.write_all(bytes).with_context(cannot)?;
+    written.persist(file).map_err(|error| error.error).with_context(cannot)?;
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! The reports of a pack.
+
+use assay_model::StudyRecord;
+use assay_report::{Format, TextOptions};
+
+/// The layout of text: as in files of `assay report -o`.
+const LAYOUT: TextOptions = TextOptions { width: 120, color: false };
+
+/// The members of a pack that are reports, in their order.
+pub(super) const REPORTS: [(&str, Format); 5] = [
+    ("report.json", Format::Json),
+    ("report.csv", Format::Csv),
+    ("report.html", Format::Html),
+    ("report.md", Format::Markdown),
+    ("report.txt", Format::Text),
+];
+
+/// The reports of a study: names of members and contents.
+pub(super) fn reports(record: &StudyRecord) -> [Vec<u8>; REPORTS.len()] {
+    let judgement = assay_verdict::judge(record);
+    REPORTS
+        .map(|(_, format)| assay_report::render(record, &judgement, format, &LAYOUT).into_bytes())
+}

@@ -1,0 +1,278 @@
+//! Packs of a small study of a released ledger: every change is found, and nothing personal is in them.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use assay_ledger::Ledger;
+use assay_model::{Attachment, Series};
+use assay_pack::{LEDGER, MEMBERS, Pack};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use super::pack::packed;
+use super::personal::Here;
+use super::verify::of_pack;
+use crate::report;
+
+const STUDY: &str = "20261122-042121-132";
+
+/// A ledger with a study of two tests and two systems, with everything that a study can have.
+fn ledger(directory: &Path) -> PathBuf {
+    let released = include_bytes!("../../../assay-ledger/tests/released/schema-3.db.gz");
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(released.as_slice()).read_to_end(&mut bytes).unwrap();
+    let path = directory.join("ledger.db");
+    fs_err::write(&path, bytes).unwrap();
+    drop(Ledger::open(&path).unwrap());
+    let small = "PRAGMA foreign_keys = OFF;
+        DELETE FROM cell WHERE number > 1;
+        DELETE FROM test WHERE name NOT IN (SELECT test FROM cell);
+        DELETE FROM slice WHERE system = 2 OR round > 1 OR test NOT IN (SELECT test FROM cell);
+        DELETE FROM system WHERE number = 2;
+        DELETE FROM instance WHERE system = 2;
+        DELETE FROM content WHERE system = 2;
+        DELETE FROM setting WHERE system = 2;
+        DELETE FROM event WHERE system = 2;
+        UPDATE audit SET \"values\" = json_remove(\"values\", '$[2]');
+        UPDATE block SET cells = '[0,1]', cell_rounds = '[2,2]';
+        UPDATE cell SET warm_us = 5000, events = iif(test GLOB 'update*', 100, NULL);
+        UPDATE slice SET outcome = 'failed', failure = 'gone' WHERE id = (SELECT max(id) FROM slice);";
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(small).unwrap();
+    let record = Ledger::open_read_only(&path).unwrap().read(STUDY).unwrap();
+    for cell in &record.study.cells {
+        let test = cell.id.test;
+        let definition = serde_json::to_string(test.definition()).unwrap();
+        let sql = "INSERT INTO test VALUES (?, ?, ?, ?)";
+        connection.execute(sql, [STUDY, &test.name, &test.digest, &definition]).unwrap();
+    }
+    drop(connection);
+    let mut ledger = Ledger::open(&path).unwrap();
+    let record = report::read(&ledger, STUDY).unwrap();
+    let slice = record.slices[0].id();
+    let series = Series { name: "events".to_owned(), step_ms: 10, counts: vec![1, 2] };
+    ledger.add_series(STUDY, slice, &series).unwrap();
+    let (name, media_type) = ("server.folded".to_owned(), "text/plain".to_owned());
+    let bytes = b"main;work 7\n".to_vec();
+    ledger.add_attachment(STUDY, slice, &Attachment { name, media_type, bytes }).unwrap();
+    report::conclude(&mut ledger, &record).unwrap();
+    path
+}
+
+const HOME: &str = "/home/canary";
+
+fn here() -> Here {
+    let (user, host) = (Some("canary".to_owned()), Some("canaryhost".to_owned()));
+    Here { directories: vec![HOME.to_owned()], user, host }
+}
+
+fn pack(path: &Path, keep_host: bool) -> Pack {
+    let ledger = Ledger::open_read_only(path).unwrap();
+    let record = ledger.read(STUDY).unwrap();
+    let pack = packed(ledger.rows(STUDY).unwrap(), &record, &here(), keep_host).unwrap();
+    assert_eq!(Pack::read(&pack.bytes().unwrap()).unwrap(), pack);
+    pack
+}
+
+/// A pack with another ledger, whose manifest somebody has computed again.
+fn forged(pack: &Pack, ledger: &[u8]) -> Pack {
+    let contents =
+        MEMBERS.map(|name| if name == LEDGER { ledger } else { pack.member(name) }.to_vec());
+    Pack::new(&pack.manifest.study, &pack.manifest.assay, contents).unwrap()
+}
+
+/// The tables and columns of a ledger that have a value.
+fn columns(connection: &Connection) -> Vec<(String, String)> {
+    let sql = "SELECT t.name, c.name FROM pragma_table_list t, pragma_table_xinfo(t.name) c
+        WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' AND c.hidden = 0";
+    let mut statement = connection.prepare(sql).unwrap();
+    let all = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let has_value = |(table, column): &(String, String)| {
+        let sql = format!("SELECT count(\"{column}\") > 0 FROM {table}");
+        connection.query_row(&sql, [], |row| row.get::<_, bool>(0)).unwrap()
+    };
+    all.map(Result::unwrap).filter(has_value).collect()
+}
+
+/// Changes the first value of a column.
+fn change(path: &Path, table: &str, column: &str) {
+    let connection = Connection::open(path).unwrap();
+    let off = "PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; PRAGMA journal_mode = DELETE";
+    connection.execute_batch(off).unwrap();
+    let sql = format!("SELECT \"{column}\" FROM {table} WHERE \"{column}\" IS NOT NULL LIMIT 1");
+    let changed = match connection.query_row(&sql, [], |row| row.get(0)).unwrap() {
+        Value::Integer(number) => Value::Integer(number + 1),
+        Value::Real(number) => Value::Real(number * 1.5 + 1.0),
+        Value::Text(text) => Value::Text(match text.rfind(|c: char| c.is_ascii_digit()) {
+            Some(at) => {
+                let digit = if text.as_bytes()[at] == b'1' { "2" } else { "1" };
+                format!("{}{digit}{}", &text[..at], &text[at + 1..])
+            }
+            None => text.replacen(['e', 'o'], "i", 1) + "x",
+        }),
+        Value::Blob(mut bytes) => {
+            *bytes.last_mut().unwrap() ^= 2;
+            Value::Blob(bytes)
+        }
+        Value::Null => unreachable!("it has a value"),
+    };
+    let sql = format!(
+        "UPDATE {table} SET \"{column}\" = ?1 WHERE \"{column}\" = (
+            SELECT \"{column}\" FROM {table} WHERE \"{column}\" IS NOT NULL LIMIT 1)"
+    );
+    if connection.execute(&sql, [changed]).is_err() {
+        // Another row has this number.
+        connection.execute(&sql, [1000]).unwrap();
+    }
+}
+
+/// Columns on which verdicts and reports depend: a change is found even if somebody has computed the manifest again.
+/// Tables without a dot are whole ones.
+const SEEN: [&str; 34] = [
+    "verdict",
+    "content",
+    "event",
+    "audit.setting",
+    "audit.values",
+    "audit.class",
+    "audit.why",
+    "study.id",
+    "study.started_ms",
+    "study.preset",
+    "study.seed",
+    "study.threshold",
+    "study.setups",
+    "study.workload_version",
+    "test.name",
+    "test.digest",
+    "system.name",
+    "system.artifact",
+    "cell.test",
+    "cell.clients",
+    "host.cpu",
+    "host.memory_kb",
+    "setting.study",
+    "slice.system",
+    "slice.test",
+    "slice.outcome",
+    "slice.failure",
+    "slice.events",
+    "slice.read",
+    "slice.elapsed_ns",
+    "slice.latency_hdr",
+    "slice.turns",
+    "slice.connection_cpu_ns",
+    "slice.errors",
+];
+
+#[test]
+fn every_changed_field_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let pack = pack(&ledger(directory.path()), false);
+    let verified = of_pack(&pack, Some(&pack.digest));
+    assert!(verified.verified, "{verified:#?}");
+    let path = directory.path().join("packed.db");
+    fs_err::write(&path, pack.member(LEDGER)).unwrap();
+    let columns = columns(&Connection::open(&path).unwrap());
+    let tables: BTreeSet<&String> = columns.iter().map(|(table, _)| table).collect();
+    assert_eq!(tables.len(), 16, "the study lacks rows of a table: {tables:?}");
+    assert!(columns.len() > 150, "{}", columns.len());
+    let is_unseen = |number: usize| {
+        let (table, column) = &columns[number];
+        let path = directory.path().join(format!("{number}.db"));
+        fs_err::write(&path, pack.member(LEDGER)).unwrap();
+        change(&path, table, column);
+        let forged = forged(&pack, &fs_err::read(&path).unwrap());
+        assert_ne!(forged.digest, pack.digest, "{table}.{column}");
+        let found = of_pack(&forged, Some(&pack.digest));
+        assert!(!found.verified, "{table}.{column}");
+        found.differences.iter().all(|it| it.member == "manifest.json")
+    };
+    let unseen = std::thread::scope(|scope| {
+        let numbers = |thread| (thread..columns.len()).step_by(THREADS).filter(|it| is_unseen(*it));
+        let threads: Vec<_> =
+            (0..THREADS).map(|it| scope.spawn(move || numbers(it).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|it| it.join().unwrap()).collect::<BTreeSet<_>>()
+    });
+    let unseen = unseen.into_iter().map(|it| format!("{}.{}", columns[it].0, columns[it].1));
+    let is_seen = |name: &String| {
+        SEEN.iter().any(|seen| name == seen || name.starts_with(&format!("{seen}.")))
+    };
+    let missed: Vec<_> = unseen.filter(is_seen).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+const THREADS: usize = 4;
+
+const CANARY: &str = "canary";
+
+/// Texts with a path, a user and a machine, in every place of a ledger that may have text.
+#[test]
+fn nothing_personal_is_in_a_pack() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = ledger(directory.path());
+    let connection = Connection::open(&path).unwrap();
+    let recipe = "workload = '../canary work/w.toml'\ncompare = ['a', 'mysql@git:../canary/tree#v1', \
+        'mysql://canary@canaryhost:3306/test']\n[system.a]\nis = 'mysql@dir:/srv/canary builds/8.0'\n\
+        config = 'canary.cnf'\n";
+    let told = "cannot read `/home/canary/x/y`: canary@canaryhost.example, /srv/canary/z";
+    for (sql, value) in [
+        ("UPDATE study SET recipe = ?", recipe),
+        ("UPDATE system SET name = ? WHERE number = 1", "mysql@dir:/srv/canary builds/8.0"),
+        (
+            "UPDATE system SET spec = json_set(spec, '$.origin', json_object('dir', ?)) WHERE number = 1",
+            "/srv/canary builds/8.0",
+        ),
+        (
+            "UPDATE system SET spec = json_set(spec, '$.origin', json_object('git', ?)) WHERE number = 0",
+            "../canary/tree#v1",
+        ),
+        (
+            "UPDATE system SET artifact = json_set(artifact, '$.path', ?1, '$.layout.server', ?1 || '/bin/mysqld',
+                '$.build.notes', json_array('built in ' || ?1), '$.build.channel', ?1)",
+            "/home/canary/.cache/assay/builds/1",
+        ),
+        ("UPDATE system SET options = json_array('--tmpdir=' || ?)", "/srv/canary/tmp"),
+        ("UPDATE setting SET value = ? WHERE name = 'datadir'", "/srv/canary data/x"),
+        ("UPDATE setting SET value = ? WHERE name = 'hostname'", "canaryhost.example"),
+        ("UPDATE setting SET value = ? WHERE name = 'general_log_file'", "canaryhost.log"),
+        ("UPDATE audit SET why = ?", told),
+        ("UPDATE audit SET \"values\" = json_array(?, NULL)", "/srv/canary/data/"),
+        ("UPDATE event SET what = json_object('kind', 'other', 'text', ?)", told),
+        ("UPDATE slice SET failure = ? WHERE outcome = 'failed'", told),
+        ("UPDATE attachment SET bytes = CAST(? AS BLOB)", "mysqld;/home/canary/lib.so;x 7\n"),
+        ("UPDATE host SET os = ?", "Debian of canaryhost"),
+    ] {
+        assert!(connection.execute(sql, [value]).unwrap() > 0, "{sql}");
+    }
+    drop(connection);
+    let packed = pack(&path, false);
+    for name in MEMBERS {
+        let text = String::from_utf8_lossy(packed.member(name));
+        let at = text.find(CANARY).map(|at| text.get(at.saturating_sub(200)..at + 200));
+        assert!(at.is_none(), "{name}: {at:?}");
+    }
+    let text = String::from_utf8_lossy(packed.member("report.txt")).into_owned();
+    assert!(text.contains("mysql@dir:/path"), "{text}");
+    assert!(of_pack(&packed, None).verified);
+    let named = pack(&path, true);
+    let database = String::from_utf8_lossy(named.member(LEDGER)).into_owned();
+    assert!(database.contains("canaryhost.log"), "the name of the machine was asked for");
+    // The reports of an original without personal names are those of its pack.
+    let ledger = Ledger::of_bytes(packed.member(LEDGER), Path::new("packed")).unwrap();
+    let kept = ledger.read(STUDY).unwrap().study.recipe;
+    let read = assay_plan::read_study("recipe", &kept);
+    assert!(read.is_ok(), "{read:?} in {kept}");
+}
+
+/// The same study makes the same bytes, whoever packs it, and also from a pack.
+#[test]
+fn a_pack_of_a_pack_is_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = pack(&ledger(directory.path()), false);
+    let path = directory.path().join("packed.db");
+    fs_err::write(&path, first.member(LEDGER)).unwrap();
+    let second = pack(&path, false);
+    assert_eq!(first.bytes().unwrap(), second.bytes().unwrap());
+}

@@ -1,0 +1,338 @@
+//! `assay verify`: computes everything in a pack or ledger again, and compares it with what is recorded.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use assay_ledger::Ledger;
+use assay_model::{Conclusions, StudyRecord, counted, printable};
+use assay_pack::{LEDGER, Pack};
+use serde::Serialize;
+
+use super::differences::between;
+use super::render::{REPORTS, reports};
+use crate::advice::Advised;
+use crate::cli::VerifyArgs;
+use crate::exit::Exit;
+use crate::opened::{is_pack, read};
+use crate::report;
+
+/// The result of a verification.
+#[derive(Debug, Serialize)]
+pub(super) struct Verified {
+    schema: u32,
+    kind: &'static str,
+    /// The digest of a pack.
+    digest: Option<String>,
+    /// The version of assay that wrote a pack.
+    written_by: Option<String>,
+    /// The version of assay that verified.
+    verified_by: &'static str,
+    /// Members of a pack that were compared with its manifest.
+    members: usize,
+    studies: Vec<VerifiedStudy>,
+    /// Whether everything is as recorded.
+    pub(super) verified: bool,
+    pub(super) differences: Vec<Found>,
+}
+
+/// What was checked of a study.
+#[derive(Debug, Default, Serialize)]
+struct VerifiedStudy {
+    study: String,
+    cells: usize,
+    systems: usize,
+    slices: usize,
+    /// The version of assay that computed the recorded verdicts; null if none are recorded.
+    judged_by: Option<String>,
+    /// Recorded verdicts that were computed again.
+    verdicts: usize,
+    /// Reports that were rendered again.
+    reports: usize,
+}
+
+/// Something that is not as recorded.
+#[derive(Debug, Serialize)]
+pub(super) struct Found {
+    /// The member of the pack, or `ledger`.
+    pub(super) member: String,
+    /// The study, cell and field.
+    pub(super) place: String,
+    recorded: String,
+    computed: String,
+}
+
+/// Verifies a file. The exit code is 0 only if all of it is as recorded.
+pub(crate) fn verify(args: &VerifyArgs) -> Result<Exit> {
+    let verified = match is_pack(&args.file) {
+        true => of_pack(&read(&args.file)?, args.digest.as_deref()),
+        false if args.digest.is_some() => bail!(Advised::new(
+            format!("`{}` is no pack, and only packs have a digest", args.file.display()),
+            "leave `--digest` out"
+        )),
+        false => of_ledger(&Ledger::open_read_only(&args.file)?)?,
+    };
+    let name = args.file.display().to_string();
+    report::put_one(&args.shape, &verified, |it| it.text(&name))?;
+    Ok(if verified.verified { Exit::Done } else { Exit::Incomplete })
+}
+
+/// Verifies a pack. `published` is the digest that the author published, if it is known.
+pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verified {
+    let mut verified = Verified {
+        digest: Some(pack.digest.clone()),
+        written_by: Some(pack.manifest.assay.clone()),
+        members: pack.manifest.members.len(),
+        ..Verified::new("pack")
+    };
+    if let Some(published) = published.filter(|it| !it.eq_ignore_ascii_case(&pack.digest)) {
+        verified.differs("manifest.json", "digest", published, &pack.digest);
+    }
+    for name in pack.altered() {
+        let listed = pack.manifest.members.iter().find(|it| it.name == name);
+        let found = assay_pack::Listed::of(name, pack.member(name)).sha256;
+        verified.differs(name, "SHA-256", listed.map_or("", |it| &it.sha256), &found);
+    }
+    let opened = Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER));
+    let checked = opened.map_err(anyhow::Error::from).and_then(|ledger| {
+        let ids: Vec<String> = ledger.studies()?.into_iter().map(|it| it.id).collect();
+        if ids != [pack.manifest.study.as_str()] {
+            let computed = ids.join(", ");
+            verified.differs(LEDGER, "its only study", &pack.manifest.study, &computed);
+        }
+        for id in ids {
+            let record = verified.study(&ledger, LEDGER, &id)?;
+            if id == pack.manifest.study {
+                verified.reports(pack, &record);
+                if !ledger.holds_only(&ledger.rows(&id)?)? {
+                    verified.differs(LEDGER, "rows", "of the study only", "others too");
+                }
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = checked {
+        verified.differs(LEDGER, "a sound ledger", "yes", &format!("{error:#}"));
+    }
+    verified.sealed()
+}
+
+/// Verifies every study of a ledger.
+fn of_ledger(ledger: &Ledger) -> Result<Verified> {
+    let mut verified = Verified::new("ledger");
+    for study in ledger.studies()? {
+        verified.study(ledger, "ledger", &study.id)?;
+    }
+    Ok(verified.sealed())
+}
+
+impl Verified {
+    fn new(kind: &'static str) -> Self {
+        Self {
+            schema: 1,
+            kind,
+            digest: None,
+            written_by: None,
+            verified_by: env!("CARGO_PKG_VERSION"),
+            members: 0,
+            studies: Vec::new(),
+            verified: false,
+            differences: Vec::new(),
+        }
+    }
+
+    fn sealed(self) -> Self {
+        Self { verified: self.differences.is_empty(), ..self }
+    }
+
+    fn differs(&mut self, member: &str, place: &str, recorded: &str, computed: &str) {
+        self.differences.push(Found {
+            member: member.to_owned(),
+            place: place.to_owned(),
+            recorded: recorded.to_owned(),
+            computed: computed.to_owned(),
+        });
+    }
+
+    /// Reads everything of a study, and computes its verdicts again.
+    fn study(&mut self, ledger: &Ledger, member: &str, id: &str) -> Result<StudyRecord> {
+        // Reading rows checks every value.
+        ledger.rows(id)?;
+        let record = report::read(ledger, id)?;
+        let concluded = ledger.conclusions(id)?;
+        self.studies.push(VerifiedStudy {
+            study: id.to_owned(),
+            cells: record.study.cells.len(),
+            systems: record.systems.len(),
+            slices: record.slices.len(),
+            judged_by: concluded.as_ref().map(|it| it.judged_by.clone()),
+            verdicts: concluded.as_ref().map_or(0, |it| it.cells.len()),
+            reports: 0,
+        });
+        if let Some(recorded) = concluded {
+            self.verdicts(member, &record, &recorded);
+        }
+        Ok(record)
+    }
+
+    /// Compares recorded verdicts with those that follow from the slices.
+    fn verdicts(&mut self, member: &str, record: &StudyRecord, recorded: &Conclusions) {
+        let study = &record.study;
+        let computed = assay_verdict::judge(record).conclusions();
+        for now in &computed {
+            let test = study.cells.get(now.cell).map(|cell| (cell.id.test, cell.id.setup));
+            let test = test.map_or_else(String::new, |(test, setup)| format!("{test} at {setup}"));
+            let system = record.systems.get(now.system).map_or("?", |it| it.name.as_str());
+            let place = format!("study {}, {test}, {system}", study.id);
+            let mut same =
+                recorded.cells.iter().filter(|it| (it.cell, it.system) == (now.cell, now.system));
+            match same.next() {
+                None => self.differs(member, &place, "no verdict", now.verdict.word()),
+                Some(then) => {
+                    for field in then.differences(now) {
+                        let (then, now) = (field_of(then, field), field_of(now, field));
+                        self.differs(member, &format!("{place}, {field}"), &then, &now);
+                    }
+                }
+            }
+        }
+        if recorded.cells.len() > computed.len() {
+            let (then, now) = (recorded.cells.len(), computed.len());
+            let place = format!("study {}, number of verdicts", study.id);
+            self.differs(member, &place, &then.to_string(), &now.to_string());
+        }
+    }
+
+    /// Renders the reports again.
+    fn reports(&mut self, pack: &Pack, record: &StudyRecord) {
+        for ((name, _), computed) in REPORTS.iter().zip(reports(record)) {
+            if let Some(study) = self.studies.last_mut() {
+                study.reports += 1;
+            }
+            let recorded = pack.member(name);
+            if recorded == computed {
+                continue;
+            }
+            let documents = [recorded, &computed].map(serde_json::from_slice);
+            let [Ok(one), Ok(other)] = documents else {
+                self.line(name, recorded, &computed);
+                continue;
+            };
+            let found = between(&one, &other);
+            if found.is_empty() {
+                self.line(name, recorded, &computed);
+            }
+            for it in found {
+                self.differs(name, &it.place, &it.recorded, &it.computed);
+            }
+        }
+    }
+
+    /// Names the first line in which two texts differ.
+    fn line(&mut self, name: &str, recorded: &[u8], computed: &[u8]) {
+        let lines = |text: &[u8]| {
+            let text = String::from_utf8_lossy(text).into_owned();
+            text.split('\n').map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (recorded, computed) = (lines(recorded), lines(computed));
+        let differ = |at: &usize| recorded.get(*at) != computed.get(*at);
+        let at = (0..recorded.len().max(computed.len())).find(differ).unwrap_or_default();
+        let shown =
+            |lines: &[String]| lines.get(at).map_or_else(|| "nothing".to_owned(), |it| short(it));
+        self.differs(name, &format!("line {}", at + 1), &shown(&recorded), &shown(&computed));
+    }
+
+    /// How much of what is recorded was compared.
+    fn compared(&self) -> usize {
+        let of_studies: usize = self.studies.iter().map(|it| it.verdicts).sum();
+        self.members + of_studies
+    }
+
+    /// The result for people.
+    fn text(&self, file: &str) -> String {
+        let mut lines = Vec::new();
+        match &self.digest {
+            Some(digest) => {
+                let by = self.written_by.as_deref().unwrap_or_default();
+                lines.push(format!("`{file}` is a pack that assay {by} wrote"));
+                lines.push(format!("digest: {digest}"));
+                lines.push(format!("members: {} compared with the manifest", self.members));
+            }
+            None => lines.push(format!("`{file}` is a ledger")),
+        }
+        lines.extend(self.studies.iter().map(VerifiedStudy::text));
+        for it in self.differences.iter().take(SHOWN) {
+            let Found { member, place, recorded, computed } = it;
+            lines.push(format!(
+                "differs: {member}: {place}: recorded {recorded}, computed {computed}"
+            ));
+        }
+        if let Some(more @ 1..) = self.differences.len().checked_sub(SHOWN) {
+            lines.push(format!("... and {}", counted(more as u64, "more difference")));
+        }
+        let others = self.studies.iter().filter_map(|it| it.judged_by.as_ref());
+        let other = others.chain(&self.written_by).find(|it| *it != self.verified_by);
+        match other.filter(|_| !self.verified) {
+            Some(other) => lines.push(format!(
+                "not verified: assay {other} computed what is recorded, and this is assay {}, whose statistics or \
+                 wording may differ; assay {other} can verify it",
+                self.verified_by
+            )),
+            None if self.verified && self.compared() == 0 => lines.push(
+                "readable: every value is within its bounds, and nothing is recorded to compare".to_owned(),
+            ),
+            None if self.verified => lines.push("verified: everything is as recorded".to_owned()),
+            None => lines.push("not verified: the file is damaged or was altered".to_owned()),
+        }
+        lines.join("\n")
+    }
+}
+
+impl VerifiedStudy {
+    fn text(&self) -> String {
+        let Self { study, cells, systems, slices, judged_by, verdicts, reports } = self;
+        let count = |number: &usize, what| counted(*number as u64, what);
+        let mut text = format!(
+            "study {study}: {} of {}, {}",
+            count(cells, "cell"),
+            count(systems, "system"),
+            count(slices, "slice")
+        );
+        text += &match judged_by {
+            Some(by) => format!("; {} of assay {by} computed again", count(verdicts, "verdict")),
+            None => "; no verdicts are recorded in the ledger".to_owned(),
+        };
+        if *reports > 0 {
+            text += &format!("; {} rendered again", count(reports, "report"));
+        }
+        text
+    }
+}
+
+/// Differences that are shown to people.
+const SHOWN: usize = 20;
+
+/// Characters of a line that are shown.
+const LINE: usize = 100;
+
+fn short(line: &str) -> String {
+    let text: String = printable(line).chars().take(LINE).collect();
+    format!("`{}`", text.trim_end())
+}
+
+/// A field of a conclusion in words.
+fn field_of(of: &assay_model::Conclusion, field: &str) -> String {
+    let estimate = match field {
+        "verdict" => return of.verdict.word().to_owned(),
+        "cpu_verdict" => {
+            return of.cpu_verdict.map_or("nothing", assay_model::Verdict::word).to_owned();
+        }
+        "qps" => of.qps,
+        "rqps" => of.rqps,
+        _ => of.cpu_ratio,
+    };
+    match estimate {
+        Some(it) if it.has_interval() => format!("{} ({} to {})", it.value, it.low, it.high),
+        Some(it) => it.value.to_string(),
+        None => "nothing".to_owned(),
+    }
+}

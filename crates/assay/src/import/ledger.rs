@@ -1,0 +1,77 @@
+//! `assay import ledger`: adds the studies of another ledger, or of a pack, to the user's.
+
+use anyhow::{Context as _, Result, bail};
+use assay_ledger::{Ledger, StudyRows};
+use serde::Serialize;
+
+use crate::advice::Advised;
+use crate::cli::ImportLedger;
+use crate::exit::Exit;
+use crate::opened::open_ledger;
+use crate::{paths, report};
+
+/// A study of the other ledger.
+#[derive(Debug, Serialize)]
+struct Imported {
+    study: String,
+    slices: u64,
+    finished: bool,
+    /// Whether it was added; otherwise the same study was there already.
+    added: bool,
+}
+
+/// Adds studies. Nothing is added if one of them has the name of another study.
+pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
+    let cannot = || format!("cannot import `{}`", args.from.display());
+    let theirs = open_ledger(&args.from).with_context(cannot)?;
+    let mut ours = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
+    let known = ours.studies()?;
+    let mut imported = Vec::new();
+    let mut new: Vec<StudyRows> = Vec::new();
+    let mut others = Vec::new();
+    for study in chosen(&theirs, &args.studies).with_context(cannot)? {
+        let rows = theirs.rows(&study.id).with_context(cannot)?;
+        let is_known = known.iter().any(|it| it.id == study.id);
+        if is_known && ours.rows(&study.id)? != rows {
+            others.push(study.id.clone());
+        } else if !is_known {
+            new.push(rows);
+        }
+        let (slices, finished, added) = (study.slices, study.finished, !is_known);
+        imported.push(Imported { study: study.id, slices, finished, added });
+    }
+    if !others.is_empty() {
+        bail!(Advised::new(
+            format!(
+                "`{}` has other studies of the same name: {}",
+                args.from.display(),
+                others.join(", ")
+            ),
+            "nothing was added; name the studies to add, or read this ledger with `--ledger`"
+        ));
+    }
+    for rows in &new {
+        ours.add_rows(rows)?;
+    }
+    report::put_rows(&args.shape, &imported, Imported::line)?;
+    Ok(Exit::Done)
+}
+
+/// The studies of these names, or all of them.
+fn chosen(ledger: &Ledger, names: &[String]) -> Result<Vec<assay_model::StudySummary>> {
+    let studies = ledger.studies()?;
+    if names.is_empty() {
+        return Ok(studies);
+    }
+    let ids = names.iter().map(|name| ledger.find(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(studies.into_iter().filter(|study| ids.contains(&study.id)).collect())
+}
+
+impl Imported {
+    fn line(&self) -> String {
+        let Self { study, slices, finished, added } = self;
+        let how = if *added { "added" } else { "already there" };
+        let state = if *finished { "" } else { ", unfinished" };
+        format!("{study}: {how}, {}{state}", assay_model::counted(*slices, "slice"))
+    }
+}

@@ -1,0 +1,257 @@
+//! Packs, their verification, and ledgers that are merged. No server is needed.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use assert_cmd::Command;
+use rusqlite::Connection;
+use serde_json::Value;
+
+const STUDY: &str = "20261122-042121-132";
+
+/// A directory with a ledger that a released assay wrote.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        let released =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-ledger/tests/released/schema-3.db.gz");
+        let mut bytes = Vec::new();
+        let packed = fs_err::File::open(released).unwrap();
+        flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+        fs_err::write(folder.path("ledger.db"), bytes).unwrap();
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("assay").unwrap();
+        command
+            .args(words)
+            .current_dir(self.0.path())
+            .env("HOME", self.0.path())
+            .env("ASSAY_CACHE", self.path("cache"))
+            .env("ASSAY_LEDGER", self.path("ledger.db"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env_remove("RUST_LOG");
+        command
+    }
+
+    #[track_caller]
+    fn run(&self, words: &[&str], code: i32) -> Output {
+        let output = self.command(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}{}", out(&output), err(&output));
+        output
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A copy of a pack in which a member is changed, with the manifest as it was.
+fn altered(from: &Path, to: &Path, member: &str, change: impl Fn(Vec<u8>) -> Vec<u8>) {
+    let mut old = zip::ZipArchive::new(fs_err::File::open(from).unwrap()).unwrap();
+    let mut new = zip::ZipWriter::new(fs_err::File::create(to).unwrap());
+    for at in 0..old.len() {
+        let mut file = old.by_index(at).unwrap();
+        let (name, mut content) = (file.name().unwrap().into_owned(), Vec::new());
+        file.read_to_end(&mut content).unwrap();
+        new.start_file(&name, zip::write::SimpleFileOptions::default()).unwrap();
+        new.write_all(&if name == member { change(content) } else { content }).unwrap();
+    }
+    new.finish().unwrap();
+}
+
+#[test]
+fn a_pack_proves_itself() {
+    let folder = Folder::new();
+    let packed = folder.run(&["pack", "latest", "a.assay"], 0);
+    let digest = out(&packed).trim().to_owned();
+    assert_eq!(digest.len(), 64, "{digest}");
+    // Only a pack is overwritten, with the same bytes.
+    let first = fs_err::read(folder.path("a.assay")).unwrap();
+    folder.run(&["pack", STUDY, "a.assay"], 0);
+    assert_eq!(fs_err::read(folder.path("a.assay")).unwrap(), first);
+    fs_err::write(folder.path("notes.txt"), "mine").unwrap();
+    let refused = folder.run(&["pack", "latest", "notes.txt"], 2);
+    assert!(err(&refused).contains("`notes.txt` exists and is no pack"), "{}", err(&refused));
+    assert_eq!(fs_err::read(folder.path("notes.txt")).unwrap(), b"mine");
+    folder.run(&["pack", "latest", "ledger.db"], 2);
+    folder.run(&["pack", "latest", "no/such/directory.assay"], 2);
+
+    let verified = out(&folder.run(&["verify", "a.assay", "--digest", &digest], 0));
+    assert!(verified.contains(&digest) && verified.contains("96 slices"), "{verified}");
+    assert!(verified.ends_with("verified: everything is as recorded\n"), "{verified}");
+    let other = "0".repeat(64);
+    let refused = out(&folder.run(&["verify", "a.assay", "--digest", &other], 3));
+    assert!(refused.contains("manifest.json: digest: recorded 0000"), "{refused}");
+    folder.run(&["verify", "notes.txt"], 2);
+    folder.run(&["verify", "missing.assay"], 2);
+    folder.run(&["verify", "/dev/zero"], 2);
+
+    // A report of the pack is the one that is in it.
+    let report = folder.run(&["report", "--ledger", "a.assay", "--format", "json"], 0);
+    let mut zip = zip::ZipArchive::new(std::io::Cursor::new(&first)).unwrap();
+    let mut member = String::new();
+    zip.by_name("report.json").unwrap().read_to_string(&mut member).unwrap();
+    assert_eq!(out(&report), member);
+    let studies = out(&folder.run(&["studies", "--ledger", "a.assay"], 0));
+    assert!(studies.contains(STUDY), "{studies}");
+}
+
+#[test]
+fn a_changed_member_is_named() {
+    let folder = Folder::new();
+    folder.run(&["pack", "latest", "a.assay"], 0);
+    let (from, to) = (folder.path("a.assay"), folder.path("b.assay"));
+    let faster = |report: Vec<u8>| {
+        let mut json: Value = serde_json::from_slice(&report).unwrap();
+        json["cells"][1]["rqps"]["value"] = 7.into();
+        let text = serde_json::to_string_pretty(&json).unwrap().into_bytes();
+        // As long as it was, so that only its digest tells.
+        let blanks = report.len().saturating_sub(text.len());
+        [text, vec![b' '; blanks]].concat()
+    };
+    altered(&from, &to, "report.json", faster);
+    let told = out(&folder.run(&["verify", "b.assay"], 3));
+    assert!(told.contains("report.json: SHA-256"), "{told}");
+    assert!(
+        told.contains(
+            "cells[1].rqps.value (update-index, writes, 1 clients, mariadb@11.8): recorded 7"
+        ),
+        "{told}"
+    );
+    let refused = folder.run(&["report", "--ledger", "b.assay"], 2);
+    assert!(err(&refused).contains("was altered: its `report.json`"), "{}", err(&refused));
+    altered(&from, &to, "ledger.db", |mut bytes| {
+        bytes.truncate(5000);
+        bytes
+    });
+    let told = out(&folder.run(&["verify", "b.assay", "--format", "json"], 3));
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(
+        (&told["verified"], &told["differences"][0]["member"]),
+        (&false.into(), &"ledger.db".into())
+    );
+    altered(&from, &to, "report.csv", |bytes| [bytes, vec![b'x'; 1 << 20]].concat());
+    let refused = folder.run(&["verify", "b.assay"], 2);
+    assert!(err(&refused).contains("`report.csv` is longer than"), "{}", err(&refused));
+}
+
+/// Reports depend on nothing but the file.
+#[test]
+fn another_environment_makes_the_same_pack_and_reports() {
+    let folder = Folder::new();
+    folder.run(&["pack", "latest", "a.assay"], 0);
+    let elsewhere = folder.path("elsewhere");
+    fs_err::create_dir(&elsewhere).unwrap();
+    let other = |words: &[&str]| {
+        let output = folder
+            .command(words)
+            .current_dir(&elsewhere)
+            .env_clear()
+            .env("HOME", "/nonexistent/other")
+            .env("TZ", "Asia/Tokyo")
+            .env("LC_ALL", "tr_TR.UTF-8")
+            .env("COLUMNS", "40")
+            .env("TERM", "dumb")
+            .env("CLICOLOR_FORCE", "1")
+            .env("USER", "someone-else")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words:?}: {}", err(&output));
+        output.stdout
+    };
+    other(&["verify", "../a.assay"]);
+    other(&["pack", "latest", "b.assay", "--ledger", "../ledger.db"]);
+    let bytes = |name: &str| fs_err::read(folder.path(name)).unwrap();
+    assert_eq!(bytes("a.assay"), bytes("elsewhere/b.assay"));
+    for format in ["text", "html", "markdown", "csv", "json"] {
+        let words = ["report", "--format", format, "--ledger", "../a.assay", "-o", "report"];
+        other(&words);
+        folder.run(&["report", "--format", format, "--ledger", "a.assay", "-o", "report"], 0);
+        assert_eq!(bytes("report"), bytes("elsewhere/report"), "{format}");
+    }
+}
+
+#[test]
+fn recorded_verdicts_of_a_ledger_are_verified() {
+    let folder = Folder::new();
+    let told = out(&folder.run(&["verify", "ledger.db"], 0));
+    assert!(told.contains("no verdicts are recorded"), "{told}");
+    let table = "col-1 : a\ncol-2 : b\n100\t110\tpoint-query\n200\t190\tscan\n";
+    fs_err::write(folder.path("qps.abs.x.tsv"), table).unwrap();
+    folder.run(&["import", "mytools", "qps.abs.x.tsv", "--ledger", "own.db"], 0);
+    let told = out(&folder.run(&["verify", "own.db"], 0));
+    assert!(told.contains("4 verdicts of assay") && told.contains("as recorded"), "{told}");
+    let change = |sql: &str| {
+        let connection = Connection::open(folder.path("own.db")).unwrap();
+        connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {sql}")).unwrap();
+    };
+    change("UPDATE verdict SET verdict = 'faster', rqps = 2 WHERE cell = 0 AND system = 1");
+    let told = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(told.contains("b, verdict: recorded faster, computed undecided"), "{told}");
+    assert!(told.contains("b, rqps: recorded 2, computed 1.1"), "{told}");
+    change("DELETE FROM verdict WHERE cell = 0; UPDATE study SET judged_by = '0.0.9'");
+    let told = out(&folder.run(&["verify", "own.db"], 3));
+    assert!(told.contains("recorded no verdict"), "{told}");
+    assert!(told.contains("assay 0.0.9 computed what is recorded, and this is assay"), "{told}");
+    change("UPDATE verdict SET system = 7 WHERE system = 1");
+    let refused = folder.run(&["verify", "own.db"], 2);
+    assert!(err(&refused).contains("table `verdict`, row 1: `system` is 7"), "{}", err(&refused));
+}
+
+#[test]
+fn ledgers_are_merged() {
+    let folder = Folder::new();
+    let merge =
+        |file: &str, code| folder.run(&["import", "ledger", file, "--ledger", "own.db"], code);
+    assert_eq!(out(&merge("ledger.db", 0)), format!("{STUDY}: added, 96 slices\n"));
+    assert_eq!(out(&merge("ledger.db", 0)), format!("{STUDY}: already there, 96 slices\n"));
+    let report =
+        |ledger: &str| out(&folder.run(&["report", "--format", "json", "--ledger", ledger], 0));
+    assert_eq!(report("own.db"), report("ledger.db"));
+    // A pack has no personal paths, so it is another study.
+    folder.run(&["pack", "latest", "a.assay"], 0);
+    let refused = merge("a.assay", 2);
+    assert!(
+        err(&refused).contains(&format!("other studies of the same name: {STUDY}")),
+        "{}",
+        err(&refused)
+    );
+    folder.run(&["import", "ledger", "a.assay", STUDY, "--ledger", "new.db"], 0);
+    folder.run(&["import", "ledger", "a.assay", "nothing", "--ledger", "new.db"], 2);
+    assert_eq!(report("new.db"), report("a.assay"));
+    // Ids of another study's runs and slices are in use already.
+    let change = "UPDATE study SET id = 'other';
+        UPDATE cell SET study = 'other'; UPDATE system SET study = 'other'; UPDATE run SET study = 'other';
+        UPDATE host SET study = 'other'; UPDATE block SET study = 'other'; UPDATE content SET study = 'other';
+        UPDATE instance SET study = 'other'; UPDATE setting SET study = 'other'; UPDATE audit SET study = 'other';
+        UPDATE event SET study = 'other'; UPDATE slice SET study = 'other';
+        UPDATE study SET finished = 0, recipe = '';
+        UPDATE system SET spec = json_set(spec, '$.origin', json_object('dir', '/opt/evil')) WHERE number = 1;";
+    let connection = Connection::open(folder.path("new.db")).unwrap();
+    connection.execute_batch(&format!("PRAGMA foreign_keys = OFF; {change}")).unwrap();
+    drop(connection);
+    assert_eq!(out(&merge("new.db", 0)), "other: added, 96 slices, unfinished\n");
+    let json = |study: &str, ledger: &str| {
+        let words = ["report", study, "--format", "csv", "--ledger", ledger];
+        out(&folder.run(&words, 0))
+    };
+    assert_eq!(json("other", "own.db"), json("other", "new.db"));
+    assert_eq!(json(STUDY, "own.db"), json(STUDY, "ledger.db"));
+    // A merged study gains no trust.
+    let refused = folder.run(&["resume", "other", "--ledger", "own.db", "--offline"], 2);
+    assert!(err(&refused).contains("was not started here by you"), "{}", err(&refused));
+}
